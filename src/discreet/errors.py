@@ -7,12 +7,10 @@ or already-noisy facts only, never on a true count.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 EXIT_USAGE = 2
 EXIT_REFUSED = 3

@@ -156,7 +156,7 @@ def test_exact_and_released_meet_only_in_the_pipeline_and_in_assess():
 
 def test_the_contract_itself_finds_an_upward_import(tmp_path):
     bad = tmp_path / "bad.py"
-    bad.write_text("from discreet.server import app\nimport duckdb\n")
+    bad.write_text("from discreet.web import app\nimport duckdb\n")
     assert "server" in set(own(bad))
     assert "duckdb" in set(imports_of(bad))
 

@@ -93,7 +93,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 import discreet
 from discreet.answer.doors import open_doors
-from discreet.server.app import create_app
+from discreet.web.app import create_app
 from discreet.workspace.options import read_options
 folder = Path(sys.argv[1])
 with discreet.open(folder) as catalogue:

@@ -54,7 +54,7 @@ def test_a_cell_key_table_imports_only_what_counts_and_protects_it(imported, fol
     found = imported(RUN, "table", "town", "--rows", "sex", "--columns", "age", "-w", folder)
     assert {"duckdb", "discreet.protect.cell_keys"} <= found
     assert not found & {"scipy", "pandas", "fastapi", "sqlalchemy", "altair"}
-    assert not {name for name in found if name.startswith(("discreet.workspace.demo", "discreet.server"))}
+    assert not {name for name in found if name.startswith(("discreet.workspace.demo", "discreet.web"))}
     assert not found & {"discreet.workspace.versions.load_version", "discreet.protect.dp_protector"}
 
 

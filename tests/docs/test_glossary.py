@@ -121,7 +121,6 @@ def test_a_family_is_a_family_of_noise():
         "web/app.py": {"family"},  # of a socket
         "web/api/schemas.py": {"family"},  # a key of the budget's JSON, which is kept
         "release/methodology_document.py": {"family"},  # of noise
-        "web/api/schemas.py": {"family"},  # of noise
     }
 
 

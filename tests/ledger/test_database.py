@@ -166,7 +166,9 @@ def test_a_request_is_charged_once_to_a_budget(connection):
 
 
 FORK = multiprocessing.get_context("fork")
-CAPS_SCHEMA = "cap_loss BIGINT NOT NULL, cap_failure BIGINT NOT NULL, spent_loss BIGINT NOT NULL, spent_failure BIGINT NOT NULL"
+CAPS_SCHEMA = ", ".join(
+    f"{name} BIGINT NOT NULL" for name in ("cap_loss", "cap_failure", "spent_loss", "spent_failure")
+)
 WITHIN = "CHECK (spent_loss <= cap_loss AND spent_failure <= cap_failure)"
 #: The tables as they were; {0} is what `families`, {1} what `versions` did not have in schema 0.
 LAYOUT = (

@@ -15,7 +15,7 @@ from discreet.web.app import listen
 SERVE = """
 import sys
 from pathlib import Path
-from discreet.server.app import serve
+from discreet.web.app import serve
 from discreet.workspace.options import read_options
 from discreet.answer.doors import open_doors
 folder = Path(sys.argv[1])

@@ -26,7 +26,7 @@ def test_arrow_does_not_import_pandas_and_a_program_still_can():
 _FILE = """
 import mmap, sys
 from pathlib import Path
-from discreet.server.memory import let_go_of_files
+from discreet.web.memory import let_go_of_files
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 with open(sys.argv[1], "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:

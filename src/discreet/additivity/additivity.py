@@ -28,21 +28,17 @@ Source: Held, Wolfe & Crowder (1974) for the projection.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.additivity.axis_tree import Additive, AxisTree
-from discreet.additivity.fitting import fit_totals
+from discreet.additivity.fitting import PublishedCells, fit_totals
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.additivity.fitting import PublishedCells
-    from discreet.model.protection import Protection
-    from discreet.model.shape import Dimension, TableShape
+from discreet.model.protection import Protection
+from discreet.model.shape import Dimension, TableShape
 
 
 @dataclass(frozen=True, slots=True)

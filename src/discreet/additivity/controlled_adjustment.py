@@ -15,15 +15,12 @@ Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & O
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: A unit missing in a sum over one axis weighs as much as so many units of change in a cell. Sums over more
 #: axes weigh, for each further axis, 0, 1 and then 2 times as much: held firmly from the start, totals would

@@ -33,16 +33,15 @@ from math import ceil, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.additivity.axis_tree import Additive
 from discreet.additivity.multiway import move_slabs, top_down
-from discreet.additivity.network_flow import least_cost_table, objective, table_network
+from discreet.additivity.network_flow import Objective, least_cost_table, objective, table_network
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from discreet.additivity.network_flow import Objective
 
 #: The linear programme is solved for tables of up to so many cells: about a second.
 MOST_CELLS = 2_000

@@ -26,29 +26,25 @@ the end no move of any slab can lower it. That is no proof of the least change o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.additivity.axis_tree import Additive, AxisTree
 from discreet.additivity.controlled_adjustment import adjust, sum_axes
 from discreet.additivity.network_flow import (
     FREE,
+    Objective,
     Wishes,
     least_change,
     least_cost_table,
     objective,
     table_network,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.additivity.network_flow import Objective
 
 
 def split_total(

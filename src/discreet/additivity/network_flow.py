@@ -45,16 +45,11 @@ Source: Castro (2012), "Recent advances in optimization techniques for statistic
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.additivity.axis_tree import AxisTree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.additivity.axis_tree import Additive
+from discreet.additivity.axis_tree import Additive, AxisTree
 
 #: The cost of what cannot be done; far above any path, and far from overflow.
 CLOSED = 2**61

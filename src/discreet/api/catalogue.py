@@ -12,14 +12,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from discreet.api.nonzero_cells import NonzeroCells, ServedCells
 from discreet.api.notebook import listing
 from discreet.api.remote import RemoteDoors
-from discreet.api.server_url import is_url, parse_url
-from discreet.api.table import LOCAL_BACKEND, Table
+from discreet.api.server_url import ServerUrl, is_url, parse_url
+from discreet.api.table import LOCAL_BACKEND, Table, TableBackend
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import read_filters, read_groups, read_levels
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
@@ -29,15 +30,10 @@ from discreet.release.dataset_service import DatasetService
 from discreet.release.load_cautions import load_with_cautions
 from discreet.workspace.description_file import name_description_in_errors, read_description
 from discreet.workspace.options import read_options, workspace_folder
+from discreet.workspace.versions.history import VersionFacts
 
-if TYPE_CHECKING:
-    from discreet.api.server_url import ServerUrl
-    from discreet.api.table import TableBackend
-    from discreet.model.dataset import Dataset
-    from discreet.workspace.versions.history import VersionFacts
-
-    #: The groups of one variable: lists of codes, groups by their names, or text.
-    GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
+#: The groups of one variable: lists of codes, groups by their names, or text.
+GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
 
 
 #: Ids that a catalogue shows in one line.

@@ -11,25 +11,21 @@ import json
 import time
 import warnings
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
 from discreet import __version__
 from discreet.api.remote_release import reject_malformed
 from discreet.api.server_url import is_confidential
-from discreet.errors import BadKey, Refused, ServerUnusable, all_errors
+from discreet.errors import BadKey, DiscreetError, Refused, ServerUnusable, all_errors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from discreet.errors import DiscreetError
-
-    Query = Sequence[tuple[str, str]]
+Query = Sequence[tuple[str, str]]
 
 T = TypeVar("T")
 #: An answer of more bytes, unpacked, is not read to its end.

@@ -12,21 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.model.columns import numbers_of, places_of
+from discreet.model.columns import Numbers, numbers_of, places_of
 from discreet.model.messages.citation import provenance
 from discreet.model.plugins import Extra
-from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
+from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD, Release
+from discreet.model.shape import Dimension
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import xarray as xr
-    from numpy.typing import NDArray
 
-    from discreet.model.columns import Numbers
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
 
 #: The heads of errors beside a number.
 _ERROR_HEADS = {"relative_standard_error": "RSE", "noise_share": "noise"}

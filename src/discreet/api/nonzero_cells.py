@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.api.remote_release import reject_malformed
-from discreet.formats import format_by_name, format_of_file, listing_format
+from discreet.formats import Format, format_by_name, format_of_file, listing_format
 from discreet.formats.arrow import batch_maker
+from discreet.model.columns import Listing
 from discreet.model.file_io import save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     import pyarrow as pa
-
-    from discreet.formats import Format
-    from discreet.model.columns import Listing
 
 
 class NonzeroCells:

@@ -6,21 +6,16 @@ the page's colours, light and dark.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby, product
 from math import prod
-from typing import TYPE_CHECKING
 
-from discreet.api.frames import annotation_texts, cell_text, depths_of, layout_of, legend_of, lists_of
+from discreet.api.frames import Layout, annotation_texts, cell_text, depths_of, layout_of, legend_of, lists_of
 from discreet.model.messages.citation import citation
+from discreet.model.release import Release
+from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.api.frames import Layout
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
 
 #: The most lines and columns that a notebook shows.
 SHOWN = 60

@@ -9,7 +9,7 @@ the server still has the version of the table: two versions are never mixed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import inf, nan
@@ -18,27 +18,24 @@ from urllib.parse import quote
 
 import numpy as np
 
+from discreet.api.connection import Connection, ServerResponse
 from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reject_malformed
 from discreet.errors import BadRequest, ServerUnusable
+from discreet.formats import Format
+from discreet.inference.confidence_intervals.count_intervals import Interval
+from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+from discreet.inference.version_comparison import VersionComparison
 from discreet.model.boundaries import Boundaries
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape
 from discreet.model.messages.text import printable
-from discreet.model.view import NO_VIEW
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.model.view import NO_VIEW, View
+from discreet.workspace.versions.history import VersionFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.api.connection import Connection, ServerResponse
     from discreet.api.table import Cells, Limits
-    from discreet.formats import Format
-    from discreet.inference.confidence_intervals.count_intervals import Interval
-    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
-    from discreet.inference.version_comparison import VersionComparison
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.model.view import View
-    from discreet.workspace.versions.history import VersionFacts
 
 
 class RemoteDoors:

@@ -6,11 +6,13 @@ of its noise: intervals and tests are asked from the server (`remote.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.api.server_url import request_from_query, split_query
 from discreet.errors import BadDescription, BadRequest, ServerUnusable
@@ -22,13 +24,8 @@ from discreet.model.shape import Dimension, Output
 from discreet.model.variable import TOTAL, Category, CodeList, Hierarchy, Variable
 from discreet.noise.table_distribution import UnstatedDistribution
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    Document = Mapping[str, Any]
-    Numbers = NDArray[np.int64] | NDArray[np.float64]
+Document = Mapping[str, Any]
+Numbers = NDArray[np.int64] | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

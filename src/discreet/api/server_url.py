@@ -10,16 +10,12 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
-from discreet.model.request import request_from_text
+from discreet.model.request import TableRequest, request_from_text
 from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS, View, read_top
-
-if TYPE_CHECKING:
-    from discreet.model.request import TableRequest
 
 #: The parameters of a table that are lists, with the argument that takes each.
 _LISTS = {

@@ -7,13 +7,15 @@ A table in Python: a release with conveniences for notebooks and analysis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.api.frames import (
     annotation_texts,
@@ -25,27 +27,23 @@ from discreet.api.frames import (
     lists_of,
 )
 from discreet.api.notebook import figure
-from discreet.formats import format_by_name, format_of_file, formats
+from discreet.formats import Format, format_by_name, format_of_file, formats
 from discreet.model.file_io import save
+from discreet.model.release import Release
+from discreet.model.shape import Dimension
 from discreet.model.view import Picture, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     import xarray as xr
-    from numpy.typing import NDArray
 
-    from discreet.formats import Format
     from discreet.inference.confidence_intervals.count_intervals import Interval
     from discreet.inference.confidence_intervals.table_intervals import Cell
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
     from discreet.inference.version_comparison import VersionComparison
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
+
 
 if TYPE_CHECKING:
     Cells = Sequence[Cell]

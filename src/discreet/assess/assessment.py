@@ -12,10 +12,12 @@ Source: the measures' own modules; Shlomo, Krenzke & Li (2019), section 3.5, for
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import privacy
 from discreet.assess.averaging_factor import Averaging, averaging_factor
@@ -25,19 +27,11 @@ from discreet.assess.simulation import Summary, analyse, simulate, summary
 from discreet.assess.subject import Subject, subject_of
 from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
-from discreet.model.request import canonical
+from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.noise.table import NO_NOISE, NoiseTable
-from discreet.release.dataset_service import unlock_service
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.request import TableRequest
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.workspace import StoredDataset
+from discreet.release.dataset_service import DatasetService, unlock_service
+from discreet.workspace.workspace import StoredDataset
 
 DEFAULT_FAMILIES = ("laplace", "normal", "maxent", "pram", "dropadd", "current")
 DEFAULT_EPSILONS = (0.1, 0.5, 1.0, 2.0)

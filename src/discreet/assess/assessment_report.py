@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING
 
-from discreet.assess.assessment import CONFIDENTIAL, INDEPENDENT, NOT_THE_KEYS, OUTSIDE_DP
+from discreet.assess.assessment import (
+    CONFIDENTIAL,
+    INDEPENDENT,
+    NOT_THE_KEYS,
+    OUTSIDE_DP,
+    Assessment,
+    Outcome,
+)
 from discreet.assess.figures import FIGURES
 from discreet.assess.html_page import html_list, html_table, inline_svg, render_page
 from discreet.assess.risk_utility import SMALL
 from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
 from discreet.pictures.save import render
-
-if TYPE_CHECKING:
-    from discreet.assess.assessment import Assessment, Outcome
 
 
 def summary_sentences(found: Assessment) -> list[str]:

@@ -15,22 +15,18 @@ Source: the weighing-design argument of Rinott et al. (2018), section 2.2, on av
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_at_least_as_fine, is_level_of
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.rules.rule_set import refuse_by_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.model.dataset import Dataset
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 #: Sums of more cells than this tell next to nothing.
 _MOST_SUMMED = 10_000.0

@@ -14,21 +14,16 @@ Source: Sadeghi & Chien (2022), section III-D, for the guide; the families' own 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, InfeasibleDesign
 from discreet.model.messages.text import nearest
 from discreet.noise import families as registry
+from discreet.noise.family import Family
 from discreet.noise.files import read_noise_table
-from discreet.noise.table import keep_zero
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.noise.family import Family
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable, keep_zero
 
 CURRENT = "current"
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from discreet.assess.assessment import Assessment, Outcome
 from discreet.assess.risk_utility import SMALL
 from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.assess.assessment import Assessment, Outcome
 
 #: Measures of the box plots, in words, and what brings them to one cell.
 BOXES = {

@@ -18,20 +18,17 @@ import stat
 from collections import Counter
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
 from discreet.assess.averaging_factor import averaging_factor
 from discreet.assess.html_page import render_page
 from discreet.model.request import TableRequest
-from discreet.release.dataset_service import unlock_service
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService, unlock_service
 from discreet.workspace.ledger_location import has_ledger, open_accounts
-
-if TYPE_CHECKING:
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.options import Options
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.options import Options
+from discreet.workspace.workspace import StoredDataset
 
 NOTICE = "FOR OFFICIAL USE: a checklist for the custodian. It holds no counts; answer what is open before you publish."
 KNOWN, OPEN = "known", "open"

@@ -12,13 +12,10 @@ import re
 import secrets
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: What tells one of our pages from any other file.
 MARKER = "<!-- discreet: confidential -->"

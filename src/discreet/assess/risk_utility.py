@@ -39,19 +39,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from discreet.noise.table import NoiseRow, NoiseTable
 
-    from discreet.noise.table import NoiseRow, NoiseTable
-
-if TYPE_CHECKING:
-    Counts = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 def l1(true: Counts, released: Counts) -> Floats:

@@ -32,12 +32,14 @@ outcome does not depend on which cases are assessed together, nor on how many wo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
@@ -50,18 +52,14 @@ from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, cou
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
 from discreet.model.noise_distribution import depends_on_count
+from discreet.noise.table import NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from discreet.assess.subject import Subject
-    from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MAIN_EFFECTS = ((0,), (1,))
 
@@ -217,8 +215,7 @@ def association_without_noise(
     return np.array([np.nan if each is None else each.estimate for each in found])
 
 
-if TYPE_CHECKING:
-    Draws = dict[str, Floats]
+Draws = dict[str, Floats]
 
 CHUNK = 10
 #: Numbers held at a time by one worker.

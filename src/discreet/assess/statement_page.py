@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet import __version__
 from discreet.assess.html_page import html_list, html_table, render_page
 from discreet.errors import SignatureUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 NOTICE = "Statement of a privacy ledger for its auditor. It is signed: check it with discreet ledger verify."
 _HELD = re.compile(r'<script type="application/json" id="statement">(.*?)</script>', re.DOTALL)

@@ -7,26 +7,19 @@ columns sets its last row variable, or else its layers, against the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.release import table_title
-from discreet.model.request import canonical
+from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.records.tabulate import tabulate
-from discreet.release.dataset_service import unlock_service
+from discreet.release.dataset_service import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.request import TableRequest
-    from discreet.release.dataset_service import DatasetService
 
 #: The largest table that is assessed: every replicate is a table of this size.
 MOST_CELLS = 200_000

@@ -11,35 +11,25 @@ differences of cells are asked for in words:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.normal_intervals import WeightedInterval
-from discreet.inference.confidence_intervals.table_intervals import interval_of
-from discreet.model.release import STATUSES, table_title
-from discreet.model.request import canonical
-from discreet.model.shape import table_shape
+from discreet.inference.confidence_intervals.table_intervals import Cell, Codes, interval_of
+from discreet.model.release import STATUSES, Release, table_title
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import TableShape, table_shape
 from discreet.records.sample_rows import sample_rows
 from discreet.records.storage import sum_columns
 from discreet.records.tabulate import tabulate
-from discreet.release.dataset_service import unlock_service
+from discreet.release.dataset_service import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
 from discreet.release.measures.weighted import design_variances, in_people
-from discreet.survey.variance import Sample, design_effects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.inference.confidence_intervals.table_intervals import Cell, Codes
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.release.dataset_service import DatasetService
-    from discreet.survey.variance import Estimate
-
+from discreet.survey.variance import Estimate, Sample, design_effects
 
 #: The largest table of a report: every cell is looked up in all rows of the sample.
 MOST_CELLS = 5_000

@@ -14,14 +14,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from discreet.noise.table import NoiseRow
 from discreet.privacy.claim import group_delta
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.noise.table import NoiseRow
 
 _ROUNDED = 9
 _NEGLIGIBLE = 1e-15

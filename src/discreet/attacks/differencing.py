@@ -29,26 +29,28 @@ Source: Rinott et al. (2018), section 2.2, second paragraph, and the end of sect
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, QueryCache, epsilon_of_margins
+from discreet.attacks.knowledge import (
+    CELLKEY,
+    DP,
+    UNPROTECTED,
+    Interface,
+    Knowledge,
+    QueryCache,
+    epsilon_of_margins,
+)
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface, Knowledge
-    from discreet.model.dataset import Dataset
-    from discreet.model.universe import Margin
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.model.universe import Margin
+from discreet.noise.table import NoiseRow, NoiseTable
 
 
 @lru_cache(maxsize=4096)

@@ -15,29 +15,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
-from discreet.model.request import canonical
+from discreet.model.release import Release
+from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.model.universe import dp_terms, margin_zeros
+from discreet.model.universe import Margin, dp_terms, margin_zeros
 from discreet.noise.table import NoiseTable
 from discreet.protect.margin_choice import choose_margins
-from discreet.protect.plan import make_plan
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.model.universe import Margin
-    from discreet.protect.plan import NoisePlan, PlannedTable
+from discreet.protect.plan import NoisePlan, PlannedTable, make_plan
 
 UNPROTECTED, CELLKEY, DESCRIBED, DP = "unprotected", "cellkey", "participants-and-description", "dp"
 #: Against what the attacks are run; the first is the baseline.

@@ -14,19 +14,14 @@ Source: Pearl (1988), chapter 4; Kschischang, Frey & Loeliger (2001).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    #: For counts of a total and an interval of its weight, how likely that is.
-    Fits = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+#: For counts of a total and an interval of its weight, how likely that is.
+Fits = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 #: A line whose parts have more combinations is solved by its counts alone.
 MOST_COMBINATIONS = 40_000

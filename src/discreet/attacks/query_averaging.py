@@ -19,23 +19,17 @@ Source: Rinott et al. (2018), section 2.2, third paragraph; docs/methods/attack-
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, QueryCache
+from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, Interface, Knowledge, QueryCache
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface, Knowledge
-    from discreet.model.dataset import Dataset
 
 WORDS, PARTS = "other words", "regroupings"
 KINDS = (WORDS, PARTS)

@@ -32,26 +32,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import QueryCache
-from discreet.attacks.message_passing import Line, Unknown, believe, strike_out
+from discreet.attacks.knowledge import Interface, QueryCache
+from discreet.attacks.message_passing import Fits, Line, Unknown, believe, strike_out
+from discreet.model.request import TableRequest
+from discreet.model.survey import Survey
 from discreet.model.variable import TOTAL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.attacks.message_passing import Fits
-    from discreet.model.request import TableRequest
-    from discreet.model.survey import Survey
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS, STEPS = (
     "cell-average",
@@ -178,12 +172,11 @@ def _chance(law: NoiseTable, count: int, shown: int) -> float:
     return float(sum(chance for noise, chance in laws.items() if max(0, count + noise) == shown))
 
 
-if TYPE_CHECKING:
-    #: Who is counted: the code of each variable that is not a total.
-    Cell = frozenset[tuple[str, str]]
-    Class = tuple[str, ...]
-    #: How believable each count of a cell is by its errors; None where the rule does not tell.
-    ErrorRule = Callable[[Cell, "Seen", NDArray[np.int64]], NDArray[np.float64] | None]
+#: Who is counted: the code of each variable that is not a total.
+Cell = frozenset[tuple[str, str]]
+Class = tuple[str, ...]
+#: How believable each count of a cell is by its errors; None where the rule does not tell.
+ErrorRule = Callable[[Cell, "Seen", NDArray[np.int64]], NDArray[np.float64] | None]
 
 COUNT, WEIGHTED = "count", "weighted"
 #: A weight of a class may be off by so much: weights are rounded to decimals.

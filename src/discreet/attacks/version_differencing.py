@@ -15,20 +15,15 @@ Source: Rinott et al. (2018), section 2.2 (differencing), applied to versions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.attacks.knowledge import Interface
 from discreet.model.request import TableRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
 
 
 @dataclass(frozen=True, slots=True)

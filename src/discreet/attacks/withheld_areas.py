@@ -30,23 +30,24 @@ Source: Hundepool et al. (2012), section 4.4; docs/methods/attack-withheld.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import QueryCache
-from discreet.attacks.withheld_questions import TINY, AreaQuestions, add_parts, broadcast_areas
+from discreet.attacks.knowledge import Interface, QueryCache
+from discreet.attacks.withheld_questions import (
+    TINY,
+    AreaQuestions,
+    AreaTable,
+    Levels,
+    Target,
+    add_parts,
+    broadcast_areas,
+)
+from discreet.model.dataset import Dataset
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.attacks.withheld_questions import AreaTable, Levels, Target
-    from discreet.model.dataset import Dataset
-
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,22 +13,21 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.attacks.knowledge import Answer, QueryCache
 from discreet.errors import BadRequest, Refused
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Answer, QueryCache
     from discreet.attacks.withheld_areas import _Level
-    from discreet.model.dataset import Dataset
 
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 ROUNDS = 30
 TINY = 1e-9

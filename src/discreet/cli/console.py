@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -22,10 +24,8 @@ from discreet.model.file_io import save
 from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from discreet.errors import DiscreetError
+
 
 #: Progress, logs and errors. Standard output is kept for documents.
 messages = Console(stderr=True, highlight=False)

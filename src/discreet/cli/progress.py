@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -18,10 +20,6 @@ from rich.progress import (
 from discreet.cli.console import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.progress import TaskID
-
     from discreet.records.staging import Progress as LoadProgress
 
 

@@ -16,13 +16,14 @@ All commands as one Typer group that builds a command when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from inspect import getdoc
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -30,10 +31,6 @@ from typer.main import get_command, get_group
 
 from discreet.cli import commands
 from discreet.errors import BadOption, MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
-    from importlib.metadata import EntryPoint
 
 MAKE_TABLES = "Make tables"
 PROTECT = "Protect"

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
@@ -26,8 +27,6 @@ import typer
 from discreet.errors import BadRequest, DiscreetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.release.dataset_registry import DatasetRegistry
     from discreet.workspace.options import Options
 

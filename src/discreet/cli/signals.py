@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import FrameType
+from types import FrameType
 
 
 def clean_up_on_signal() -> None:

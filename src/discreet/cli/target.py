@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import messages
@@ -21,14 +23,12 @@ from discreet.model.request import request_from_text
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from discreet.api.remote import RemoteDoor
     from discreet.api.server_url import ServerUrl
     from discreet.api.table import TableBackend
     from discreet.model.request import TableRequest
     from discreet.release.dataset_service import DatasetService
+
 
 #: What a command passes where nothing is given.
 _DEFAULTS = {"measure": DEFAULT_MEASURE, "totals": True}

@@ -9,6 +9,7 @@ save, `write` is the same bytes at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,12 +19,10 @@ from discreet.errors import BadRequest, UnknownFormat
 from discreet.model.file_io import gather
 from discreet.model.messages.text import message, nearest
 from discreet.model.plugins import Extra, Registry
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from discreet.model.columns import Listing
-    from discreet.model.release import Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,21 @@ and citation; each column of a variable has its label as metadata. The lines com
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from discreet.model.columns import Listing, Numbers, Part
-    from discreet.model.release import Release
+
 
 #: Lines of one batch of a stream, and of one row group of a Parquet file.
 BATCH = 65_536

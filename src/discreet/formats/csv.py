@@ -12,19 +12,19 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.model.messages.text import message
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
 
     from discreet.model.columns import Listing, Numbers, Part
-    from discreet.model.release import Release
+
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")

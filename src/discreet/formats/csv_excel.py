@@ -11,16 +11,12 @@ time, or a number with other digits than it has (`007`, `1E5`, more than 15 digi
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, csv_pieces
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.model.release import Release
+from discreet.model.release import Release
 
 #: Numbers that Excel keeps as they are.
 _KEPT = re.compile(r"(0|-?[1-9]\d{0,14})\Z")

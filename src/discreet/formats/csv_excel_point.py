@@ -5,16 +5,12 @@ The texts are those of `csv_excel`: what Excel would change is led by an apostro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.formats import Format
 from discreet.formats.csv_excel import excel_pieces
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.model.release import Release
+from discreet.model.release import Release
 
 
 def to_csv_excel_point(release: Release) -> Iterator[bytes]:

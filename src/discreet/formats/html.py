@@ -7,6 +7,7 @@ beside it. Where there are numbers beside the value, they are the innermost colu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 from itertools import product
 from math import prod
@@ -15,17 +16,16 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
 from discreet.model.messages.text import message
+from discreet.model.release import Release
+from discreet.model.shape import Dimension
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from discreet.model.columns import Lines, Numbers
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
+
 
 _STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}caption{text-align:left;"

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
+from discreet.model.release import Release
+from discreet.model.shape import Dimension
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.arrow import BATCH, batch_maker
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from discreet.model.columns import Listing
-    from discreet.model.release import Release
 
 
 def to_parquet(release: Release | Listing) -> Iterator[bytes]:

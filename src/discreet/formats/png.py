@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.formats import Format
 from discreet.formats.svg import PICTURES
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.model.release import Release
+from discreet.model.release import Release
 
 
 def to_png(release: Release) -> Iterator[bytes]:

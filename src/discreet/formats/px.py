@@ -13,19 +13,19 @@ of protected numbers add up their noise. Source: the PX file format of Statistic
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
 from discreet.model.messages.text import message
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import pyarrow as pa
 
     from discreet.model.columns import Lines, Numbers
-    from discreet.model.release import Release
+
 
 #: The variable that says which number stands in a column, and its category for low reliability.
 CONTENT, UNRELIABLE = "content", "unreliable"

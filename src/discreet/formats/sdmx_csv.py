@@ -9,18 +9,17 @@ attributes that the first line carries for all. No field has a line end: sdmx1 r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, join_lines, number_texts, quote_fields
 from discreet.model.messages.text import message
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
-    from discreet.model.release import Release
     from discreet.model.sdmx import Flow
 
 

@@ -12,22 +12,21 @@ This is the layout of version 1.0.0-wd, with header, structure and data sets sid
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
 from discreet.formats.json_stat import Later, json_pieces
 from discreet.model.messages.text import message
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from discreet.model.columns import Numbers
-    from discreet.model.release import Release
     from discreet.model.sdmx import Flow
 
     #: Different numbers by the name of their attribute.

@@ -6,16 +6,12 @@ intervals. A table that no chart fits is refused with the reason.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.formats import Format
 from discreet.model.messages.text import message
 from discreet.model.plugins import Extra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.model.release import Release
+from discreet.model.release import Release
 
 PICTURES = Extra("discreet[pictures]", ("altair", "vl_convert"))
 

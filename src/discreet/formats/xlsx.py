@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,11 @@ from discreet.formats.csv import join_lines, number_texts
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
 from discreet.model.plugins import Extra
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import pyarrow as pa
 
-    from discreet.model.release import Release
 
 #: The lines and the letters of a cell that Excel can hold.
 MOST_LINES, MOST_LETTERS = 1_048_575, 32_767

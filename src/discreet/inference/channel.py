@@ -27,26 +27,26 @@ enter. Totals and coarser levels are left out: they say the same thing twice, wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.discrete_distribution import CUT, Distribution
 from discreet.model.messages.text import message, one_line
-from discreet.model.noise_distribution import depends_on_count
+from discreet.model.noise_distribution import (
+    CellDistribution,
+    IntegerDistribution,
+    NoiseDistribution,
+    depends_on_count,
+)
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
 from discreet.noise.table import NO_NOISE, NoiseTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.model.noise_distribution import CellDistribution, IntegerDistribution, NoiseDistribution
 
 #: The widest noise that is looked at, of tables with a row for each count and of those with one row for all.
 WIDEST, WIDEST_ROW = 5_000, 200_000

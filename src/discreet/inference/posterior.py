@@ -10,23 +10,17 @@ Source: Bayes' theorem; Charest (2010) for noise of this kind.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
 from discreet.model.messages.text import one_line
-from discreet.model.noise_distribution import depends_on_count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
+from discreet.model.noise_distribution import CellDistribution, depends_on_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,13 @@ Of counts the interval of every cell (`cell_targets.every_interval`); of percent
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.normal_intervals import MOST_BASE_ERROR
@@ -35,20 +37,16 @@ from discreet.inference.confidence_intervals.picked_cells import cell_place, pla
 from discreet.inference.confidence_intervals.table_intervals import cell_codes, every_interval
 from discreet.model.grammar import escape
 from discreet.model.messages.text import message
-from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, subset_places
+from discreet.model.noise_distribution import CellDistribution
+from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, Places, Release, subset_places
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
 from discreet.model.view import BASES
 from discreet.noise.table_distribution import DistributionWithSums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.model.release import Places, Release
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension
     from discreet.model.view import Limits, Picture, View
+
 
 #: The chance with which the noise of a base stays below it.
 BASE_LEVEL = 0.975

@@ -14,25 +14,20 @@ Both tables are asked through their doors: what is not answered is not compared.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
 from discreet.inference.confidence_intervals.table_intervals import every_interval
 from discreet.inference.table_view import above_noise, bonferroni_level
 from discreet.model.messages.text import message
-from discreet.model.release import subset_release
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.model.release import Release
+from discreet.model.release import Release, subset_release
 
 
 @dataclass(frozen=True, slots=True)

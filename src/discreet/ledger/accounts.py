@@ -14,24 +14,17 @@ import hashlib
 import json
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from discreet.errors import BadKey, BadRequest
-from discreet.ledger.database import ACCOUNTS, KEYS
+from discreet.ledger.database import ACCOUNTS, KEYS, LedgerDatabase
 from discreet.ledger.hash_chain import now
 from discreet.model.access import ROLES
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sqlalchemy import Connection
-
-    from discreet.ledger.database import LedgerDatabase
 
 PREFIX = "dk_"
 #: How many letters of its hash name a key in lists.

@@ -33,9 +33,9 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sqlalchemy import (
@@ -63,9 +63,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import LedgerUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 METADATA = MetaData()
 
@@ -164,8 +161,8 @@ GROUPS = Table(
 #: One row: the schema of the ledger. Ledgers that were made before schemas had numbers lack the table.
 SCHEMA = Table("ledger_schema", METADATA, Column("schema", Integer, primary_key=True, autoincrement=False))
 
-if TYPE_CHECKING:
-    Sums = tuple[list[tuple[object, ...]], ...]
+
+Sums = tuple[list[tuple[object, ...]], ...]
 
 #: What the column `neighbours` says of a budget that was charged before the column was there.
 UNKNOWN_NEIGHBOURS = "unknown"

@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from fractions import Fraction
+from typing import Protocol
 
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, round_up_to_units
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from fractions import Fraction
 
 LARGEST = 2**62
 

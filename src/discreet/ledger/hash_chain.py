@@ -27,20 +27,16 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, func, insert, select, update
 
 from discreet.errors import LedgerUnusable
 from discreet.ledger.database import BUDGETS, CHAIN, CHARGES, LINEAGES, SHARES, VERSIONS
 from discreet.ledger.entries import START, Checkpoint, request_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sqlalchemy import Connection, Row, Table
 
 BEGUN, REKEYED = "begun", "rekeyed"
 #: What can be done about a ledger that lacks what was answered.
@@ -196,9 +192,8 @@ def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Chec
             )
 
 
-if TYPE_CHECKING:
-    #: A table's row by what names it.
-    Rows = dict[tuple[Any, ...], tuple[Any, ...]]
+#: A table's row by what names it.
+Rows = dict[tuple[Any, ...], tuple[Any, ...]]
 
 _RESTORE = "Restore the newest copy that was not changed."
 

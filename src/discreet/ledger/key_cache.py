@@ -14,15 +14,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.ledger.accounts import AccountHolder, KeyFacts, Register
+from discreet.ledger.accounts import AccountHolder, KeyFacts, Register
 
 FRESH, STALE = 2.0, 60.0
 log = logging.getLogger("discreet.server")

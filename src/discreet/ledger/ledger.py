@@ -21,11 +21,14 @@ Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter)
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, Row, select
 
 from discreet.errors import BadDescription, BadRequest, BudgetSpent
 from discreet.ledger.database import (
@@ -42,7 +45,11 @@ from discreet.ledger.database import (
 from discreet.ledger.entries import (
     START,
     Account,
+    Budget,
     BudgetState,
+    Charge,
+    Checkpoint,
+    Checkpoints,
     LineageEntry,
     NoCheckpoints,
     Receipt,
@@ -55,6 +62,7 @@ from discreet.ledger.hash_chain import (
     REKEYED,
     ChainState,
     Reader,
+    Writer,
     begin_chain,
     newest_checkpoint,
     now,
@@ -80,16 +88,6 @@ from discreet.ledger.lifetime_cap import (
     set_share,
 )
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from fractions import Fraction
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Row
-
-    from discreet.ledger.entries import Budget, Charge, Checkpoint, Checkpoints
-    from discreet.ledger.hash_chain import Writer
 
 
 @dataclass(frozen=True, slots=True)

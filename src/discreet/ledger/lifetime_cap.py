@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, Row, Table, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent, LedgerUnusable
 from discreet.ledger.database import ACCOUNTS, BUDGETS, CHARGES, LINEAGES, SHARES, UNKNOWN_NEIGHBOURS
-from discreet.ledger.entries import Receipt, cap_units
+from discreet.ledger.entries import Budget, Charge, LineageEntry, Receipt, cap_units
 from discreet.model.privacy_budget import COMPOSITIONS, FAILURE_UNIT, LOSS_UNIT, format_amount
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection, Row, Table
-
-    from discreet.ledger.entries import Budget, Charge, LineageEntry
 
 
 def declare_budget(connection: Connection, budget: Budget) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,13 +19,11 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerUnusable, NotAllowed
 from discreet.model.access import ROLES
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from discreet.ledger.accounts import KeyFacts
     from discreet.ledger.database import LedgerDatabase
-    from discreet.model.request import TableRequest
 
 
 def require_role(account: str, has: str, needed: str) -> None:

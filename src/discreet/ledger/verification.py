@@ -13,16 +13,13 @@ Source: docs/methods/ledger.md.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import SignatureUnusable
 from discreet.model.privacy_budget import COMPOSITIONS, read_amount
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.records.signing import PublicKey
+from discreet.records.signing import PublicKey
 
 KIND, SCHEMA = "discreet ledger statement", 1
 #: What each rule adds up.

@@ -32,19 +32,16 @@ Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.errors import BadRequest
 from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_table, subsets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 
 def centre(table: NDArray[Any]) -> NDArray[np.float64]:
@@ -176,8 +173,7 @@ def margin_from_fourier(coefficients: Mapping[Axes, float], margin: Axes) -> NDA
     return np.asarray(walsh_hadamard(spectrum) / 2 ** len(margin))
 
 
-if TYPE_CHECKING:
-    Vector = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 
 class Transform(Protocol):

@@ -10,20 +10,16 @@ Source: Yang, Fienberg & Rinaldo (2012), Tables 3-6 and 7 (the models).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadData, NotFound
 from discreet.model.file_io import parse_rows, read_rows, whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 #: The paper's tables with the margins of their models (Table 7).
 PAPER_TABLES = {

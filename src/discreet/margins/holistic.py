@@ -12,16 +12,18 @@ Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, Th
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import TooManyCells
 from discreet.margins.bases import (
     EfronSteinTransform,
     FourierTransform,
+    Transform,
     efron_stein_coefficients,
     fourier_coefficients,
     margin_from_efron_stein,
@@ -29,10 +31,11 @@ from discreet.margins.bases import (
     number_of_coefficients,
     require_binary,
 )
-from discreet.margins.integer_noise import LaplaceSum, laplace_noise
+from discreet.margins.integer_noise import IntegerNoise, LaplaceSum, NoiseSource, laplace_noise
 from discreet.margins.linear_program import fit_table
-from discreet.margins.margin_set import margin_table, subsets
+from discreet.margins.margin_set import Axes, MarginSet, margin_table, subsets
 from discreet.margins.sensitivity import (
+    Basis,
     coefficient_scaling,
     paper_epsilon,
     paper_sensitivity,
@@ -40,16 +43,6 @@ from discreet.margins.sensitivity import (
     sensitivity,
 )
 from discreet.privacy.gaussian_tradeoff import require_budget
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.bases import Transform
-    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
-    from discreet.margins.margin_set import Axes, MarginSet
-    from discreet.margins.sensitivity import Basis
 
 #: The linear program needs the full table; larger ones are refused.
 MOST_CELLS = 100_000

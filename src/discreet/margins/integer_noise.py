@@ -34,13 +34,15 @@ Source: Gil-Pelaez (1951); von Bahr (1965) for the absolute moment.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from discreet.errors import InfeasibleDesign
@@ -48,14 +50,8 @@ from discreet.noise.families.gaussian import last_key_m as last_gaussian_key
 from discreet.noise.families.laplace import laplace
 from discreet.noise.ideal_distribution import DIGITS, IdealTable, row_from_weights
 from discreet.noise.quantise import quantise
+from discreet.noise.table import NoiseTable
 from discreet.privacy.gaussian_tradeoff import gaussian_delta
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.noise.table import NoiseTable
 
 #: Keys of the noise tables, as everywhere in the `dp` protection.
 KEYS = 2**64

@@ -31,16 +31,20 @@ Source: Dwork et al. (2006); Yang, Fienberg & Rinaldo (2012) compare against not
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from discreet.margins.bases import centre, sum_of_parts
 from discreet.margins.integer_noise import (
+    IntegerNoise,
     LaplaceSum,
+    NoiseSource,
     fine_grid,
     gaussian_noise,
     gaussian_reserve,
@@ -49,13 +53,6 @@ from discreet.margins.integer_noise import (
 from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_table, overall_error, subsets
 from discreet.margins.sensitivity import require_neighbours
 from discreet.privacy.gaussian_tradeoff import gaussian_mu, require_budget
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
 
 
 def residual_norm(wanted: MarginSet, part: Axes) -> float:

@@ -25,27 +25,20 @@ Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5, and their remar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linprog
 
 from discreet.errors import DiscreetError
-from discreet.margins.bases import expand_axes
+from discreet.margins.bases import Transform, expand_axes
+from discreet.margins.margin_set import Axes, MarginSet
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.bases import Transform
-    from discreet.margins.margin_set import Axes, MarginSet
-
-if TYPE_CHECKING:
-    Vector = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 #: How far b may be exceeded, relative to the largest coefficient: the program then has an interior.
 SLACK = 1e-7

@@ -18,20 +18,17 @@ same; or the custodian's own numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest, UnknownVariable
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 #: Axis numbers, ascending; the empty tuple is the total.
 Axes = tuple[int, ...]

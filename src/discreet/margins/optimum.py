@@ -40,16 +40,19 @@ independent noise is the optimum.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from discreet.margins.bases import centre, sum_of_parts
 from discreet.margins.integer_noise import (
     LATTICE_LOSS,
+    IntegerNoise,
+    NoiseSource,
     fine_grid,
     gaussian_noise,
     gaussian_reserve,
@@ -65,13 +68,6 @@ from discreet.margins.least_squares import (
 from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_weights, overall_error
 from discreet.margins.sensitivity import changes_by_difference, require_neighbours
 from discreet.privacy.gaussian_tradeoff import gaussian_mu, require_budget
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
 
 #: Margins that deserve less than this share of ε are not measured.
 LEAST_SHARE = 1e-3

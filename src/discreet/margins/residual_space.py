@@ -34,22 +34,18 @@ orthogonal to each other. Blocks may have any sizes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    #: A level of every chain; 0 is everybody.
-    Levels = tuple[int, ...]
+#: A level of every chain; 0 is everybody.
+Levels = tuple[int, ...]
 
 #: The dearest path is searched among so many; beyond, chains count with their dearest block at every level.
 MOST_PATHS = 512

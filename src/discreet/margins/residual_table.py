@@ -21,16 +21,12 @@ add nothing.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.residual_space import Attribute, Levels, ResidualSpace
+from discreet.margins.residual_space import Attribute, Levels, ResidualSpace
 
 #: Values are whole multiples of 1/UNIT.
 UNIT = 2**30
@@ -127,9 +123,8 @@ def is_within(part: Levels, table: Levels) -> bool:
     return all(low <= high for low, high in zip(part, table, strict=True))
 
 
-if TYPE_CHECKING:
-    #: For one chain: the level, and the categories of that level that are added up.
-    Side = tuple[int, NDArray[np.int64]]
+#: For one chain: the level, and the categories of that level that are added up.
+Side = tuple[int, NDArray[np.int64]]
 
 
 def norms_squared(

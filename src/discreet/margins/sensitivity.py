@@ -16,21 +16,17 @@ Source: Yang, Fienberg & Rinaldo (2012), Theorems 1 and 2, corrected.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.margins.bases import number_of_coefficients, require_binary
+from discreet.margins.margin_set import Axes, MarginSet
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.margin_set import Axes, MarginSet
 
 Neighbours = Literal["add-remove", "replace-one"]
 Basis = Literal["fourier", "efron-stein"]

@@ -15,29 +15,22 @@ Source: Yang, Fienberg & Rinaldo (2012), section 4.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.margins.holistic import Holistic
 from discreet.margins.integer_noise import SeededNoise
-from discreet.margins.least_squares import independent
-from discreet.margins.margin_set import margin_tables, margin_weights, overall_error
+from discreet.margins.least_squares import MeasuredMargins, independent
+from discreet.margins.margin_set import Axes, MarginSet, margin_tables, margin_weights, overall_error
 from discreet.margins.optimum import GaussianOptimum, optimum
 from discreet.model.messages.text import nearest
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.least_squares import MeasuredMargins
-    from discreet.margins.margin_set import Axes, MarginSet
-
-if TYPE_CHECKING:
-    MarginMethod = Holistic | MeasuredMargins | GaussianOptimum
+MarginMethod = Holistic | MeasuredMargins | GaussianOptimum
 
 Method = Literal["fourier", "efron-stein", "independent", "independent-consistent", "optimum"]
 METHODS: tuple[str, ...] = get_args(Method)

@@ -12,27 +12,23 @@ Source: RFC 7946 (GeoJSON), the TopoJSON specification, 2.1 and 2.2.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription
 from discreet.model.messages.text import nearest
+from discreet.model.variable import Variable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.model.variable import Variable
-
-    #: Positions along a closed line, longitude and latitude.
-    Ring = NDArray[np.float64]
-    #: The outer ring, then its holes.
-    Polygon = list[Ring]
-    Shape = list[Polygon]
+#: Positions along a closed line, longitude and latitude.
+Ring = NDArray[np.float64]
+#: The outer ring, then its holes.
+Polygon = list[Ring]
+Shape = list[Polygon]
 
 #: A file, and all points in it; more is not read.
 MOST_BYTES = 32 * 1024 * 1024

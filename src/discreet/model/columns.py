@@ -16,25 +16,20 @@ A `Listing` has lines too, those of its cells that are not 0: they come as block
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
+from discreet.model.measure import Measure
 from discreet.model.messages.text import one_line
-from discreet.model.release import NOT_APPLICABLE, WITHHELD, table_title
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.measure import Measure
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension
+from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release, table_title
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,11 +94,10 @@ class Listing:
         return one_line(self, f"{self.title}: cells that are not 0, version {self.digest[:8]}")
 
 
-if TYPE_CHECKING:
-    #: Some lines of a release: from one to another, or by their numbers.
-    Lines = slice | NDArray[np.int64]
-    #: The same, or as a listing gives them.
-    Part = Lines | ListedCells
+#: Some lines of a release: from one to another, or by their numbers.
+Lines = slice | NDArray[np.int64]
+#: The same, or as a listing gives them.
+Part = Lines | ListedCells
 
 #: Lines that a format makes at a time.
 BLOCK = 8_192

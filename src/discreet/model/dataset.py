@@ -6,24 +6,19 @@ records. `dataset_toml` reads the file; the whole is checked here.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.access import Access
+from discreet.model.boundaries import Boundaries
 from discreet.model.description.sections import About, FileOptions, Publish
 from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import Protection
-from discreet.model.survey import SamplingDesign
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from discreet.model.boundaries import Boundaries
-    from discreet.model.survey import Survey
-    from discreet.model.variable import CodeList, Hierarchy, StructuralZero, Variable
-
+from discreet.model.survey import SamplingDesign, Survey
+from discreet.model.variable import CodeList, Hierarchy, StructuralZero, Variable
 
 #: The `id_column` of a file whose records have no id: their keys follow their places in the file.
 ROW_NUMBER = "row number"
@@ -68,7 +63,8 @@ class Dataset:
     publish: Publish = Publish()  # noqa: RUF009 - frozen value
     #: Who may see it on a server.
     access: Access = Access()  # noqa: RUF009 - frozen value
-    #: A hash of the words where they were corrected after the load (`workspace/versions/label_corrections.py`); no number depends on it.
+    #: A hash of the words where they were corrected after the load (`workspace/versions/label_corrections.py`);
+    #: no number depends on it.
     wording: str = ""
 
     def __post_init__(self) -> None:

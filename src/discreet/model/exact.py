@@ -8,16 +8,13 @@ never a count. Only `answer` turns it into a `Release`, by way of noise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.model.shape import TableShape
+from discreet.model.shape import TableShape
 
 
 class Confidential:

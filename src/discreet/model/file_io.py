@@ -13,14 +13,12 @@ import csv
 import io
 import secrets
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from discreet.errors import BadData, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 #: Bytes of a piece, at least.
 PIECE = 65_536

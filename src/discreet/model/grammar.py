@@ -28,18 +28,17 @@ first, then in the dataset's order; each is fitted to those before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.model.dataset import Dataset
     from discreet.model.request import Filters, Groups, Levels, Names
     from discreet.model.selection import NamedGroups
+
 
 _SPECIAL = "\\,+="
 _PROTECTED = re.compile(r"\\([\\,+=])")

@@ -21,24 +21,23 @@ is at or below a level when it uses that level or a finer one, in a filter as mu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
+from discreet.model.variable import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
-    from discreet.model.variable import Variable
+
 
 #: All levels of a variable's hierarchy down to its own categories.
 ALL_LEVELS = "*"

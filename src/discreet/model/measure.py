@@ -8,16 +8,12 @@ A measure: what the numbers of a table say. Everything here is public; `answer/m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import Message, message, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.model.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,12 @@ Whoever reads a release asks its `NoiseLaw` and need not know how the noise was 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 class IntegerDistribution(Protocol):

@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from discreet.errors import MissingExtra
+from discreet.errors import DiscreetError, MissingExtra
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from discreet.errors import DiscreetError
 
 
 class Named(Protocol):

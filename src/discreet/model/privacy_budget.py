@@ -19,18 +19,16 @@ Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/refere
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.description.sections import refuse_unknown_keys
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LOSS_UNIT = Fraction(1, 10**12)
 FAILURE_UNIT = Fraction(1, 10**18)

@@ -5,16 +5,14 @@ The section `[protection]` of a description, with what it leaves out under `dp`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription
 from discreet.model.description.sections import check_section
 from discreet.model.messages.text import nearest, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 METHODS = ("cellkey", "dp")
 #: What only one of the methods knows.

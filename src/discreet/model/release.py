@@ -22,29 +22,23 @@ The public ladders of printed relative standard errors: every error is rounded u
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import write_filter
-from discreet.model.measure import COUNT
+from discreet.model.measure import COUNT, Measure
 from discreet.model.messages.text import Message, message, nearest, one_line
-from discreet.model.view import NO_VIEW, View
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.measure import Measure
-    from discreet.model.noise_distribution import NoiseDistribution
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension, Output
-    from discreet.model.view import Picture
+from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension, Output
+from discreet.model.view import NO_VIEW, Picture, View
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
 STATUSES = ("", "c", "z", "u")

@@ -9,11 +9,12 @@ question language (`selection.py`); in canonical form it holds codes only, in th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import (
     NO_TABLES,
     canonical_fit_to,
@@ -30,6 +31,7 @@ from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import ADDITIVITY
 from discreet.model.selection import (
+    NamedGroups,
     canonical_names,
     most_read,
     refuse_many,
@@ -38,13 +40,7 @@ from discreet.model.selection import (
     take_name,
     write_named,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.selection import NamedGroups
-    from discreet.model.variable import Variable
+from discreet.model.variable import Variable
 
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]

@@ -29,11 +29,9 @@ Source: docs/decisions/0007-versions.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 #: The revisions that this program can answer by. A new version gets the newest.
 KNOWN = frozenset({2})

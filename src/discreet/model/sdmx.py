@@ -18,14 +18,11 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from discreet.model.dataset import Dataset
 from discreet.model.measure import COUNT, DEFAULT_MEASURE
 from discreet.model.messages.citation import citation
-
-if TYPE_CHECKING:
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
+from discreet.model.release import Release
 
 AGENCY = "DISCREET"
 #: When a message was made, for all of them: the same release gives the same bytes at any time.

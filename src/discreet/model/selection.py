@@ -28,22 +28,18 @@ import math
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from discreet.errors import BadRequest, UnknownCategory
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import protect, split, unescape
 from discreet.model.hierarchy import Group, level_groups, level_names
 from discreet.model.messages.text import Label, Message, first_few, message
-from discreet.model.variable import TOTAL, nearest_category
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.variable import Category, Variable
+from discreet.model.variable import TOTAL, Category, Variable, nearest_category
 
 #: The lowest and the highest number of a class.
 Bounds = tuple[float, float]

@@ -10,28 +10,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape
-from discreet.model.hierarchy import ancestors, level_groups, level_label
+from discreet.model.hierarchy import Group, ancestors, level_groups, level_label
 from discreet.model.messages.text import message, one_line
+from discreet.model.request import TableRequest
 from discreet.model.selection import group_label
-from discreet.model.variable import TOTAL
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.hierarchy import Group
-    from discreet.model.request import TableRequest
-    from discreet.model.variable import Variable
+from discreet.model.variable import TOTAL, Variable
 
 
 @dataclass(frozen=True, slots=True)

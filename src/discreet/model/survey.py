@@ -27,16 +27,14 @@ The section `[survey]` of a description: the form of weights, the sizes that are
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription
 from discreet.model.description.sections import check_section, require_keys
 from discreet.model.messages.text import message, nearest, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 METHODS = ("jackknife", "brr", "fay", "bootstrap")
 #: The keys of `[survey]` that are about the design.

@@ -16,28 +16,23 @@ What a dataset under `dp` declares: its terms and its universe, read together an
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, UnknownVariable
+from discreet.model.dataset import Dataset
 from discreet.model.description.sections import refuse_unknown_keys
 from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_level_of
 from discreet.model.messages.text import nearest
-from discreet.model.privacy_budget import parse_terms
+from discreet.model.privacy_budget import Terms, parse_terms
 from discreet.model.survey import DP_FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.privacy_budget import Terms
 
 Margin = tuple[str, ...]
 

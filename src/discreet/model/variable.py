@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.errors import BadDescription, UnknownCategory
 from discreet.model.grammar import escape
 from discreet.model.messages.text import message, nearest, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 #: An end of a range.
 End: TypeAlias = Decimal | dt.date

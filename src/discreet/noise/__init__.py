@@ -9,14 +9,11 @@ The function of each family stands here too, and is found in the registry when i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from discreet.noise import families
 from discreet.noise.quantise import quantisation_report
 from discreet.noise.table import NoiseRow, NoiseTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["NoiseRow", "NoiseTable", "families", "quantisation_report"]
 

@@ -21,23 +21,22 @@ its grid differs from this law by about 1/(24 s²), the error of the midpoint ru
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import one_line
+from discreet.model.noise_distribution import IntegerDistribution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.noise_distribution import IntegerDistribution
     from discreet.noise.table import NoiseRow
+
 
 #: Whole numbers up to here: 24 terms of 64-bit keys are sums of 1,536-bit masses.
 EXACT_TERMS = 24

@@ -17,16 +17,13 @@ Source: Sadeghi & Chien (2022), Propositions 2 and 3, section III-D.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.ideal_distribution import IdealTable, row_from_logs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: The widest noise that a table may hold.
 LARGEST_M = 100_000

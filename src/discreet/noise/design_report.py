@@ -19,18 +19,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_epsilon
 from discreet.noise.families import families
 from discreet.noise.families.laplace import end_probability
+from discreet.noise.family import Match
+from discreet.noise.ideal_distribution import IdealRow, IdealTable
 from discreet.noise.quantise import quantisation_report
-
-if TYPE_CHECKING:
-    from discreet.noise.family import Match
-    from discreet.noise.ideal_distribution import IdealRow, IdealTable
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 _ASIDE = ("notes", "quantise")
 

@@ -33,15 +33,12 @@ Source: Fraser & Wooton (2005); Marley & Leaver (2011); the R package ptable 1.0
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: No value of the support is less likely than this (ptable's lower bound).
 SMALLEST_PROBABILITY = 1e-8
@@ -181,8 +178,7 @@ def _merge(left: Block, right: Block) -> Block:
     return Block(left.start, right.stop, (left.level * size + right.level * extra) / (size + extra))
 
 
-if TYPE_CHECKING:
-    _Solution = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Solution = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 _STEPS = 100
 _APPROACHES = 60

@@ -6,22 +6,19 @@ assessments, pictures and pages read the fields below. A field that does not app
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
+from discreet.noise.ideal_distribution import IdealDistribution, IdealTable
+from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.noise.ideal_distribution import IdealDistribution, IdealTable
-    from discreet.noise.table import NoiseTable
-
-    #: A noise table at an epsilon and a delta, and how the family got there, in words.
-    AtEpsilon = Callable[[float, float], tuple[NoiseTable, str]]
-    #: The designs of least noise at an epsilon and a delta, each with a name.
-    Sides = Callable[[float, float, "Match"], Mapping[str, IdealTable]]
+#: A noise table at an epsilon and a delta, and how the family got there, in words.
+AtEpsilon = Callable[[float, float], tuple[NoiseTable, str]]
+#: The designs of least noise at an epsilon and a delta, each with a name.
+Sides = Callable[[float, float, "Match"], Mapping[str, IdealTable]]
 
 #: Which width matches a delta: the closest on the log scale, or the smallest that keeps it.
 Match = Literal["closest", "smallest"]

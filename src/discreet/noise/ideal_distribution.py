@@ -18,18 +18,15 @@ distance between the two, which the law computes from above:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import InfeasibleDesign
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 #: Digits of the exponentials. Weights keep `WEIGHT_BITS` bits after the point, relative to the largest; a
 #: value less likely than 2^-`LEAST_BITS` would lose precision, and no key modulus could hold it anyway.

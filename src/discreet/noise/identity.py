@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from discreet.noise.files import content_hash
-
-if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 
 def mechanism_name(table: NoiseTable) -> str:

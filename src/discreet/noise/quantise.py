@@ -20,6 +20,7 @@ Source: Sadeghi & Chien (2022), eqs 42-46.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import Parameter, signature
@@ -30,9 +31,8 @@ from discreet.model.messages.text import nearest
 from discreet.noise.table import LARGEST_MODULUS, NoiseRow, NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from discreet.noise.ideal_distribution import IdealRow, IdealTable
+
 
 Rounding = Literal["exact", "ceiling"]
 

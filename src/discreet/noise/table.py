@@ -31,23 +31,20 @@ there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadNoiseTable
 from discreet.model.messages.text import one_line
 from discreet.noise.cell_distribution import SumDistribution
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 LARGEST_MODULUS = 2**64
 LARGEST_VALUE = 2**62

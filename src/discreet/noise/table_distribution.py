@@ -12,26 +12,20 @@ The law of numbers that were made together and say nothing cell by cell: whoever
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message, one_line
-from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
 from discreet.noise.cell_distribution import SumDistribution
-from discreet.noise.table import NO_NOISE
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NO_NOISE, NoiseTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,17 +9,14 @@ Source: Rinott et al. (2018), figures 1 to 3 (box plots); Shlomo, Krenzke & Li (
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from discreet.noise import families as registry
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, INK, ORANGE, apply_theme
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-if TYPE_CHECKING:
-    Record = dict[str, Any]
+Record = dict[str, Any]
 
 #: A family has its own colour; so has what a dataset uses today, and files take the spare ones.
 _CURRENT = "#B3123F"

@@ -7,20 +7,16 @@ A picture of a privacy budget: what each declared table gets, the error that it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.margins.margin_set import Axes, MarginSet
 from discreet.margins.study import METHODS, advise, study
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.margin_set import Axes, MarginSet
 
 #: The range of ε that the paper looks at, in even ratios.
 EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(0.05, 2.0, 12))

@@ -24,34 +24,27 @@ It stands beside every picture and in its file, for readers who do not see it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from math import ceil, floor, isnan, log10, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import Message, message, plural_message, printable
-from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.release import STATUS_MEANING, STATUSES, Derived, Release
 from discreet.model.selection import number_classes
+from discreet.model.shape import Dimension
 from discreet.model.view import Picture
-from discreet.pictures.theme import CLASSES, PALETTES
+from discreet.pictures.theme import CLASSES, PALETTES, Palette
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.release import Derived, Release
-    from discreet.model.shape import Dimension
-    from discreet.pictures.theme import Palette
-
-if TYPE_CHECKING:
-    Place = tuple[int, ...]
-    #: Puts a sentence into the language of the reader: `web/i18n/messages.py`.
-    Say = Callable[[str], str]
+Place = tuple[int, ...]
+#: Puts a sentence into the language of the reader: `web/i18n/messages.py`.
+Say = Callable[[str], str]
 
 #: Categories of one axis; more cannot be read.
 MOST_CATEGORIES = 40

@@ -15,17 +15,15 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import Busy
 from discreet.model.messages.text import message
 from discreet.pictures import save
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CODE = Path(__file__).with_name("drawing_program.py")
 #: How long a picture may take, the start of the program and those before it included.

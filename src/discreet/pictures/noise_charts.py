@@ -6,17 +6,14 @@ Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the law.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from discreet.noise.table import NoiseTable
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
 from discreet.privacy.audit import curve, curve_above_largest
 from discreet.privacy.audit import delta as exact_delta
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.noise.table import NoiseTable
 
 MOST_PANELS = 9
 RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"

@@ -5,6 +5,7 @@ A command draws in its own process; a server has a program that draws (`drawing`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import MissingExtra, UnknownFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import altair as alt
 
     from discreet.pictures.drawing import DrawingProgram
+
 
 PNG_SCALE = 2.0
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
-from typing import TYPE_CHECKING
 
 from discreet.model.messages.text import printable
-from discreet.pictures.chart_data import describe_chart
+from discreet.pictures.chart_data import ChartData, describe_chart
 from discreet.pictures.charts import chart_of, draw
 from discreet.pictures.save import render
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import ChartData
 
 _LABELLED = re.compile(r'aria-label="([^"]*)"')
 _ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')

@@ -51,24 +51,21 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.errors import BadRequest, MissingExtra
 from discreet.model.privacy_budget import LOSS_UNIT
 from discreet.noise.families import ideal_distribution
+from discreet.noise.ideal_distribution import IdealDistribution
+from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.audit import curve
 from discreet.privacy.audit import delta as exact_delta
 from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet.privacy.claim import float_down
 from discreet.privacy.hockey_stick import pair_masses
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.noise.ideal_distribution import IdealDistribution
-    from discreet.noise.table import NoiseRow, NoiseTable
 
 #: A pair of cells of tables with at most so many values is composed exactly.
 WIDEST_EXACT_PAIR = 300

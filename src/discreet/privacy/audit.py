@@ -27,21 +27,18 @@ The exact audit as a document: what `discreet audit --json` prints and a dataset
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import one_line
 from discreet.noise.files.document import plain
+from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.composition import compose
 from discreet.privacy.hockey_stick import Exponential, Frontier, Pair, frontiers, profiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from decimal import Decimal
-
-    from discreet.noise.table import NoiseRow, NoiseTable
 
 
 @dataclass(frozen=True, slots=True)

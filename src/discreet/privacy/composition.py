@@ -16,17 +16,13 @@ Doroshenko et al. (2022), "connect the dots", for spreading.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, pairwise
-from typing import TYPE_CHECKING
 
+from discreet.noise.table import NoiseTable
 from discreet.privacy.hockey_stick import Frontier, Masses, Profile, by_ratio, masses_by_pair, upper_hull
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.noise.table import NoiseTable
 
 #: Products of this many outputs in all are made one by one; more are bounded by the dominating pair.
 LARGEST_WORK = 400_000

@@ -7,7 +7,8 @@ to tell apart as N(0,1) and N(μ,1) with μ² = Σ Δ_i². That pair's trade-off
 
 Nothing is lost in composition: no zCDP bound, no advanced composition. The claim is about the Gaussian law and
 about whatever is made of it, rounding included. The integers that ship differ from it by their grid and by the
-cut of the tables: `margins/integer_noise.py` and `protect/best_composition.py` add what that costs. It is not claimed for the
+cut of the tables: `margins/integer_noise.py` and `protect/best_composition.py` add what that costs. It is not claimed
+    for the
 discrete Gaussian, whose divergence may lie a little above this curve between its steps.
 
 Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Corollary 1.

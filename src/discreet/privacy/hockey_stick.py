@@ -36,18 +36,14 @@ Source: Zhu, Dong & Wang (2022) for domination by the worst trade-off; the hull 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 FIRST_DIGITS = 60
 SPARE_DIGITS = 12

@@ -16,6 +16,7 @@ Source: docs/methods/dp.md has the proofs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.model.messages.text import message
 from discreet.model.privacy_budget import round_up_to_units
 from discreet.noise.families import ideal_distribution
+from discreet.noise.table import NoiseTable
 from discreet.privacy import accounting as composition_pld
 from discreet.privacy.accounting import (
     add_distance,
@@ -37,10 +39,8 @@ from discreet.privacy.claim import Claim, float_down, float_up, group_delta
 from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, total_mu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.noise.table import NoiseTable
     from discreet.protect.plan import NoisePlan
+
 
 _LARGEST_EPSILON = 1e4
 

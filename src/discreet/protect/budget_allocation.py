@@ -14,27 +14,20 @@ Source: Rinott et al. (2018), section 7, whose standard deviations are `margin_a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
-from discreet.model.universe import contains, margin_cells
+from discreet.model.dataset import Dataset
+from discreet.model.universe import Margin, Universe, contains, margin_cells
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.universe import Margin, Universe
-
-if TYPE_CHECKING:
-    #: An error and the cost that each margin bears; a margin without cost is not released.
-    _Settled = tuple[float, NDArray[np.float64]]
+#: An error and the cost that each margin bears; a margin without cost is not released.
+_Settled = tuple[float, NDArray[np.float64]]
 
 #: The search takes seconds for some hundred margins and would take hours for thousands.
 MOST_OPTIMISED = 600

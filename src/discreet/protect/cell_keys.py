@@ -37,26 +37,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadNoiseTable
-from discreet.model.shape import structural_zeros
-from discreet.records.keys import encipher, pair_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.exact import ExactTable
-    from discreet.model.protection import Protection
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.noise.table import NoiseTable
-    from discreet.records.keys import Secret
+from discreet.model.dataset import Dataset
+from discreet.model.exact import ExactTable
+from discreet.model.protection import Protection
+from discreet.model.shape import Dimension, TableShape, structural_zeros
+from discreet.noise.table import NoiseTable
+from discreet.records.keys import Secret, encipher, pair_blocks
 
 #: From the key sums of some cells and their flat places in a table to their cell keys.
 KeysAt: TypeAlias = "Callable[[NDArray[np.uint64], NDArray[np.intp]], NDArray[np.uint64]]"

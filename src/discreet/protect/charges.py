@@ -11,28 +11,23 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription
-from discreet.ledger.entries import Charge, canonical_request, records_name
-from discreet.model.privacy_budget import format_amount, round_up_to_units
+from discreet.ledger.entries import Charge, Receipt, canonical_request, records_name
+from discreet.ledger.ledger import Ledger
+from discreet.model.dataset import Dataset
+from discreet.model.privacy_budget import Terms, format_amount, round_up_to_units
+from discreet.model.universe import Margin
 from discreet.noise.families import families
 from discreet.noise.identity import mechanism_name
+from discreet.noise.table import NoiseTable
 from discreet.privacy.accounting import distance_to_ideal, ideal_rho, rho_at, table_delta
 from discreet.privacy.claim import float_down, float_up, group_delta, three_digits_up
 from discreet.protect.best_composition import basic_figure, figures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.ledger.entries import Receipt
-    from discreet.ledger.ledger import Ledger
-    from discreet.model.dataset import Dataset
-    from discreet.model.privacy_budget import Terms
-    from discreet.model.universe import Margin
-    from discreet.noise.table import NoiseTable
-    from discreet.protect.plan import NoisePlan, PlannedTable
+from discreet.protect.plan import NoisePlan, PlannedTable
 
 
 def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> Charge:

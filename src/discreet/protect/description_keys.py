@@ -26,31 +26,28 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadNoiseTable
-from discreet.model.universe import margin_zeros
+from discreet.model.dataset import Dataset
+from discreet.model.exact import ExactTable
+from discreet.model.universe import Margin, margin_zeros
+from discreet.model.variable import Variable
 from discreet.noise.identity import mechanism_name
+from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import PUBLIC, DescribedDistribution
 from discreet.protect.protector import NoisyCells
-from discreet.records.keys import counter_words, counter_words_at
+from discreet.records.keys import Secret, counter_words, counter_words_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.exact import ExactTable
-    from discreet.model.universe import Margin
-    from discreet.model.variable import Variable
-    from discreet.noise.table import NoiseTable
     from discreet.protect.margin_choice import MarginAxis, Part
-    from discreet.records.keys import Secret
+
 
 LARGEST_MODULUS = 2**64
 #: A slice of at least this share of its margin is cut out of the whole stream, which is read faster.

@@ -15,46 +15,43 @@ Source: docs/methods/dp.md, sections 5 to 7.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
+from discreet.ledger.entries import Charge
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.requester import Requester
+from discreet.model.dataset import Dataset
+from discreet.model.exact import ExactTable
 from discreet.model.measure import unit_of
 from discreet.model.messages.text import message
+from discreet.model.noise_distribution import NoiseDistribution
 from discreet.model.privacy_budget import format_amount
-from discreet.model.universe import canonical_margin, contains
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
+from discreet.model.universe import Margin, Universe, canonical_margin, contains
+from discreet.noise.table import NoiseTable
 from discreet.protect import margin_choice as cover
 from discreet.protect.charges import answer_charge, charge_document, paid_margins, version_charge_name
-from discreet.protect.description_keys import add_description_noise, description_distribution
-from discreet.protect.joint_distribution import joint_distribution
-from discreet.protect.joint_residuals import joint_blocks
+from discreet.protect.description_keys import (
+    DescriptionNoise,
+    add_description_noise,
+    description_distribution,
+)
+from discreet.protect.joint_distribution import JointDistribution, joint_distribution
+from discreet.protect.joint_plan import JointPlan
+from discreet.protect.joint_residuals import Block, StoredResiduals, joint_blocks
+from discreet.protect.margin_choice import Part
+from discreet.protect.plan import NoisePlan, PlannedTable
 from discreet.protect.promise import dp_promise
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.ledger.entries import Charge
-    from discreet.ledger.ledger import Ledger
-    from discreet.ledger.requester import Requester
-    from discreet.model.dataset import Dataset
-    from discreet.model.exact import ExactTable
-    from discreet.model.noise_distribution import NoiseDistribution
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.model.universe import Margin, Universe
-    from discreet.noise.table import NoiseTable
-    from discreet.protect.description_keys import DescriptionNoise
-    from discreet.protect.joint_distribution import JointDistribution
-    from discreet.protect.joint_plan import JointPlan
-    from discreet.protect.joint_residuals import Block, StoredResiduals
-    from discreet.protect.margin_choice import Part
-    from discreet.protect.plan import NoisePlan, PlannedTable
-    from discreet.protect.protector import NoisyCells, Protector
+from discreet.protect.protector import NoisyCells, Protector
 
 
 @dataclass(frozen=True)

@@ -12,31 +12,25 @@ them with length 1 (`NoiseLaw.for_tests`): more noise than there is, in every di
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.margins.residual_space import along
-from discreet.margins.residual_table import covariances
+from discreet.margins.residual_table import Side, covariances
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.messages.text import one_line
-from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
+from discreet.model.shape import TableShape
 from discreet.noise.cell_distribution import RoundedNormalDistribution
 from discreet.noise.table import NO_NOISE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.residual_table import Side
-    from discreet.model.dataset import Dataset
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.model.shape import TableShape
-    from discreet.protect.joint_plan import JointPlan
-    from discreet.protect.joint_residuals import Block
+from discreet.protect.joint_plan import JointPlan
+from discreet.protect.joint_residuals import Block
 
 #: Variances are kept with so many binary digits, rounded up: equal ones are then equal.
 _DIGITS = 2**40

@@ -24,13 +24,14 @@ Source: docs/methods/dp-joint.md has the proofs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription
 from discreet.margins.integer_noise import (
@@ -42,24 +43,17 @@ from discreet.margins.integer_noise import (
     gaussian_tables,
     grid_steps,
 )
-from discreet.margins.residual_space import Attribute, ResidualSpace
+from discreet.margins.residual_space import Attribute, Levels, ResidualSpace
 from discreet.margins.residual_table import is_within, lattice_loss
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors
+from discreet.model.privacy_budget import Terms
+from discreet.model.universe import Margin, Universe
 from discreet.noise.families.rounded_normal import rounded_normal
+from discreet.noise.table import NoiseTable
 from discreet.privacy.accounting import rho_at
 from discreet.privacy.claim import float_down, float_up
 from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, gaussian_mu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.residual_space import Levels
-    from discreet.model.dataset import Dataset
-    from discreet.model.privacy_budget import Terms
-    from discreet.model.universe import Margin, Universe
-    from discreet.noise.table import NoiseTable
 
 
 def attribute_names(dataset: Dataset, universe: Universe) -> tuple[tuple[str, ...], ...]:

@@ -23,37 +23,34 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, WorkspaceUnusable
+from discreet.margins.residual_space import Attribute, Levels
 from discreet.margins.residual_table import UNIT, differences, norms_squared, part_tables, table_values
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.shape import Dimension, TableShape, plain_outputs
-from discreet.model.universe import maximal
+from discreet.model.universe import Margin, Universe, maximal
 from discreet.noise.identity import mechanism_name
 from discreet.protect.description_keys import NoiseContext, canonical_cells, residual_keys
-from discreet.protect.margin_choice import block_conditions, block_depths, outside_universe
+from discreet.protect.joint_plan import JointPlan, Residual
+from discreet.protect.margin_choice import Condition, block_conditions, block_depths, outside_universe
 from discreet.protect.protector import NoisyCells
+from discreet.records.engine import Engine
+from discreet.records.keys import Secret
 from discreet.records.tabulate import tabulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.margins.residual_space import Attribute, Levels
-    from discreet.model.dataset import Dataset
-    from discreet.model.universe import Margin, Universe
     from discreet.protect.joint_distribution import JointDistribution
-    from discreet.protect.joint_plan import JointPlan, Residual
-    from discreet.protect.margin_choice import Condition
-    from discreet.records.engine import Engine
-    from discreet.records.keys import Secret
+
 
 #: A universe may have so many numbers.
 MOST_NUMBERS = 50_000_000
@@ -229,8 +226,7 @@ def _sum_outputs(table: NDArray[np.int64], axis: int, target: NDArray[np.int64])
     return table if starts.size == target.size else np.add.reduceat(table, starts, axis=axis)
 
 
-if TYPE_CHECKING:
-    AtLevel = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+AtLevel = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 #: Sides that are remembered; one of 3,750 areas takes some 200 kB.
 KNOWN_SIDES = 64

@@ -16,24 +16,19 @@ Structural zeros have no noise. They are not taken off K here: that would cost m
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import OutsideUniverse, TooManyCells
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.model.universe import Invariant, Margin, Universe
+from discreet.model.shape import Dimension, TableShape
+from discreet.model.universe import Invariant, Margin, Universe
 
 #: No answer adds up more base cells than this at a time.
 MOST_BASE_CELLS = 30_000_000

@@ -33,18 +33,23 @@ Source: Rinott et al. (2018), section 7, where it is 14/eps, 8.5/eps and 21/eps 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
-from discreet.model.universe import STYLES, contains, margin_cells, noisy_margins
+from discreet.model.privacy_budget import Terms
+from discreet.model.universe import STYLES, Margin, Universe, contains, margin_cells, noisy_margins
 from discreet.noise.families import build, families
+from discreet.noise.family import Currency
+from discreet.noise.table import NoiseTable
 from discreet.privacy.accounting import TableCost, rho_at, rho_for
-from discreet.privacy.claim import float_down, float_up
+from discreet.privacy.claim import Claim, float_down, float_up
 from discreet.protect.best_composition import figures
 from discreet.protect.budget_allocation import (
     allocate_by_importance,
@@ -52,18 +57,7 @@ from discreet.protect.budget_allocation import (
     allocate_for_workload,
     workload_of,
 )
-from discreet.protect.joint_plan import joint_errors, make_joint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.privacy_budget import Terms
-    from discreet.model.universe import Margin, Universe
-    from discreet.noise.family import Currency
-    from discreet.noise.table import NoiseTable
-    from discreet.privacy.claim import Claim
-    from discreet.protect.joint_plan import JointPlan
+from discreet.protect.joint_plan import JointPlan, joint_errors, make_joint
 
 #: The part of epsilon that may be left.
 WITHIN = Fraction(1, 1000)

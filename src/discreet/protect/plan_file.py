@@ -6,27 +6,22 @@ Years later the integers that were charged for are still looked up, even if a ne
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadNoiseTable, DiscreetError
-from discreet.model.universe import dp_terms
+from discreet.model.dataset import Dataset
+from discreet.model.universe import Margin, dp_terms
 from discreet.noise.files import from_document, to_document
 from discreet.noise.identity import mechanism_name
+from discreet.noise.table import NoiseTable
+from discreet.privacy.claim import Claim
 from discreet.protect.best_composition import Figure, claim_of
-from discreet.protect.joint_plan import read_joint
+from discreet.protect.joint_plan import JointPlan, Residual, read_joint
 from discreet.protect.plan import NoisePlan, PlannedTable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.universe import Margin
-    from discreet.noise.table import NoiseTable
-    from discreet.privacy.claim import Claim
-    from discreet.protect.joint_plan import JointPlan, Residual
 
 FORMAT = "discreet-noise-plan"
 VERSION = 1

@@ -16,30 +16,23 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import Any
 
 from discreet.errors import BadDescription
-from discreet.model.measure import COUNT, PERSON, unit_of
+from discreet.model.dataset import Dataset
+from discreet.model.measure import COUNT, PERSON, Unit, unit_of
 from discreet.model.messages.text import Message, join_sentences, message
-from discreet.model.privacy_budget import MOST_EXACT
-from discreet.privacy.audit import audit
+from discreet.model.privacy_budget import MOST_EXACT, Terms
+from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.privacy.audit import Audit, audit
 from discreet.privacy.claim import three_digits_up
 from discreet.protect.best_composition import best_claim
 from discreet.protect.plan import NoisePlan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.measure import Unit
-    from discreet.model.privacy_budget import Terms
-    from discreet.noise.table import NoiseRow, NoiseTable
-    from discreet.privacy.audit import Audit
 
 _STEADY = (
     message("The same people show the same number in every table."),

@@ -15,29 +15,26 @@ description, under a budget.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.ledger.requester import Requester
+from discreet.model.dataset import Dataset
+from discreet.model.exact import ExactTable
 from discreet.model.measure import COUNT
+from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
+from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import TableDistribution
-from discreet.protect.cell_keys import add_noise
+from discreet.protect.cell_keys import CellChances, CellKeys, EmptyCells, add_noise
 from discreet.protect.promise import promise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from discreet.ledger.requester import Requester
-    from discreet.model.dataset import Dataset
-    from discreet.model.exact import ExactTable
-    from discreet.model.noise_distribution import NoiseDistribution
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.noise.table import NoiseTable
-    from discreet.protect.cell_keys import CellChances, CellKeys, EmptyCells
 
 
 @dataclass(frozen=True, eq=False)

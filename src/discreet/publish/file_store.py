@@ -7,17 +7,15 @@ replaced: by a rename in a folder, by one upload in a bucket. Whoever reads sees
 from __future__ import annotations
 
 import secrets
+from collections.abc import Hashable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from discreet.errors import BadRequest, MissingExtra, PublicationUnusable
 from discreet.workspace.sealed import fsync_path
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 #: What an address has, and the name of a folder has not.
 _ADDRESS = "://"

@@ -9,28 +9,25 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from discreet.errors import WorkspaceUnusable
+from discreet.ledger.ledger import Ledger
+from discreet.model.dataset import Dataset
+from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.shape import TableShape
 from discreet.noise.files import from_document
+from discreet.noise.table import NoiseTable
+from discreet.protect.cell_keys import CellChances, CellKeys
 from discreet.protect.description_keys import DescriptionNoise
 from discreet.protect.dp_protector import DpProtector
 from discreet.protect.joint_residuals import StoredResiduals
 from discreet.protect.plan_file import read_plan
-from discreet.protect.protector import CellKeyProtector
-
-if TYPE_CHECKING:
-    from discreet.ledger.ledger import Ledger
-    from discreet.model.dataset import Dataset
-    from discreet.model.noise_distribution import NoiseDistribution
-    from discreet.model.shape import TableShape
-    from discreet.noise.table import NoiseTable
-    from discreet.protect.cell_keys import CellChances, CellKeys
-    from discreet.protect.protector import Protector
-    from discreet.records.engine import Engine
-    from discreet.records.keys import Secret
+from discreet.protect.protector import CellKeyProtector, Protector
+from discreet.records.engine import Engine
+from discreet.records.keys import Secret
 
 
 class Absent:

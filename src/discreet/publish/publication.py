@@ -10,19 +10,15 @@ and the hash of every file before anything of it is used: a damaged, foreign or 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import PublicationUnusable, SignatureUnusable
+from discreet.publish.file_store import Storage
 from discreet.publish.release_file import pack, unpack
-from discreet.records.signing import PublicKey
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.publish.file_store import Storage
-    from discreet.records.signing import SigningKey
+from discreet.records.signing import PublicKey, SigningKey
 
 POINTER = "publication.json"
 FORMAT, VERSION = "discreet-publication", 1

@@ -12,31 +12,27 @@ from __future__ import annotations
 
 import threading
 import zipfile
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import DiscreetError, PublicationUnusable, UnknownDataset, VersionClosed
 from discreet.model.messages.text import message, nearest
+from discreet.publish.file_store import Storage
 from discreet.publish.public_protector import NO_RECORDS, public_protector
-from discreet.publish.publication import POINTER, read_file, read_publication
+from discreet.publish.publication import POINTER, Publication, PublishedDataset, read_file, read_publication
 from discreet.publish.published_service import PublishedService, PublishedTables, no_accounts_error
 from discreet.publish.release_file import unpack
+from discreet.records.signing import PublicKey
 from discreet.release.dataset_registry import Authoriser, DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.rules.rule_set import parse_rules
 from discreet.workspace.versions.history import VersionFacts, resolve_version
 from discreet.workspace.versions.public_parts import PublicParts
 from discreet.workspace.versions.version import Revisions
 from discreet.workspace.workspace import StoredDataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-
-    from discreet.publish.file_store import Storage
-    from discreet.publish.publication import Publication, PublishedDataset
-    from discreet.records.signing import PublicKey
-    from discreet.release.dataset_service import DatasetService
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,34 +10,28 @@ from __future__ import annotations
 
 import zipfile
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.errors import BadKey, NotPublished, PublicationUnusable
 from discreet.model.messages.text import Message, message
+from discreet.model.release import Release
 from discreet.model.request import TableRequest
+from discreet.publish.file_store import Storage
 from discreet.publish.public_protector import laws_of
-from discreet.publish.publication import read_file
-from discreet.publish.release_file import read_release
-from discreet.release.checked_request import CheckedRequest, parse_listed_request
+from discreet.publish.publication import FileRef, PublishedDataset, read_file
+from discreet.publish.release_file import StoredRelease, read_release
+from discreet.release.checked_request import CheckedRequest, ParsedRequest, parse_listed_request
 from discreet.release.dataset_service import MOST_REPAIRS, DatasetService
 from discreet.release.dry_run import Attempt, dry_run_document
 from discreet.rules.verdict import Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.model.release import Release
-    from discreet.publish.file_store import Storage
-    from discreet.publish.publication import FileRef, PublishedDataset
-    from discreet.publish.release_file import StoredRelease
-    from discreet.release.checked_request import ParsedRequest
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 
 class PublishedService(DatasetService):

@@ -10,20 +10,24 @@ its release before it is written. A file that is there already is not written ag
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from math import comb, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadDescription, PublicationUnusable, Refused, SignatureUnusable, TooMuchToPublish
 from discreet.model.dataset import Dataset
 from discreet.model.description.sections import FileOptions
+from discreet.model.release import Release
 from discreet.model.request import TableRequest
+from discreet.publish.file_store import Storage
 from discreet.publish.public_protector import laws_of, public_protector
 from discreet.publish.publication import (
     POINTER,
+    FileRef,
     Publication,
     PublishedDataset,
     read_file,
@@ -32,19 +36,12 @@ from discreet.publish.publication import (
     write_pointer,
 )
 from discreet.publish.release_file import REQUEST_FIELDS, pack, read_release, write_release
+from discreet.records.signing import SigningKey
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import measure_kind, measures_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from discreet.model.release import Release
-    from discreet.publish.file_store import Storage
-    from discreet.publish.publication import FileRef
-    from discreet.records.signing import SigningKey
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.versions.public_parts import PublicParts
+from discreet.workspace.versions.public_parts import PublicParts
 
 #: More than this is published only where somebody raises it.
 MOST_FILES, MOST_BYTES = 20_000, 2_000_000_000

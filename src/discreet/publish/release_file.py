@@ -21,29 +21,25 @@ import io
 import json
 import math
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import Count, Label, Message
+from discreet.model.noise_distribution import NoiseDistribution
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension, TableShape
+from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import DistributionWithSums
+from discreet.release.checked_request import ParsedRequest
 from discreet.release.notes import names_note, table_note
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.noise_distribution import NoiseDistribution
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.noise.table import NoiseTable
-    from discreet.release.checked_request import ParsedRequest
 
 _KIND = "$"
 
@@ -122,9 +118,8 @@ def _unpack(value: Any) -> Any:
     return {key: _unpack(each) for key, each in value.items()}
 
 
-if TYPE_CHECKING:
-    #: The law of the noise of a shape, and the noise tables of its note; both follow from what is public.
-    Laws = Callable[[TableShape], tuple[NoiseDistribution, tuple[NoiseTable, ...]]]
+#: The law of the noise of a shape, and the noise tables of its note; both follow from what is public.
+Laws = Callable[[TableShape], tuple[NoiseDistribution, tuple[NoiseTable, ...]]]
 
 WORDS = "release.json"
 #: The arrays that a release may have; the first three always.

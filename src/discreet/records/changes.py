@@ -11,22 +11,16 @@ with the records. Rows are compared by 64-bit hashes: two different ones agree w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
-from discreet.records.engine import AggregateQuery
+from discreet.records.engine import AggregateQuery, Engine
 from discreet.records.storage import RECORD_KEY, WEIGHT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import Engine
 
 #: About so many records are compared at a time.
 PART = 1_000_000

@@ -8,26 +8,22 @@ What is wrong with records, all at once: the first ten with their place in the f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadRecords
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
+from discreet.model.survey import Survey
+from discreet.model.variable import StructuralZero
+from discreet.records.source import Source
 from discreet.records.storage import design_of, unit_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.survey import Survey
-    from discreet.model.variable import StructuralZero
-    from discreet.records.source import Source
 
 
 class Check(NamedTuple):

@@ -14,25 +14,20 @@ and marks of what does not fit. Values themselves go no further.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from discreet.errors import BadDescription
-from discreet.model.dataset import ROW_NUMBER
+from discreet.model.dataset import ROW_NUMBER, Dataset
 from discreet.model.messages.text import nearest
-from discreet.model.variable import Recodes
-from discreet.records.source import quote_name
+from discreet.model.variable import Recodes, ValueRange, Variable
+from discreet.records.source import Source, quote_name
 from discreet.records.storage import CLUSTER, STRATUM, bad_unit, column_type, design_of, source_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import duckdb
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.variable import ValueRange, Variable
-    from discreet.records.source import Source
 
 
 def code_sql(

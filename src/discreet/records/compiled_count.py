@@ -22,32 +22,29 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.records.engine import SparseCells
+from discreet.model.dataset import Dataset
+from discreet.records.engine import AggregateQuery, SparseCells
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     import pyarrow as pa
-    from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import AggregateQuery
 
-if TYPE_CHECKING:
-    #: The kernel, or how it counts in a test.
-    Kernel = Callable[..., None]
+#: The kernel, or how it counts in a test.
+Kernel = Callable[..., None]
 
 #: How far a code that is filtered out moves a record: beyond every table, and 15 times that fits 32 bits.
 OUT = 1 << 28

@@ -13,23 +13,17 @@ Source: docs/methods/dp-loads.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.records.keys import encipher
+from discreet.records.keys import Secret, encipher
 from discreet.records.storage import MEMORY_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from discreet.records.keys import Secret
 
 _SCHEMA = pa.schema([(name, pa.uint64()) for name in ("low", "high", "tag", "place")])
 #: The places of the records of a unit beyond the first r by their tags.

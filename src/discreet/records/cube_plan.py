@@ -17,24 +17,19 @@ Source: Harinarayan, Rajaraman & Ullman (1996), "Implementing data cubes efficie
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors
 from discreet.model.universe import dp_terms
 from discreet.records.cubes import derivable_variables, row_bytes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-
-    Margin = tuple[str, ...]
+Margin = tuple[str, ...]
 
 #: So many rows are added up in milliseconds.
 FEW = 100_000

@@ -32,28 +32,23 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import RecordsAway
+from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.hierarchy import ancestors
-from discreet.records.engine import AggregateQuery, SparseCells, dense_of, parts_of
+from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
 from discreet.records.sparse_table import sum_groups
 from discreet.records.storage import WEIGHT, storage_schema, sum_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import Engine
 
 COUNT, KEYS = "_n", "_k"
 #: Groups that one aggregate of a build may bring at once, at most, unless a single category brings more.
@@ -218,8 +213,7 @@ def _parts(
         yield engine.aggregate(AggregateQuery(variables, filters, query.weights, query.sums))
 
 
-if TYPE_CHECKING:
-    _Key = tuple[frozenset[str], bool, tuple[str, ...]]
+_Key = tuple[frozenset[str], bool, tuple[str, ...]]
 
 #: Bytes of all margins of a version, at most.
 MOST_BYTES = 16_000_000

@@ -14,27 +14,27 @@ count a table in place (`CountsDense`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from discreet.errors import UnknownEngine
+from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.plugins import Extra, Registry
+from discreet.records.keys import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
     from discreet.records.fingerprint import Fingerprint
-    from discreet.records.keys import Secret
     from discreet.records.staging import Progress, Read
 
     #: Some groups: from one to another, by a mask, or by their numbers.
     Rows = slice | NDArray[np.bool_] | NDArray[np.intp]
+
 
 #: The kind of a version that names none.
 DEFAULT_ENGINE = "duckdb"

@@ -27,16 +27,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.records.keys import BLOCK, counter_words, encipher
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.records.keys import Secret
+from discreet.records.keys import BLOCK, Secret, counter_words, encipher
 
 MOST = 2**16
 FEWEST_STORED = 2**10

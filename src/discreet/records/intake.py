@@ -9,32 +9,25 @@ from __future__ import annotations
 
 import errno
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadDescription
+from discreet.errors import BadData, BadDescription, BadRecords
+from discreet.model.dataset import Dataset
 from discreet.model.revision import newest_arithmetic
 from discreet.records.coding import by_row_number, check_columns
+from discreet.records.engine import EngineKind
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.keys import record_tag
+from discreet.records.keys import Secret, record_tag
 from discreet.records.open_source import open_source, read_error
-from discreet.records.staging import stage
+from discreet.records.source import Source
+from discreet.records.staging import Progress, Read, stage
 from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.errors import BadRecords
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import EngineKind
-    from discreet.records.keys import Secret
-    from discreet.records.source import Source
-    from discreet.records.staging import Progress, Read
 
 #: What DuckDB says where the disk of the workspace or of its temporary files is full.
 FULL_DISK = ("No space left", "not enough space", "File too large", "quota exceeded")

@@ -13,13 +13,11 @@ the installed package or to the user. `fast_count` imports it in the background.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit, types
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Records of a block: their places take 16 KB.
 BLOCK = 4096

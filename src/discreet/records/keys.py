@@ -40,21 +40,16 @@ import os
 import secrets
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
 
-from discreet.errors import SecretUnusable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, SecretUnusable
 
 BYTES = 32
 _FEWEST_DISTINCT = 12

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from discreet.errors import BadData
+from discreet.errors import BadData, DiscreetError
 from discreet.model.description.sections import FileOptions
 from discreet.records.readers import reader_of
 from discreet.records.source import Source
-
-if TYPE_CHECKING:
-    from discreet.errors import DiscreetError
 
 #: How the name of records begins that live in Spark.
 IN_SPARK = "spark:"

@@ -8,12 +8,15 @@ both are what the variance of a total is made of. `by_cell` adds rows up to the 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
-from discreet.records.engine import AggregateQuery
+from discreet.model.shape import Dimension, TableShape
+from discreet.records.engine import AggregateQuery, Engine, SparseCells
 from discreet.records.storage import (
     CLUSTER,
     SQUARES,
@@ -25,13 +28,6 @@ from discreet.records.storage import (
     unit_columns,
 )
 from discreet.records.tabulate import query_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.records.engine import Engine, SparseCells
 
 
 class CellSums(NamedTuple):

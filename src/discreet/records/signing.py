@@ -13,7 +13,8 @@ Source: RFC 8032 (Ed25519); keys as PEM, PKCS 8 and SubjectPublicKeyInfo (RFC 84
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -28,9 +29,6 @@ from cryptography.hazmat.primitives.serialization import (
 
 from discreet.errors import SignatureUnusable
 from discreet.records.keys import read_guarded, write_guarded
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: The file of the key, in a workspace.
 SIGNING_KEY = "signing-key.pem"

@@ -5,19 +5,16 @@ Which table of a database, or sheet of a workbook, is read.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadData
+from discreet.errors import BadData, DiscreetError
 from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import duckdb
-
-    from discreet.errors import DiscreetError
 
 
 @dataclass(frozen=True, slots=True)

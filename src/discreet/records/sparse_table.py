@@ -18,21 +18,15 @@ categories of the longest dimension are counted some at a time, and for its tota
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.records.engine import AggregateQuery, SparseCells
+from discreet.model.shape import Dimension, TableShape
+from discreet.records.engine import AggregateQuery, Engine, SparseCells
 from discreet.records.tabulate import query_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.records.engine import Engine
 
 #: A place in an array of so many cells is a 64-bit integer with room to spare.
 MOST_PLACES = 2**62

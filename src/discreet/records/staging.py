@@ -14,18 +14,32 @@ Every engine can tell its records by one aggregate over all columns.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.errors import BadData, WorkspaceUnusable
+from discreet.errors import BadData, BadRecords, WorkspaceUnusable
+from discreet.model.dataset import Dataset
 from discreet.model.universe import dp_terms
-from discreet.records.checks import MOST_LISTED, Problem, Problems, WeightSums, move_from_zeros, record_checks
+from discreet.records.checks import (
+    MOST_LISTED,
+    Check,
+    Problem,
+    Problems,
+    WeightSums,
+    move_from_zeros,
+    record_checks,
+)
 from discreet.records.coding import code_batches
 from discreet.records.contribution_bounds import ContributionBounds, drop_rows
-from discreet.records.engine import AggregateQuery
-from discreet.records.keys import MOST_RECORDS, record_keys
+from discreet.records.engine import AggregateQuery, Engine
+from discreet.records.fingerprint import Fingerprint
+from discreet.records.keys import MOST_RECORDS, Secret, record_keys
+from discreet.records.source import Source
 from discreet.records.storage import (
     RECORD_KEY,
     WEIGHT,
@@ -36,19 +50,8 @@ from discreet.records.storage import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
     import duckdb
-    from numpy.typing import NDArray
 
-    from discreet.errors import BadRecords
-    from discreet.model.dataset import Dataset
-    from discreet.records.checks import Check
-    from discreet.records.engine import Engine
-    from discreet.records.fingerprint import Fingerprint
-    from discreet.records.keys import Secret
-    from discreet.records.source import Source
     from discreet.records.spark.partitions import PartitionWriter
 
 
@@ -99,11 +102,10 @@ def find_duplicates(prefixes: list[NDArray[np.uint64]], problems: Problems, colu
     problems.add(told, column, again.size)
 
 
-if TYPE_CHECKING:
-    #: Called with what is being done, how many records are done, and of how many if known.
-    Progress = Callable[[str, int, int | None], None]
-    #: How many records are kept; under `dp` what is left out, and how many were too many of their unit.
-    Read = tuple[int, BadRecords | None, int]
+#: Called with what is being done, how many records are done, and of how many if known.
+Progress = Callable[[str, int, int | None], None]
+#: How many records are kept; under `dp` what is left out, and how many were too many of their unit.
+Read = tuple[int, BadRecords | None, int]
 
 #: So many records have at least so many different record keys, whatever the office's key modulus.
 MANY_RECORDS, FEWEST_KEYS = 1000, 100

@@ -17,23 +17,22 @@ DuckDB without a bar of its own: in a notebook or `python -c` it draws one on st
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadDescription
+from discreet.model.dataset import Dataset
+from discreet.model.survey import SamplingDesign
+from discreet.model.variable import Variable
 from discreet.records.source import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from duckdb import DuckDBPyConnection
-    from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
-    from discreet.model.survey import SamplingDesign
-    from discreet.model.variable import Variable
 
 STRATUM, CLUSTER = "_stratum", "_cluster"
 SQUARES = ("_square_high", "_square_low")

@@ -9,24 +9,19 @@ go to one extra place that is dropped at the end. Unsigned addition is exact: ke
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from string import ascii_letters
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.exact import ExactTable
-from discreet.records.engine import AggregateQuery, dense_of, parts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.records.engine import Engine, SparseCells
+from discreet.model.shape import Dimension, TableShape
+from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
 
 Number = TypeVar("Number", bound=np.generic)
 #: A table of more cells is added up from parts of an aggregate: the groups of a whole one would outweigh it.

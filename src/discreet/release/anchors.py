@@ -12,24 +12,19 @@ read here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.additivity.fitting import PublishedCells
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import NO_TABLES, variables_of
 from discreet.model.hierarchy import ancestors, is_level_of
+from discreet.model.release import Release
 from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension, TableShape
 from discreet.model.universe import dp_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension, TableShape
 
 
 def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:

@@ -20,42 +20,34 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadDescription, BadRequest, NoBudget
+from discreet.ledger.entries import BudgetState, Charge
 from discreet.ledger.requester import require_role
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.measure import unit_of
 from discreet.model.messages.text import message, nearest
-from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, five_digits, format_amount
-from discreet.model.universe import dp_terms
+from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, Terms, five_digits, format_amount
+from discreet.model.universe import Margin, dp_terms
 from discreet.privacy.accounting import table_delta
 from discreet.privacy.audit import epsilon as exact_epsilon
-from discreet.privacy.claim import float_up, group_delta
+from discreet.privacy.claim import Claim, float_up, group_delta
 from discreet.protect.best_composition import claim_of, figures
 from discreet.protect.charges import budget_cap, version_cost
-from discreet.protect.joint_plan import joint_errors
-from discreet.protect.plan import make_plan, shares_of, style_advice
+from discreet.protect.dp_protector import DpProtector
+from discreet.protect.joint_plan import JointErrors, JointPlan, joint_errors
+from discreet.protect.plan import NoisePlan, PlannedTable, make_plan, shares_of, style_advice
 from discreet.protect.promise import noise_cautions, refuse_exact
 from discreet.workspace.ledger_location import ledger_if_any
 from discreet.workspace.versions.lineage import lineage_defaults
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from discreet.ledger.entries import BudgetState, Charge
-    from discreet.model.dataset import Dataset
-    from discreet.model.privacy_budget import Terms
-    from discreet.model.universe import Margin
-    from discreet.privacy.claim import Claim
-    from discreet.protect.dp_protector import DpProtector
-    from discreet.protect.joint_plan import JointErrors, JointPlan
-    from discreet.protect.plan import NoisePlan, PlannedTable
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 #: Where the curve is told, in parts of the epsilon of the terms.
 CURVE = tuple(Fraction(eighths, 8) for eighths in (1, 2, 4, 6, 8, 12, 16, 24, 32))

@@ -9,27 +9,20 @@ name; `pipeline.answer` alone uses it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.ledger.requester import count_free_groups
+from discreet.ledger.requester import Requester, count_free_groups
+from discreet.model.dataset import Dataset
 from discreet.model.release import table_title
-from discreet.model.request import canonical
-from discreet.model.shape import table_shape
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import TableShape, table_shape
+from discreet.protect.protector import Protector
 from discreet.release.anchors import anchor_requests
-from discreet.release.measures import measure_kind
+from discreet.release.measures import MeasureKind, measure_kind
 from discreet.release.verdicts import shapes_to_count
 from discreet.rules.rule_set import is_metered, refuse_by_rules
 from discreet.rules.suppression import list_areas
 from discreet.rules.verdict import needs_table
-
-if TYPE_CHECKING:
-    from discreet.ledger.requester import Requester
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.protect.protector import Protector
-    from discreet.release.measures import MeasureKind
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -15,20 +15,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.additivity.additivity import TableOrder, additive_structure, nearest_non_negative
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.model.noise_distribution import CellDistribution, IntegerDistribution, NoiseDistribution
-    from discreet.protect.protector import NoisyCells
-    from discreet.release.checked_request import CheckedRequest
+from discreet.model.noise_distribution import CellDistribution, IntegerDistribution, NoiseDistribution
+from discreet.protect.protector import NoisyCells
+from discreet.release.checked_request import CheckedRequest
 
 
 class Nearest(NamedTuple):

@@ -8,25 +8,23 @@ A `Gate` decides who asks and what is open; a server puts its own before them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
+from discreet.ledger.requester import Requester
+from discreet.model.dataset import Dataset
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_service import DatasetService
 from discreet.workspace.server_state import log_key
-from discreet.workspace.workspace import Workspace, dataset_not_found
+from discreet.workspace.versions.history import VersionFacts
+from discreet.workspace.versions.public_parts import PublicParts
+from discreet.workspace.workspace import StoredDataset, Workspace, dataset_not_found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from pathlib import Path
-
     from discreet.ledger.accounts import Register
-    from discreet.ledger.requester import Requester
-    from discreet.model.dataset import Dataset
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.workspace.versions.history import VersionFacts
-    from discreet.workspace.versions.public_parts import PublicParts
-    from discreet.workspace.workspace import StoredDataset
 
 
 class Authoriser:

@@ -8,28 +8,28 @@ A method other than a table's imports what it needs when it is called: a table s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from discreet.ledger.requester import Requester
+from discreet.model.dataset import Dataset
 from discreet.model.measure import COUNT
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
 from discreet.release import checked_request as question
 from discreet.release import pipeline
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.notes import whole_note
+from discreet.workspace.workspace import StoredDataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from fractions import Fraction
-
-    from discreet.ledger.requester import Requester
     from discreet.margins.margin_set import Axes, MarginSet
     from discreet.model.columns import Listing
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest
     from discreet.release.dry_run import Attempt
-    from discreet.workspace.workspace import StoredDataset
+
 
 #: So many tables are looked for in place of one that is refused.
 MOST_REPAIRS = 5

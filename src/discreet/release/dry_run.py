@@ -5,26 +5,28 @@ A request is checked once; the size, the verdict and the price all come from tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooManyCells, TooManyVariables
+from discreet.ledger.requester import Requester
+from discreet.model.request import TableRequest
 from discreet.protect.dp_protector import DpProtector
 from discreet.release.budget_document import cost_document
-from discreet.release.checked_request import apply_rules, parse_listed_request, parse_request, unlock
+from discreet.release.checked_request import (
+    CheckedRequest,
+    ParsedRequest,
+    apply_rules,
+    parse_listed_request,
+    parse_request,
+    unlock,
+)
 from discreet.release.verdicts import verdict_on
 from discreet.rules.alternatives import find_alternatives
 from discreet.rules.suppression import layout_for
-from discreet.rules.verdict import needs_table, rule_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.ledger.requester import Requester
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest, ParsedRequest
-    from discreet.rules.verdict import Verdict
-    from discreet.workspace.workspace import StoredDataset
+from discreet.rules.verdict import Verdict, needs_table, rule_table
+from discreet.workspace.workspace import StoredDataset
 
 #: How many tables are tried at most in search of one that is allowed; those that fail by size alone are free.
 MOST_TRIED = 25

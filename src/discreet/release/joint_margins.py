@@ -14,47 +14,39 @@ Source: docs/methods/margins-advice.md; docs/methods/dp.md, Theorem 2 (what is c
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, BadRequest, Refused
-from discreet.ledger.entries import Charge, canonical_request, records_name
+from discreet.ledger.entries import Charge, Receipt, canonical_request, records_name
 from discreet.margins.holistic import Holistic
-from discreet.margins.margin_set import MarginSet, overall_error, parse_margins
-from discreet.margins.study import Run, Study, advise, plan_of
+from discreet.margins.margin_set import Axes, MarginSet, overall_error, parse_margins
+from discreet.margins.study import MarginMethod, Run, Study, advise, plan_of
+from discreet.model.dataset import Dataset
 from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
 from discreet.model.release import WITHHELD, Release
 from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.model.universe import canonical_margin
 from discreet.noise.identity import mechanism_name
+from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import UnstatedDistribution
 from discreet.privacy.claim import float_down, float_up, group_delta
+from discreet.protect.dp_protector import DpProtector
 from discreet.protect.promise import refuse_small_errors
 from discreet.records.tabulate import tabulate
-from discreet.release.checked_request import parse_request
+from discreet.release.checked_request import ParsedRequest, parse_request
 from discreet.release.notes import joint_note
 from discreet.release.verdicts import joint_verdict
 from discreet.rules.rule_set import refuse_by_rules
 from discreet.rules.suppression import layout_for
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.ledger.entries import Receipt
-    from discreet.margins.margin_set import Axes
-    from discreet.margins.study import MarginMethod
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import TableShape
-    from discreet.noise.table import NoiseTable
-    from discreet.protect.dp_protector import DpProtector
-    from discreet.release.checked_request import ParsedRequest
-    from discreet.rules.verdict import Verdict
-    from discreet.workspace.workspace import StoredDataset
+from discreet.rules.verdict import Verdict
+from discreet.workspace.workspace import StoredDataset
 
 #: Released numbers are written with so many decimals: what a program adds up last differs between machines.
 DECIMALS = 6

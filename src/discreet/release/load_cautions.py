@@ -1,6 +1,7 @@
 r"""What a custodian is cautioned of before a version is served, in plain words: ids, rules, size, what disappears.
 
-Loading for the faces: `workspace/versions/load_version.py` makes the version, and the custodian is cautioned before it is served.
+Loading for the faces: `workspace/versions/load_version.py` makes the version, and the custodian is cautioned before
+    it is served.
 
 Slivers: declared groups that differ by a handful of people, reported to the custodian before the version is served.
 
@@ -16,38 +17,32 @@ Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from discreet.model.dataset import ROW_NUMBER
+from discreet.errors import BadRecords
+from discreet.ledger.entries import Receipt
+from discreet.model.dataset import ROW_NUMBER, Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.hierarchy import finer
 from discreet.protect.plan import NoisePlan
 from discreet.protect.promise import noise_cautions
+from discreet.records.changes import Changes
 from discreet.records.cubes import records_in
 from discreet.records.draft.column_roles import FEWEST_A_CATEGORY, id_caution
-from discreet.records.engine import AggregateQuery
+from discreet.records.engine import AggregateQuery, Engine
+from discreet.records.staging import Progress
 from discreet.release.budget_document import amount_document
 from discreet.release.measures import weighted
 from discreet.rules.close_groups import close_groups
 from discreet.workspace.demo.demo_workspace import refuse_demo
-from discreet.workspace.versions.load_version import dry_run_load, noise_for
+from discreet.workspace.versions.load_version import DryRun, dry_run_load, noise_for
 from discreet.workspace.versions.load_version import load_dataset as load_version
 from discreet.workspace.versions.version_conflicts import KEEP_KEYS, NEW_LINEAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from discreet.errors import BadRecords
-    from discreet.ledger.entries import Receipt
-    from discreet.model.dataset import Dataset
-    from discreet.records.changes import Changes
-    from discreet.records.engine import Engine
-    from discreet.records.staging import Progress
-    from discreet.workspace.versions.load_version import DryRun
 
 #: More variables than this make very many tables.
 MANY_VARIABLES = 30

@@ -6,16 +6,21 @@ read, and no word or number depends on one: two versions with other records diff
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet import __version__
+from discreet.model.dataset import Dataset
 from discreet.model.measure import unit_of
 from discreet.model.messages.citation import dataset_citation
+from discreet.model.messages.red_team import Attack
 from discreet.model.messages.text import message
+from discreet.model.survey import Survey
 from discreet.noise.files import FORMATS, content_hash
 from discreet.noise.files.document import plain
+from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import audit_document
 from discreet.privacy.claim import float_up
 from discreet.protect.best_composition import best_claim
@@ -23,22 +28,13 @@ from discreet.protect.plan_file import plan_text
 from discreet.protect.promise import audit_once
 from discreet.release.budget_document import budget_figures
 from discreet.release.notes import totals_note, whole_note
+from discreet.rules.rule import Rule
 from discreet.rules.rule_set import protection_rules
 from discreet.survey.weight_forms import weight_form
-from discreet.workspace.versions.history import SHORT
+from discreet.workspace.measured_attacks import AttackResult
+from discreet.workspace.versions.history import SHORT, VersionFacts
 from discreet.workspace.versions.version import noise_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.messages.red_team import Attack
-    from discreet.model.survey import Survey
-    from discreet.noise.table import NoiseTable
-    from discreet.rules.rule import Rule
-    from discreet.workspace.measured_attacks import AttackResult
-    from discreet.workspace.versions.history import VersionFacts
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 FORMAT = "discreet-methodology"
 VERSION = 1

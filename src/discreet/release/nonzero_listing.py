@@ -13,34 +13,29 @@ Source: docs/methods/wide-tables.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.ledger.requester import Requester
 from discreet.model.columns import ListedCells, Listing
 from discreet.model.exact import ExactTable
 from discreet.model.messages.text import message
 from discreet.model.release import UNRELIABLE
+from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
 from discreet.protect.cell_keys import noisy_people
 from discreet.protect.protector import CellKeyProtector, NoisyCells
 from discreet.records.engine import SparseCells
 from discreet.records.sparse_table import MOST_PLACES, wide_blocks
-from discreet.release.checked_request import check_request, unlock
+from discreet.release.checked_request import CheckedRequest, check_request, unlock
 from discreet.release.clipping import clipping_note, goes_below_zero
 from discreet.release.notes import names_note, table_note
 from discreet.release.verdicts import uses_weight_steps, weight_steps
 from discreet.rules.verdict import needs_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.ledger.requester import Requester
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 #: Cells that are protected and given on at a time.
 LINES = 65_536

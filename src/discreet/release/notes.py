@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of
 from discreet.model.measure import unit_of
 from discreet.model.messages.text import Message, join_sentences, message
+from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
 from discreet.model.universe import dp_terms
+from discreet.noise.table import NoiseTable
 from discreet.protect.promise import change_sentence
+from discreet.protect.protector import NoisyCells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
-    from discreet.model.noise_distribution import NoiseDistribution
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension
-    from discreet.noise.table import NoiseTable
-    from discreet.protect.protector import NoisyCells
 
 _NOISE = {
     "cellkey": message(

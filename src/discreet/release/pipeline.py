@@ -9,30 +9,26 @@ of the stored records, the protection, the canonical request and the secret.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.additivity.additivity import add_up
+from discreet.ledger.requester import Requester
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
+from discreet.model.request import TableRequest
 from discreet.model.shape import structural_zeros
 from discreet.noise.table_distribution import DistributionWithSums
+from discreet.protect.protector import NoisyCells, Protector
 from discreet.release.anchors import anchor_cells, with_exact
-from discreet.release.checked_request import check_request, unlock
+from discreet.release.checked_request import CheckedRequest, check_request, unlock
 from discreet.release.clipping import clipping_note, goes_below_zero, without_negatives
+from discreet.release.measures import MeasureValues
 from discreet.release.notes import exact_note, names_note, table_note
 from discreet.release.verdicts import count_cells, reusable_cells, verdict_on
 from discreet.rules.suppression import NOTE, label_sums, layout_for
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.ledger.requester import Requester
-    from discreet.model.request import TableRequest
-    from discreet.protect.protector import NoisyCells, Protector
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.measures import MeasureValues
-    from discreet.workspace.workspace import StoredDataset
+from discreet.workspace.workspace import StoredDataset
 
 
 def make_release(question: CheckedRequest) -> Release:

@@ -19,25 +19,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
-from discreet.model.shape import structural_zeros, table_shape
-from discreet.protect.protector import CellKeyProtector, NoisyCells
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension, TableShape, structural_zeros, table_shape
+from discreet.protect.protector import CellKeyProtector, NoisyCells, Protector
 from discreet.records.tabulate import tabulate
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.verdict import needs_table, rule_table, rule_table_shape, verdict_of
+from discreet.rules.verdict import Verdict, needs_table, rule_table, rule_table_shape, verdict_of
 from discreet.survey.weights import on_grid
+from discreet.workspace.workspace import StoredDataset
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.protect.protector import Protector
     from discreet.release.checked_request import ParsedRequest
-    from discreet.rules.verdict import Verdict
-    from discreet.workspace.workspace import StoredDataset
 
 
 def count_cells(

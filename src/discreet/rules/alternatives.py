@@ -7,20 +7,14 @@ they lead to, breadth first: the first table found is the one that fewest change
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
-from discreet.errors import DiscreetError, OutsideUniverse, TableNotReleased
-from discreet.model.request import canonical
+from discreet.errors import DiscreetError, OutsideUniverse, Refused, TableNotReleased
+from discreet.model.dataset import Dataset
+from discreet.model.request import TableRequest, canonical
 from discreet.rules.request_edits import drop_choices, drop_one_variable, drop_variables, use_larger_areas
+from discreet.rules.rule import Rule
 from discreet.rules.rule_set import protection_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from discreet.errors import Refused
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.rules.rule import Rule
 
 #: Enough for every edit of every edit of a request with ten variables.
 MOST_TRIED = 2_000

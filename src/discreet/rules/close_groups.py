@@ -2,7 +2,8 @@ r"""Declared groups that are close to each other: unions of a variable's categor
 
     |A| + |B| - 2 |A and B|        of two groups of two lists that share something
 
-What is added up for each category is the caller's: people, for a custodian (`release/load_cautions.py`); one, where only the public
+What is added up for each category is the caller's: people, for a custodian (`release/load_cautions.py`); one, where
+    only the public
 description shall speak (`server/watch`).
 
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
@@ -10,20 +11,14 @@ Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.model.hierarchy import groupings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.hierarchy import Group
+from discreet.model.dataset import Dataset
+from discreet.model.hierarchy import Group, groupings
 
 #: The categories of a list that a base category lies in, none as -1; and the codes of the list.
 _Owners = tuple["NDArray[np.int64]", tuple[str, ...]]

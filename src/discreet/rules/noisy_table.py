@@ -12,17 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser, is_level_of, units_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension, TableShape
+from discreet.model.shape import Dimension, TableShape
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,18 +6,15 @@ function of the value and the dataset. A reader that cannot use a value raises `
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from discreet.errors import BadDescription
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.model.dataset import Dataset
-
-    Reader = Callable[[object, "Dataset"], object]
+Reader = Callable[[object, "Dataset"], object]
 
 T = TypeVar("T")
 

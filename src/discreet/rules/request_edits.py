@@ -6,16 +6,13 @@ its edits are what a page offers "one click away".
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser, finest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
+from discreet.model.request import TableRequest
 
 #: What a request says of single variables, beside their place in the table.
 _SAYINGS = ("filters", "groups", "levels")

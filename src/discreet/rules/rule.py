@@ -17,7 +17,7 @@ A third party calls `register` in the same way. A kind without a stage is refuse
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -26,24 +26,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from discreet.errors import Refused
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import at_or_below, finest, has_single_area
 from discreet.model.messages.refusal import at_level
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.rules import kinds as home
 from discreet.rules import reading
+from discreet.rules.noisy_table import Slices
 from discreet.rules.reading import key
 from discreet.rules.request_edits import drop_one_variable, use_larger_areas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.rules.noisy_table import Slices
 
 #: How many free groups of a variable an account has used, those of the request itself not counted.
 Meter = Callable[[str, str], int]

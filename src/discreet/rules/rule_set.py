@@ -11,23 +11,19 @@ Rules by shape refuse before a record is read; rules on counts wait for the nois
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from discreet.errors import BadDescription, GroupsOnGeography, Refused
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.rules.kinds.combinations import MaxCells, MaxVariables
 from discreet.rules.reading import read_rule
 from discreet.rules.request_edits import drop_choices
-from discreet.rules.rule import Rule, kinds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.rules.rule import Meter
+from discreet.rules.rule import Meter, Rule, kinds
 
 
 @dataclass(frozen=True, slots=True)

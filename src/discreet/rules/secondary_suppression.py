@@ -21,26 +21,20 @@ Source: Hundepool et al. (2012), Statistical Disclosure Control, section 4.4 (se
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import groupings
+from discreet.model.shape import Dimension
+from discreet.rules.noisy_table import Slices
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension
-    from discreet.rules.noisy_table import Slices
-
-if TYPE_CHECKING:
-    #: Of the parts of an area: their people, and how unusual each is.
-    Weights = tuple[NDArray[np.int64], NDArray[np.int64]]
+#: Of the parts of an area: their people, and how unusual each is.
+Weights = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 #: The people of all withheld parts are at least so many times those of one that a rule withholds.
 TIMES = 10

@@ -21,23 +21,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import TableNotReleased
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors_or_self, coarser, finest
 from discreet.model.messages.text import join_sentences, message
-from discreet.model.request import canonical
-from discreet.rules.verdict import advice_on
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.rules.verdict import Verdict
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import Dimension, TableShape
+from discreet.rules.verdict import Verdict, advice_on
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ must not give a withheld area back. Of another hierarchy only the finest level i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -25,24 +26,20 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import TooManyCells
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser, finest, levels_down_to
 from discreet.model.messages.refusal import cell_count
 from discreet.model.messages.text import message, plural_message
 from discreet.model.request import TableRequest, canonical
-from discreet.model.shape import table_shape
-from discreet.rules.noisy_table import slices_of
+from discreet.model.shape import Dimension, TableShape, table_shape
+from discreet.rules.noisy_table import NoisyTable, Slices, slices_of
+from discreet.rules.rule import Rule
 from discreet.rules.secondary_suppression import add_secondary, same_people
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension, TableShape
-    from discreet.rules.noisy_table import NoisyTable, Slices
-    from discreet.rules.rule import Rule
 
 #: The code of what is withheld with an area that a rule withholds.
 COMPLEMENT = "complement"

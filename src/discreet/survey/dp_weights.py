@@ -15,16 +15,11 @@ Source: Bailie (2020), section 4.1 and table 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.survey.weight_forms import SurveyDesign
 from discreet.survey.weights import times_ratio
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.survey.weight_forms import SurveyDesign
 
 
 def public_strata(

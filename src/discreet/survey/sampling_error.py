@@ -17,18 +17,14 @@ Source: Kish (1965), section 11.7; Wolter (2007), chapter 7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.release import NO_ERROR, SHARE_STEPS, WHOLE, round_up_to_step
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.survey.weight_forms import SurveyDesign
+from discreet.survey.weight_forms import SurveyDesign
 
 
 class RelativeErrors(NamedTuple):

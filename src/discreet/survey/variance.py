@@ -50,21 +50,16 @@ Source: Kish (1965), section 8.2; Wolter (2007), chapter 7 (generalised variance
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.exact import Confidential
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.survey import SamplingDesign
-    from discreet.records.sample_rows import CellSums, SampleRows
-    from discreet.survey.weight_forms import SurveyDesign
+from discreet.model.survey import SamplingDesign
+from discreet.records.sample_rows import CellSums, SampleRows
+from discreet.survey.weight_forms import SurveyDesign
 
 
 def replicate_variance(

@@ -13,21 +13,16 @@ here follows from public shapes and from what others ask at the moment, never fr
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from threading import Condition
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.release.checked_request import CheckedRequest
 from discreet.web.cache import ACCOUNT
 from discreet.web.problems import busy, problem_response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.release.checked_request import CheckedRequest
 
 #: Work that begins at once.
 SMALL = 20_000

@@ -6,11 +6,11 @@ import errno
 import gc
 import socket
 import sys
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import uvicorn
 from anyio.to_thread import current_default_thread_limiter
@@ -23,6 +23,7 @@ from discreet.formats.svg import PICTURES
 from discreet.ledger.key_cache import KeyCache
 from discreet.pictures.drawing import DrawingProgram
 from discreet.pictures.save import use_drawing_program
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.admission import THREADS, AdmissionMiddleware, Capacity, admit_question
 from discreet.web.api.dcat import catalogue_router
 from discreet.web.api.openapi import install_openapi
@@ -56,12 +57,7 @@ from discreet.web.security import (
 from discreet.web.telemetry import clear_metrics
 from discreet.web.transfer import Compressed, HeadAsGet, Ranges
 from discreet.web.urls import parse_public_url
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: Tables that are still being sent when the server is stopped get this long.
 SECONDS_TO_FINISH = 5

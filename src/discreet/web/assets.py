@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Scope
+from starlette.types import Scope
 
 _SERVER = Path(__file__).parent
 TEMPLATES = _SERVER / "templates"

@@ -41,22 +41,18 @@ import re
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.web.negotiation import choose_language
+from discreet.workspace.options import Options
 from discreet.workspace.sealed import make_private_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.workspace.options import Options
 
 
 class SingleFlight:

@@ -14,16 +14,13 @@ Source: RFC 9112, section 9.5; RFC 6585, section 5.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-if TYPE_CHECKING:
-    import asyncio
-
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: Bytes of the first line and the headers together.
 LONGEST_HEAD = 65_536

@@ -12,21 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import DiscreetError
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.api.dataset_documents import open_datasets
+from discreet.web.audit.log import AuditLog
 from discreet.web.auth.proxies import in_networks, parse_networks
-from discreet.web.telemetry import MEDIA_TYPE
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.web.audit.log import AuditLog
-    from discreet.web.telemetry import Metrics
+from discreet.web.telemetry import MEDIA_TYPE, Metrics
 
 log = logging.getLogger("discreet.server")
 

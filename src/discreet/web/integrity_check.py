@@ -12,13 +12,11 @@ import logging
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from discreet.errors import DiscreetError
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.memory import COMPILER, let_go_of_files
-
-if TYPE_CHECKING:
-    from discreet.release.dataset_registry import DatasetRegistry
 
 #: Seconds from the end of one round to the next.
 BETWEEN_ROUNDS = 3600.0

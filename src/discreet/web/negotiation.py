@@ -25,25 +25,20 @@ Source: RFC 9110, section 12.5.4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from babel.core import negotiate_locale
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import BadRequest, NotAcceptable
 from discreet.formats import Format, formats
 from discreet.model.messages.text import message
 from discreet.web.i18n.language_links import has_languages, with_language
-from discreet.web.i18n.messages import REQUEST_LANGUAGE, RequestLanguage, languages
+from discreet.web.i18n.messages import REQUEST_LANGUAGE, Language, RequestLanguage, languages
 from discreet.web.problems import problem_response
 from discreet.web.urls import is_for_programs, strip_root
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.web.i18n.messages import Language
 
 DEFAULT_FORMAT = "json"
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
@@ -33,10 +35,6 @@ from discreet.rules.rule import kinds
 from discreet.web.audit.entry import note_refusal
 from discreet.web.templating import render_page
 from discreet.web.urls import is_for_programs, link, strip_root
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
 
 PROBLEM_JSON = "application/problem+json"
 #: Seconds after which whoever found no room may come back.

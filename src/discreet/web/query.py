@@ -6,21 +6,16 @@ parameter that has no meaning is refused: a misspelt `column=age` must never giv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+
+from starlette.datastructures import QueryParams
 
 from discreet.errors import BadRequest, UnknownCategory
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
-from discreet.model.request import request_from_text
+from discreet.model.request import TableRequest, request_from_text
 from discreet.model.view import THEMES, Picture, View, read_top
 from discreet.release.measures import default_measure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starlette.datastructures import QueryParams
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
 
 #: The parameters of a table, in every address that shows one.
 TABLE_PARAMETERS = (

@@ -23,21 +23,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from discreet.errors import Refused
 from discreet.inference.table_view import apply_view
+from discreet.model.release import Release
+from discreet.model.view import View
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_service import DatasetService
 from discreet.web.cache import SingleFlight
 from discreet.web.i18n.dataset_labels import translate_release
 from discreet.web.i18n.messages import current_language
 from discreet.web.pages.table_grid import Layout
 from discreet.web.pages.uncertainty import cell_limits, share_limits
-
-if TYPE_CHECKING:
-    from discreet.model.release import Release
-    from discreet.model.view import View
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_service import DatasetService
 
 #: How many cells are kept in all, at 17 to 51 bytes each; one larger table is kept alone.
 MOST_CELLS = 500_000

@@ -26,31 +26,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from discreet import __version__
 from discreet.errors import UnknownCategory
 from discreet.model.file_io import measure_size
-from discreet.web.cache import ACCOUNT, ALWAYS, SLIP, CachedResponse
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
+from discreet.web.cache import ACCOUNT, ALWAYS, SLIP, CachedResponse, ResponseCache
 from discreet.web.i18n.messages import request_language
 from discreet.web.query import explain_plus, read_word
 from discreet.web.transfer import is_head
 from discreet.web.urls import is_for_programs, site_url, strip_root
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from starlette.requests import Request
-
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.cache import ResponseCache
 
 #: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded. Of an answer to an account
 #: `access/identity` makes it private.

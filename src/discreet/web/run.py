@@ -16,21 +16,17 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
 
 from discreet.web.memory import let_go_of_files
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from multiprocessing.context import BaseContext
-    from multiprocessing.process import BaseProcess
-    from multiprocessing.synchronize import Event
-
-if TYPE_CHECKING:
-    Work = Callable[[Callable[[], object]], None]
+Work = Callable[[Callable[[], object]], None]
 
 #: A process that ended is replaced after so long: one that cannot start must not keep the machine busy.
 SECONDS_BETWEEN = 1.0

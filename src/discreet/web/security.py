@@ -20,19 +20,16 @@ from __future__ import annotations
 
 import logging
 import secrets
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
 from discreet.model.messages.text import message
 from discreet.web.auth.identity import SCOPE
 from discreet.web.problems import busy, problem_response
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_QUERY_BYTES = 16_384
 #: Enough for every code of a large table; what is longer is not read.

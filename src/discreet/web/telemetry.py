@@ -17,18 +17,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from discreet.errors import BadOption, MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 SECONDS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 #: The variable by which prometheus-client knows where several processes write.

@@ -22,19 +22,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette_compress import CompressMiddleware, add_compress_type
 
 from discreet.errors import RangeNotSatisfiable
 from discreet.formats import formats
 from discreet.web.negotiation import media_type
 from discreet.web.problems import problem_response
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: So much is compressed at a time; between two pieces the server attends to others.
 PIECE_BYTES = 262_144

@@ -14,15 +14,12 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import BadData, BadDescription, NotFound
 from discreet.records.draft.toml_text import toml_string
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _LINE = re.compile(r'^categories_file[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*")[ \t]*(#.*)?$', re.MULTILINE)
 COLUMNS = ("code", "label", "parent")

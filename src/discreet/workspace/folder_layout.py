@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from filelock import FileLock
 
@@ -24,14 +25,8 @@ from discreet.errors import NotFound, UnknownDataset, UnknownVersion, WorkspaceU
 from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records
 from discreet.records.keys import read_secret
-from discreet.workspace.versions.history import SHORT, version_facts
+from discreet.workspace.versions.history import SHORT, VersionFacts, version_facts
 from discreet.workspace.versions.version_conflicts import current_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from discreet.workspace.versions.history import VersionFacts
 
 SCHEMA_FILE = "workspace.json"
 SCHEMA = 1

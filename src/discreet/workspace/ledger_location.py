@@ -8,21 +8,20 @@ The database is imported by the functions that open it: a table that no ledger p
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerUnusable, NotFound
 from discreet.model.revision import knows_arithmetic
-from discreet.records.keys import read_secret
+from discreet.records.keys import Secret, read_secret
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.ledger_marks import MARK, VersionMarks
 from discreet.workspace.versions.version import FINGERPRINT, read_revisions, read_version
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.ledger.accounts import Accounts
     from discreet.ledger.ledger import Ledger
-    from discreet.records.keys import Secret
+
 
 LEDGER = "ledger.sqlite"
 

@@ -9,17 +9,15 @@ figures again to whoever doubts them.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet import __version__
 from discreet.errors import WorkspaceUnusable
 from discreet.workspace.folder_layout import refuse_no_workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 ATTACKS = "attacks"
 

@@ -23,21 +23,17 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from shutil import disk_usage
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from discreet.errors import LedgerUnusable, WorkspaceUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from discreet.records.keys import Secret
+from discreet.records.keys import Secret
 
 #: With fewer bytes free a ledger can neither be read nor written.
 LEAST_FREE = 2**20
@@ -105,9 +101,8 @@ def report_full_disk(dataset_id: str, folder: Path) -> Iterator[None]:
         ) from None
 
 
-if TYPE_CHECKING:
-    #: Told how many bytes were read; it may wait.
-    Pace = Callable[[int], None]
+#: Told how many bytes were read; it may wait.
+Pace = Callable[[int], None]
 
 RECORDS_SEAL = "records.seal"
 #: The folder of a version's cubes, which have a list and seals of their own (`cube_files.py`).

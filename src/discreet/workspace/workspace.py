@@ -21,7 +21,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from discreet.errors import (
@@ -34,20 +36,25 @@ from discreet.errors import (
     WorkspaceUnusable,
 )
 from discreet.ledger.requester import Requester, requester_of
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
+from discreet.model.request import TableRequest
 from discreet.protect.cell_keys import EmptyCells, cell_chances, cell_keys, noise_lineage
 from discreet.protect.plan import NoisePlan
-from discreet.protect.protector import CellKeyProtector
-from discreet.records.keys import read_secret
+from discreet.protect.protector import CellKeyProtector, Protector
+from discreet.records.engine import Engine
+from discreet.records.keys import Secret, read_secret
+from discreet.rules.rule import Rule
 from discreet.rules.rule_set import parse_rules
+from discreet.rules.verdict import Verdict
 from discreet.workspace.folder_layout import refuse_newer_workspace
 from discreet.workspace.ledger_location import LEDGER, has_ledger, ledger_location, open_ledger
 from discreet.workspace.sealed import verify_records
-from discreet.workspace.versions.history import HISTORY, resolve_version, version_facts
+from discreet.workspace.versions.history import HISTORY, VersionFacts, resolve_version, version_facts
 from discreet.workspace.versions.label_corrections import WORDING, apply_labels, labels_mtime
 from discreet.workspace.versions.ledger_marks import VersionMarks
-from discreet.workspace.versions.public_parts import public_parts
-from discreet.workspace.versions.version import DIGEST, read_version
+from discreet.workspace.versions.public_parts import PublicParts, public_parts
+from discreet.workspace.versions.version import DIGEST, Version, read_version
 from discreet.workspace.versions.version_engine import (
     open_engine,
     refuse_missing_records,
@@ -56,23 +63,11 @@ from discreet.workspace.versions.version_engine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from discreet.ledger.accounts import Register
     from discreet.ledger.database import LedgerDatabase
     from discreet.ledger.ledger import Ledger
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
     from discreet.protect.dp_protector import DpProtector
-    from discreet.protect.protector import Protector
-    from discreet.records.engine import Engine
-    from discreet.records.keys import Secret
-    from discreet.rules.rule import Rule
-    from discreet.rules.verdict import Verdict
-    from discreet.workspace.versions.history import VersionFacts
-    from discreet.workspace.versions.public_parts import PublicParts
-    from discreet.workspace.versions.version import Version
+
 
 #: The file that names the version that is served.
 CURRENT = "current"

@@ -9,20 +9,16 @@ Source: Bailie (2020), sections 3.3 and 4.1, Table 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.survey.dp_weights import invariant
 from discreet.survey.weight_forms import SurveyDesign
-from discreet_studies.exhibit import Exhibit, Exhibits, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet_studies.exhibit import Effort
+from discreet_studies.exhibit import Effort, Exhibit, Exhibits, Finding
 
 POPULATION = 1_000_000
 SAMPLE = 1500

@@ -23,18 +23,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
 from discreet_studies.book_tables import TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: Runs the words of a command in a folder and gives back what it wrote on standard output.
 Run = Callable[[Sequence[str], Path], str]

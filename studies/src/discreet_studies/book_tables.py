@@ -7,16 +7,14 @@ is computed here that a reader could not compute from the JSON.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from math import exp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet_studies.findings_page import shown
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    #: What the runs of a command printed, each with the command itself.
-    Documents = Sequence[dict[str, Any]]
+#: What the runs of a command printed, each with the command itself.
+Documents = Sequence[dict[str, Any]]
 
 #: The protections in a reader's words.
 _WORDS = {

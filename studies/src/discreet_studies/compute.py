@@ -7,17 +7,13 @@ has streams of random numbers of its own, so the answer does not depend on where
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
 
+from discreet_studies.exhibit import Effort, Exhibit
 from discreet_studies.papers import PAPERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from discreet_studies.exhibit import Effort, Exhibit
 
 #: Which exhibit of which paper.
 Job = tuple[str, str]

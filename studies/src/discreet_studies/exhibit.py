@@ -9,12 +9,11 @@ Comes from: one module a paper. Goes to: the command, its JSON, the methods book
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import altair as alt
 
 

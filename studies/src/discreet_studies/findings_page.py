@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from discreet_studies.compute import Done
-    from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
-    from discreet_studies.papers import Paper
+from discreet_studies.compute import Done
+from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
+from discreet_studies.papers import Paper
 
 _VERDICT = {True: "yes", False: "**no**", None: ""}
 

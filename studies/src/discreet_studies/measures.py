@@ -10,19 +10,13 @@ Source: Rinott et al. (2018), section 4.2; Shlomo, Krenzke & Li (2019), section 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.assess.risk_utility import conditional_entropy, entropy
-from discreet.assess.simulation import analyse
+from discreet.assess.simulation import NaiveAnalysis, analyse
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.assess.simulation import NaiveAnalysis
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 def pearson(tables: ArrayLike) -> NaiveAnalysis:

@@ -12,16 +12,13 @@ small, and at most once in 42 in between. The spread is that of our own runs, si
 from __future__ import annotations
 
 from math import hypot, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet_studies.exhibit import Finding
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 #: Standard errors of the difference that two simulations may be apart.
 ERRORS = 3.0

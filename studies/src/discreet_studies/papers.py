@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from discreet_studies.exhibit import Exhibits
+from discreet_studies.exhibit import Exhibits
 
 ALL = "all"
 

@@ -173,8 +173,10 @@ NAMED = {
     "studies/src/discreet_studies/attacks/targets.py": ("maxent", "the protections that the trials attack"),
     "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
     "model/dataset.py": ("abs", "a way to key cells"),
-    "model/protection.py": ("laplace gaussian", "the defaults under dp"),
-    "model/protection.py": ("maxent abs", "the default protection; `abs` is also a way to key cells"),
+    "model/protection.py": (
+        "laplace gaussian maxent abs",
+        "the default protection and the defaults under dp; `abs` is also a way to key cells",
+    ),
     "protect/cell_keys.py": ("abs", "a way to key cells"),
     "workspace/versions/load_version.py": ("abs", "a way to key cells"),
     "protect/best_composition.py": ("gaussian", "an argument: the Gaussian trade-off"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +14,6 @@ from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import JsonFileOption, PlotOption, WorkspaceOption
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 attack = typer.Typer(
     help="The red team: attacks on invented people under each protection, beside the unprotected baseline.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,9 +23,8 @@ from discreet.cli.shared_options import (
 #: So many letters of a value are shown.
 SHORT = 80
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
+if TYPE_CHECKING:
     from discreet.inference.version_comparison import VersionComparison
 
 

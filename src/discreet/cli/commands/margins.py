@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,8 +27,6 @@ from discreet.cli.shared_options import (
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.margins.contingency_table import ContingencyTable
     from discreet.margins.margin_set import Axes
     from discreet.margins.study import Study

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +12,6 @@ from discreet.cli.console import emit, emit_json, output
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import DatasetArgument, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def methodology(

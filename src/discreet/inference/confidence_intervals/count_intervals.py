@@ -40,6 +40,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import WIDEST, channel_of, whole_numbers
@@ -47,13 +48,11 @@ from discreet.inference.confidence_intervals.noise_sum import NoiseSum, noise_su
 from discreet.inference.confidence_intervals.picked_cells import PickedCells, refuse_shared_noise
 from discreet.inference.discrete_distribution import SLACK, Distribution
 from discreet.model.messages.text import message
-from discreet.model.noise_distribution import depends_on_count
+from discreet.model.noise_distribution import CellDistribution, depends_on_count
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from discreet.inference.channel import Channel
-    from discreet.model.noise_distribution import CellDistribution
+
 
 _BISECTIONS = 50
 #: The part of alpha that may be spent on leaving out sums.

@@ -18,10 +18,12 @@ possible ones, so each bound holds for the true noise, whatever was released.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import whole_numbers
@@ -35,16 +37,9 @@ from discreet.inference.confidence_intervals.tail_bounds import (
     worst_case_tails,
 )
 from discreet.inference.discrete_distribution import CUT, SLACK, Distribution, sum_distribution
-from discreet.model.noise_distribution import depends_on_count
+from discreet.model.noise_distribution import CellDistribution, depends_on_count
 from discreet.noise.cell_distribution import combine_terms
 from discreet.noise.table import NO_NOISE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
 
 #: So many compositions are looked at one by one. So many numbers are compared for a table of all sums at once, and so many
 #: are held where the tails of single sums are looked up.

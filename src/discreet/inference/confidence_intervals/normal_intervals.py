@@ -35,15 +35,17 @@ Source: Fieller (1954); docs/methods/dp-joint.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from math import ceil, floor, inf, sqrt
 from operator import add
 from statistics import NormalDist
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.count_intervals import Interval
@@ -53,17 +55,9 @@ from discreet.inference.confidence_intervals.picked_cells import (
     refuse_shared_people,
 )
 from discreet.model.messages.text import message
-from discreet.model.release import NO_ERROR, NOT_APPLICABLE, WHOLE, round_up_to_step
+from discreet.model.release import NO_ERROR, NOT_APPLICABLE, WHOLE, Release, round_up_to_step
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.release import Release
-
-if TYPE_CHECKING:
-    Codes = tuple[str, ...]
+Codes = tuple[str, ...]
 
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 #: The largest relative error of a base: the bias of a ratio is then at most a quarter of its error.

@@ -7,30 +7,23 @@ holds all the others does something follow: what it holds beyond them is a sum o
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message, one_line
-from discreet.model.release import NOT_APPLICABLE, WITHHELD
+from discreet.model.noise_distribution import CellDistribution
+from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
+from discreet.model.shape import Dimension
 from discreet.noise.cell_distribution import SumDistribution
 from discreet.noise.table import NO_NOISE
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
-
-if TYPE_CHECKING:
-    #: The base categories of each variable.
-    Members = Mapping[str, frozenset[int]]
+#: The base categories of each variable.
+Members = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,11 +19,12 @@ Intervals as JSON and as words: of one number, and of all cells of a table, bloc
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.count_intervals import (
@@ -37,6 +38,7 @@ from discreet.inference.confidence_intervals.count_intervals import (
     sum_interval,
 )
 from discreet.inference.confidence_intervals.normal_intervals import (
+    BoundedEstimate,
     WeightedInterval,
     estimate_limits,
     estimate_share,
@@ -44,27 +46,26 @@ from discreet.inference.confidence_intervals.normal_intervals import (
     joint_quotient,
     joint_sum,
 )
-from discreet.inference.confidence_intervals.picked_cells import cell_members, cell_place, picked, rest_of
+from discreet.inference.confidence_intervals.picked_cells import (
+    PickedCells,
+    cell_members,
+    cell_place,
+    picked,
+    rest_of,
+)
 from discreet.model.grammar import split, unescape
 from discreet.model.messages.text import Message, message, nearest
 from discreet.model.noise_distribution import depends_on_count
-from discreet.model.release import NOT_APPLICABLE
+from discreet.model.release import NOT_APPLICABLE, Release
+from discreet.model.shape import Dimension
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.inference.confidence_intervals.normal_intervals import BoundedEstimate
-    from discreet.inference.confidence_intervals.picked_cells import PickedCells
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
     from discreet.model.view import Limits
 
-if TYPE_CHECKING:
-    #: A cell: codes in the order of the dimensions, codes by name, or both as text.
-    Cell = Sequence[str] | Mapping[str, str] | str
-    Codes = tuple[str, ...]
+
+#: A cell: codes in the order of the dimensions, codes by name, or both as text.
+Cell = Sequence[str] | Mapping[str, str] | str
+Codes = tuple[str, ...]
 
 _TOTAL = "_T"
 

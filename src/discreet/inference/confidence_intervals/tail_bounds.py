@@ -46,21 +46,17 @@ and the sum of the largest tails of single cells are functions that such a step 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, floor, prod, sqrt
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.inference.channel import channel_of, whole_numbers
 from discreet.inference.discrete_distribution import Distribution
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
+from discreet.model.noise_distribution import CellDistribution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,9 +127,8 @@ def possible_rows(cells: ArrayLike, noise: CellDistribution) -> Iterator[Possibl
         yield PossibleRows(channel.lowest, channel.laws[rows], least, most, often)
 
 
-if TYPE_CHECKING:
-    #: By how often each law occurs: the smallest and the largest sum, and the law of the noise with its first value.
-    _Ways = dict[tuple[int, ...], tuple[int, int, int, NDArray[np.float64]]]
+#: By how often each law occurs: the smallest and the largest sum, and the law of the noise with its first value.
+_Ways = dict[tuple[int, ...], tuple[int, int, int, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,27 +31,25 @@ zero another mean only moves the law of x, and the largest chance is that of its
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
 from discreet.inference.channel import channel_of
 from discreet.inference.hypothesis_tests.likelihood import TINY, PoissonLikelihood
+from discreet.noise.table import NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from discreet.inference.channel import Channel
     from discreet.inference.discrete_distribution import Distribution
-    from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+
+Floats = NDArray[np.float64]
 
 #: Released values with a smaller chance are left out: transforms do not know their chances exactly.
 FAINT = 1e-15

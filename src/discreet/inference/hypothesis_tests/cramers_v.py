@@ -15,21 +15,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import NoiseByCell, by_cell, channel_of, observe
+from discreet.model.noise_distribution import CellDistribution
+from discreet.model.release import Release
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.model.release import Release
-
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

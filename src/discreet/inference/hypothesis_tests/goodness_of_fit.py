@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from discreet.errors import BadRequest
@@ -31,16 +32,14 @@ from discreet.inference.hypothesis_tests.likelihood_ratio import (
 )
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.p_value import REPLICATES, SEED
+from discreet.model.noise_distribution import CellDistribution
+from discreet.model.release import Release
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from discreet.inference.channel import Evidence, NoiseByCell
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.model.release import Release
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+
+Floats = NDArray[np.float64]
 
 #: Beyond so many standard deviations a binomial count is left out: less than 1e-15 lies there.
 _DEVIATIONS = 9.0

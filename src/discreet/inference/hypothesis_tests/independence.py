@@ -19,10 +19,12 @@ Source: Rinott et al. (2018), section 6.1 and Table 3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import by_cell, observe, whole_numbers
@@ -46,16 +48,13 @@ from discreet.inference.hypothesis_tests.p_value import (
     reason,
 )
 from discreet.model.messages.text import message, nearest, one_line
+from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import Release
+from discreet.noise.table import NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
     from discreet.inference.channel import NoiseByCell
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.noise.table import NoiseTable
+
 
 MODELS = ("poisson", "multinomial")
 

@@ -43,11 +43,13 @@ Source: Rinott et al. (2018), section 6 ("Poisson and multinomial"); Barlow & He
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
@@ -55,14 +57,10 @@ from discreet.errors import BadRequest
 from discreet.inference.channel import Evidence, refuse_impossible, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from discreet.inference.channel import NoiseByCell
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+
+Floats = NDArray[np.float64]
 
 GRID = 48
 STEPS = 44
@@ -246,8 +244,7 @@ class PoissonLikelihood:
         return top[back].reshape(self.tables, -1).sum(axis=1), mu[back]
 
 
-if TYPE_CHECKING:
-    Counts = NDArray[np.int64]
+Counts = NDArray[np.int64]
 
 #: A part e^-38 of a likelihood is less than its rounding.
 _DEPTH = 38.0

@@ -19,11 +19,13 @@ Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from discreet.errors import BadRequest
@@ -36,14 +38,8 @@ from discreet.inference.hypothesis_tests.likelihood import (
 )
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel, maximise, plain_fit
 from discreet.model.messages.text import join_sentences, message, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.noise.table import NoiseTable
+from discreet.model.noise_distribution import CellDistribution
+from discreet.noise.table import NoiseTable
 
 #: The level at which a sentence says whether a test rejects.
 LEVEL = 0.05
@@ -183,9 +179,8 @@ def p_text(p_value: float) -> str:
     return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
 
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
-    Totals = int | NDArray[np.int64]
+Floats = NDArray[np.float64]
+Totals = int | NDArray[np.int64]
 
 #: Numbers held at a time.
 _ROOM = 4_000_000

@@ -39,26 +39,22 @@ Source: Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), scheme S3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import xlogy
 
 from discreet.errors import BadRequest, DiscreetError
 from discreet.inference.hypothesis_tests.likelihood import TINY
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 _TOLERANCE = 1e-13
 MOST_CYCLES = 20_000

@@ -36,11 +36,13 @@ Source: McCullagh (1986) and Osius & Rojek (1992), sparse tables; Satterthwaite 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import chdtrc
 
@@ -53,19 +55,15 @@ from discreet.inference.hypothesis_tests.cell_moments import (
     wide_moments,
 )
 from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square
+from discreet.noise.table import NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     from discreet.inference.hypothesis_tests.cell_moments import CellMoments
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios
     from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
-    from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+
+Floats = NDArray[np.float64]
 
 #: Added to the scaled X' W X, which is singular since margins overlap; what is computed does not depend on it.
 _RIDGE = 1e-9

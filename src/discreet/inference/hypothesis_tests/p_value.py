@@ -26,22 +26,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.channel import NoiseByCell
 from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, counts_behind, likelihood_ratios
 from discreet.inference.hypothesis_tests.null_distribution import null_distribution
 from discreet.model.messages.text import join_sentences, message
+from discreet.noise.table import NoiseTable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios
     from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
     from discreet.inference.hypothesis_tests.null_distribution import NullDistribution
-    from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
+
+Floats = NDArray[np.float64]
 
 SEED = 2018
 REPLICATES = 499

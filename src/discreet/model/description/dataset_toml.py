@@ -11,13 +11,15 @@ A list of tables is compared by the names or codes of its entries (`variable.sex
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.errors import BadDescription
 from discreet.model.access import parse_access
+from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.description.labels import attach_labels
 from discreet.model.description.sections import (
@@ -42,11 +44,6 @@ from discreet.model.variable import (
     parse_missing,
     parse_recodes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.model.boundaries import Boundaries
 
 
 class Names(NamedTuple):

@@ -11,7 +11,8 @@ What people expect to be told of a dataset beside its numbers: who publishes it,
     temporal = "2026-03-01"
     next_update = "2027-03-01"
 
-Words for people and catalogues: no number depends on them, and they may be corrected after a load (`workspace/versions/label_corrections.py`).
+Words for people and catalogues: no number depends on them, and they may be corrected after a load
+    (`workspace/versions/label_corrections.py`).
 
 The section `[engine]`, the same in `dataset.toml` and `workspace.toml`: which engine keeps the records.
 
@@ -36,18 +37,16 @@ No number depends on the section, so it may be changed after a load (`workspace/
 from __future__ import annotations
 
 import codecs
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription
+from discreet.errors import BadDescription, DiscreetError
 from discreet.model.grammar import variables_of
 from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from discreet.errors import DiscreetError
     from discreet.model.dataset import Dataset
 
 

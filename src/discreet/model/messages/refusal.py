@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from discreet.model.hierarchy import coarser
 from discreet.model.messages.text import Message, message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from discreet.model.dataset import Dataset
 
 

@@ -24,11 +24,9 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 #: Between the parts of a list that is no enumeration.
 _BETWEEN = {"comma": ", ", "semicolon": "; ", "joined": " ", "plus": " + ", "times": " x "}

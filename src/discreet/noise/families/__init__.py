@@ -8,6 +8,7 @@ own with `register`.
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,10 @@ from discreet.model.messages.text import nearest
 from discreet.noise.quantise import quantise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.noise.family import Family
     from discreet.noise.ideal_distribution import IdealDistribution, IdealTable
     from discreet.noise.table import NoiseTable
+
 
 DEFAULT_MODULUS = 2**32
 

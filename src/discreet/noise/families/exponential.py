@@ -13,20 +13,16 @@ Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theo
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_epsilon
 from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal_distribution import IdealRow, IdealTable
 from discreet.noise.quantise import quantise
+from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.noise.table import NoiseTable
-
-    Loss = Callable[[int, int], float]
+Loss = Callable[[int, int], float]
 
 _SLACK = 1e-12
 #: Of a family that is only named: larger counts use the row of this one.

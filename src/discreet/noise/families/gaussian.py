@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_delta, require_epsilon, symmetric_delta
@@ -28,11 +28,7 @@ from discreet.noise.ideal_distribution import (
     row_from_logs,
 )
 from discreet.noise.quantise import table_maker
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 _WIDEST = 20_000
 

@@ -12,7 +12,6 @@ Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.4.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_epsilon
@@ -20,9 +19,7 @@ from discreet.noise.families.exponential import exponential_rows, in_words
 from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal_distribution import IdealTable
 from discreet.noise.quantise import table_maker
-
-if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 _CUT = 1e-6
 _MOST_ENTRIES = 1_000_000

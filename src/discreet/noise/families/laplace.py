@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
@@ -30,11 +30,7 @@ from discreet.noise.ideal_distribution import (
     row_from_weights,
 )
 from discreet.noise.quantise import table_maker
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.noise.table import NoiseRow
+from discreet.noise.table import NoiseRow
 
 _GUARD_BITS = 64
 

@@ -38,10 +38,13 @@ Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest, InfeasibleDesign
 from discreet.noise.design import least_variance, require_width, symmetric_moment
@@ -50,14 +53,7 @@ from discreet.noise.families.abs import guide_support
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
 from discreet.noise.quantise import quantise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 #: Every count below the last class has a row of its own.
 LARGEST_FROM = 10_000

@@ -11,9 +11,8 @@ Source: Shlomo, Krenzke & Li (2019), sections 2.2 and 3.2 (Tables 2 and 3); Will
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest, InfeasibleDesign
 from discreet.model.messages.text import nearest
@@ -22,9 +21,6 @@ from discreet.noise.families.laplace import ideal_laplace
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, row_from_weights
 from discreet.noise.quantise import table_maker
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _SIGNS = ("printed", "invariant")
 _WIDEST = 500

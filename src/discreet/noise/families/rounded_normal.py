@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.families.gaussian import rho
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal_distribution import IdealDistribution, IdealRow, IdealTable, reach
 from discreet.noise.quantise import quantise
-
-if TYPE_CHECKING:
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 _WIDEST = 20_000
 _UNIT = 2.0**-53

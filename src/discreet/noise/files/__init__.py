@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat
 from discreet.model.messages.text import nearest
 from discreet.noise.files import cellkey_r, cellkey_yaml, ons, superstar, tau_argus
 from discreet.noise.files.document import content_hash, from_document, to_document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 __all__ = ["FORMATS", "content_hash", "from_document", "read_noise_table", "to_document", "write_noise_table"]
 

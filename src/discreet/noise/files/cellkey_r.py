@@ -8,17 +8,14 @@ Source: R packages cellKey 1.0.3 and ptable 1.0.0.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.delimited import is_number, split_lines
 from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 
 def recognise(text: str) -> bool:

@@ -8,15 +8,12 @@ Source: R package cellKey 1.0.3 (`ck_params_cnts`, `ck_read_yaml`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 COLUMNS = ("i", "j", "p", "v", "lb", "ub")
 #: The package that wrote the files which we compared with; another version makes R warn and go on.

@@ -7,16 +7,13 @@ Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from discreet.errors import BadNoiseTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.noise.table import NoiseRow
+from discreet.noise.table import NoiseRow
 
 #: The range of a double and of a 64-bit integer: whatever is beyond is damaged, and would take long to compute with.
 MOST_DIGITS = 310

@@ -11,17 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet import __version__
 from discreet.errors import BadNoiseTable
-from discreet.noise.table import ArrangedRow, ArrangedTable, make_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import ArrangedRow, ArrangedTable, NoiseRow, NoiseTable, make_table
 
 FORMAT = "discreet-noise-table"
 VERSION = 1

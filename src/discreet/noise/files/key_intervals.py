@@ -11,19 +11,15 @@ the interval (lb, ub); ptable before 0.3 called the bounds kum_p_u, kum_p_o and 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.delimited import Line, check_unbiased, decimal, is_number, split_lines, whole
-from discreet.noise.table import ArrangedRow, make_table, rows_by_key, table_for_export
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import ArrangedRow, NoiseTable, make_table, rows_by_key, table_for_export
 
 LEAST_DECIMALS = 8
 MOST_DECIMALS = 19

@@ -10,23 +10,18 @@ reduced modulo the number of cell keys.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.delimited import Line, check_unbiased, split_lines, whole
-from discreet.noise.table import ArrangedRow, make_table, table_for_export
+from discreet.noise.table import ArrangedRow, NoiseTable, make_table, table_for_export
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.noise.table import NoiseTable
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 COLUMNS = ("pcv", "ckey", "pvalue")
 LAST_ROW = 750

@@ -10,18 +10,14 @@ the four bytes of the key sum folded by XOR.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.delimited import check_unbiased, is_number, split_lines, whole
-from discreet.noise.table import ArrangedRow, make_table, table_for_export
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import ArrangedRow, NoiseTable, make_table, table_for_export
 
 SMALL_N = 10
 USUAL_COLUMNS = 30

@@ -8,14 +8,11 @@ Source: R package ptable 1.0.0 (`pt_export`); tau-Argus manual, cell key method.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 
 def recognise(text: str) -> bool:

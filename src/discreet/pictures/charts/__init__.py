@@ -11,8 +11,9 @@ Whether a chart fits is known without Altair; a module imports it when it draws.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,7 @@ from discreet.errors import BadRequest, UnknownFormat
 from discreet.model.messages.text import message, printable
 from discreet.model.plugins import Registry
 from discreet.model.release import STATUS_MEANING, STATUSES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.pictures.chart_data import ChartData
+from discreet.pictures.chart_data import ChartData
 
 #: More marks than this are not drawn, whatever the kind: nobody can make a server draw 100,000.
 MOST_MARKS = 5_000

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
-from discreet.pictures.chart_data import MOST_CATEGORIES
+from discreet.pictures.chart_data import MOST_CATEGORIES, Axis, ChartData
 from discreet.pictures.charts import Chart, Misfit
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import Axis, ChartData
 
 #: What is drawn over the bars, in words.
 LINES = message("Lines")

@@ -5,15 +5,13 @@ It is refused where no law of the noise is known: a dot without its band would l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
+from discreet.pictures.chart_data import ChartData
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import length, side, too_many
 from discreet.pictures.charts.grouped import MOST_BARS, colour, side_and_colour, two_variables
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import ChartData
 
 
 def draw(shown: ChartData) -> Any:

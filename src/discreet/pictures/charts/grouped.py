@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
+from discreet.pictures.chart_data import Axis, ChartData
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import LINES, side, too_many, with_intervals
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import Axis, ChartData
 
 #: More colours than this cannot be told apart.
 MOST_COLOURS = 6

@@ -5,16 +5,13 @@ Each cell that is large enough has its number in it; one without a number is gre
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
-from discreet.pictures.chart_data import chart_classes, number_text
+from discreet.pictures.chart_data import ChartData, Classes, chart_classes, number_text
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import side
 from discreet.pictures.theme import CLASSES
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import ChartData, Classes
 
 #: Rows and columns; more cannot be read.
 MOST_ROWS, MOST_COLUMNS = 60, 40

@@ -5,15 +5,13 @@ The band is the interval of each true number. A cell without a number is a gap i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
+from discreet.pictures.chart_data import Axis, ChartData
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import WITHHELD
 from discreet.pictures.charts.grouped import MOST_COLOURS, colour
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import Axis, ChartData
 
 
 def draw(shown: ChartData) -> Any:

@@ -19,21 +19,16 @@ Sources: Slocum et al. (2022), Thematic Cartography, chapters 15 and 18.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.model.boundaries import ring_area
+from discreet.model.boundaries import Polygon, Ring, Shape, ring_area
 from discreet.model.messages.text import message
-from discreet.pictures.chart_data import chart_classes
+from discreet.pictures.chart_data import Axis, ChartData, chart_classes
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.heat_map import NO_NUMBER, class_colour
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.model.boundaries import Polygon, Ring, Shape
-    from discreet.pictures.chart_data import Axis, ChartData
 
 #: The longest side of a map in pixels.
 LONGEST = 480
@@ -102,9 +97,8 @@ def label_point(shape: Shape) -> tuple[float, float]:
     return round(at[0] + float(start[0]), 1), round(at[1] + float(start[1]), 1)
 
 
-if TYPE_CHECKING:
-    Data = dict[str, list[dict[str, Any]]]
-    Placed = list[tuple[dict[str, Any], Shape]]
+Data = dict[str, list[dict[str, Any]]]
+Placed = list[tuple[dict[str, Any], Shape]]
 
 #: Maps beside each other.
 MOST_MAPS = 6

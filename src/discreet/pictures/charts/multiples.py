@@ -6,15 +6,13 @@ The variable of the layers makes the panels; without layers the last of the tabl
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
+from discreet.pictures.chart_data import Axis, ChartData
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import LINES, length, side, too_many
 from discreet.pictures.charts.grouped import colour, side_and_colour, two_variables
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import Axis, ChartData
 
 MOST_PANELS = 12
 #: More bars than this in all panels cannot be read.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
+from discreet.pictures.chart_data import Axis, ChartData
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import LINES, too_many
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import Axis, ChartData
 
 
 def draw(shown: ChartData) -> Any:

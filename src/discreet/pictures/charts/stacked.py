@@ -6,15 +6,13 @@ the end of the bar.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.text import message
+from discreet.pictures.chart_data import ChartData
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import WITHHELD, length, side
 from discreet.pictures.charts.grouped import colour, side_and_colour, two_variables
-
-if TYPE_CHECKING:
-    from discreet.pictures.chart_data import ChartData
 
 
 def draw(shown: ChartData) -> Any:

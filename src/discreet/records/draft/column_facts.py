@@ -7,19 +7,17 @@ large one does not fill the memory.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.model.variable import parse_missing
 from discreet.records.coding import inside_sql, number_sql
-from discreet.records.source import ColumnNotes, quote_name
+from discreet.records.source import ColumnNotes, Source, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import duckdb
 
-    from discreet.records.source import Source
 
 #: Words that stand for a missing value in many files.
 MISSING_WORDS = ("NA", "N/A", "#N/A", "NaN", "NULL", ".", "-", "--", "?", "missing")

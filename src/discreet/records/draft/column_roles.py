@@ -14,13 +14,10 @@ boundaries; the shape of the values must agree. Nothing of it is certain: a draf
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.records.draft.column_facts import ColumnFacts
+from discreet.records.draft.column_facts import ColumnFacts
 
 #: With fewer records a category than this a column is left out of a draft, and a load cautions.
 FEWEST_A_CATEGORY = 20

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
 from discreet.errors import BadData, BadRequest
 from discreet.model.dataset import ROW_NUMBER
+from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import nearest
-from discreet.records.draft.column_facts import StagedColumns
+from discreet.records.draft.column_facts import ColumnFacts, StagedColumns
 from discreet.records.draft.column_roles import (
+    Roles,
     age_ends,
     find_roles,
     is_amount,
@@ -53,13 +55,6 @@ from discreet.records.draft.toml_text import (
 )
 from discreet.records.open_source import open_source, read_error
 from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.model.description.sections import FileOptions
-    from discreet.records.draft.column_facts import ColumnFacts
-    from discreet.records.draft.column_roles import Roles
 
 HEADER = """\
 # Drafted from {name}. Check every line before loading:

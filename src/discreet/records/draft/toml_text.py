@@ -14,17 +14,14 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from discreet.model.variable import RESERVED_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.records.draft.column_facts import ColumnFacts
-    from discreet.records.draft.column_roles import Roles
+from discreet.records.draft.column_facts import ColumnFacts
+from discreet.records.draft.column_roles import Roles
 
 #: A longer list of categories goes to a file of its own.
 LONG_LIST = 40

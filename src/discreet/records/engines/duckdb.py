@@ -3,7 +3,8 @@
     records   one row a record, sorted by the finest geography
     seal      the tag of the version (`records/keys.py`)
 
-Beside it `codes.bin` has the same records for the compiled count (`records/compiled_count.py`, `records/compiled_count.py`), where
+Beside it `codes.bin` has the same records for the compiled count (`records/compiled_count.py`,
+    `records/compiled_count.py`), where
 that is installed. Files of earlier programs also have a table `rollup`, which is not read any more: cubes took its place
 (`records/cubes.py`).
 
@@ -18,26 +19,27 @@ ever enters it.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import WorkspaceUnusable
-from discreet.records.compiled_count import code_columns, count_dense, open_codes, ready_kernel, write_codes
-from discreet.records.engine import EngineKind, SparseCells, identifier, where_sql
+from discreet.model.dataset import Dataset
+from discreet.records.compiled_count import (
+    CodeFile,
+    code_columns,
+    count_dense,
+    open_codes,
+    ready_kernel,
+    write_codes,
+)
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
 from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT, hide_progress_bar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.compiled_count import CodeFile
-    from discreet.records.engine import AggregateQuery
 
 DATABASE = "data.duckdb"
 RECORDS = "records"

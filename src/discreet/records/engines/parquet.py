@@ -17,21 +17,17 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import duckdb
 import pyarrow as pa
 
 from discreet.errors import RecordsAway, WorkspaceUnusable
-from discreet.records.engine import EngineKind
+from discreet.model.dataset import Dataset
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells
 from discreet.records.engines.duckdb import aggregate_sql, cells_of, uncountable
 from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import AggregateQuery, SparseCells
 
 RECORDS, SEAL = "records", "seal.json"
 #: Where records wait during a load, as Parquet files.

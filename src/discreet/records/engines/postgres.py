@@ -19,25 +19,20 @@ import json
 import os
 import secrets
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
+from discreet.model.dataset import Dataset
 from discreet.model.plugins import Extra
-from discreet.records.engine import EngineKind, SparseCells, identifier, where_sql
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import AggregateQuery
 
 ENVIRONMENT = "DISCREET_POSTGRES"
 PLACE = "postgres.json"

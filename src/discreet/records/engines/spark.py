@@ -3,7 +3,8 @@
     DISCREET_SPARK   the master URL (`records/spark/spark_session.py`)
     records/ seal.json   in the version's folder, hence sealed (`records/engines/parquet.py`)
 
-Records that live in Spark are read, checked and keyed where they are (`records/spark/spark_sources.py`); all others come through
+Records that live in Spark are read, checked and keyed where they are (`records/spark/spark_sources.py`); all others
+    come through
 the usual readers. All machines of the cluster must reach the workspace under the same path.
 
 Spark has no unsigned integers: codes and keys are stored one size larger. A sum of 2^31 keys of 32 bits fits 63 bits.
@@ -13,25 +14,23 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from discreet.errors import BadOption, RecordsAway
+from discreet.model.dataset import Dataset
 from discreet.model.plugins import Extra
-from discreet.records.engine import EngineKind, identifier, where_sql
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
 from discreet.records.engines.duckdb import cells_of
 from discreet.records.engines.parquet import RECORDS, STAGED, read_tag, write_seal
 from discreet.records.spark.spark_session import spark_address, spark_session, spark_trouble
 from discreet.records.storage import RECORD_KEY, WEIGHT, column_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import AggregateQuery, SparseCells
     from discreet.records.staging import Read
 
 

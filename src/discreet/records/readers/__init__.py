@@ -7,22 +7,21 @@ the file says about its columns. Every kind gives the same stream to the one int
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from discreet.errors import BadData, DiscreetError, NotFound
+from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra, Registry
+from discreet.records.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
     import duckdb
 
-    from discreet.model.description.sections import FileOptions
-    from discreet.records.source import Source
 
 #: Values in one batch: some tens of megabytes, however many columns there are.
 BATCH_VALUES = 1_000_000

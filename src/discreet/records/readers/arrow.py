@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader
 from discreet.records.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import duckdb
 
-    from discreet.model.description.sections import FileOptions
 
 #: How an Arrow file begins; a stream begins otherwise.
 MAGIC = b"ARROW1"

@@ -21,8 +21,10 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -33,10 +35,8 @@ from discreet.records.readers import Reader, plain_path, unique_names
 from discreet.records.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     import duckdb
+
 
 SAMPLE = 1 << 18
 BLOCK = 1 << 20

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import duckdb
 
 from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader
 from discreet.records.source import Source, choose_table, quote_name
 from discreet.records.storage import MEMORY_LIMIT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, aside: Path) -> Source:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader, plain_path
 from discreet.records.source import Source
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import duckdb
-
-    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, _options: FileOptions, aside: Path) -> Source:

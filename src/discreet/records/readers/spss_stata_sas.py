@@ -8,20 +8,19 @@ file (`.sas7bcat`) is read with it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
 from discreet.records.readers import BATCH_VALUES, Reader, Stream, as_text
 from discreet.records.source import ColumnNotes, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     import duckdb
 
-    from discreet.model.description.sections import FileOptions
 
 #: The function of pyreadstat for each ending.
 FUNCTIONS = {

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader, Stream, unique_names
 from discreet.records.source import Source, choose_table, quote_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import duckdb
-
-    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
 from discreet.records.readers import Reader, Stream, unique_names
 from discreet.records.source import Source, choose_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     import duckdb
-
-    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:

@@ -16,31 +16,26 @@ from __future__ import annotations
 import errno
 import json
 import secrets
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from discreet.errors import BadData, DiscreetError
+from discreet.model.dataset import Dataset
 from discreet.records.checks import Problem, Problems, WeightSums
 from discreet.records.engines.parquet import STAGED
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.keys import LENT, LentKeys, encipher
+from discreet.records.keys import LENT, LentKeys, Secret, encipher
 from discreet.records.source import Source
 from discreet.records.staging import stage
 from discreet.records.storage import CLUSTER, MEMORY_LIMIT, STRATUM, cluster_pairs, storage_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import pyarrow.parquet as pq
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.keys import Secret
 
 ID, UNIT, TAG, AT = "_id", "_unit", "_tag", "_at"
 #: So many bits number the records of a part.

@@ -19,14 +19,12 @@ import sys
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadOption, WorkspaceUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ENVIRONMENT = "DISCREET_SPARK"
 #: What a session always has.

@@ -11,19 +11,21 @@ then: ids that occur twice, persons with too many records, the numbers of strata
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadData, BadDescription, NotFound, WorkspaceUnusable
-from discreet.model.dataset import ROW_NUMBER
+from discreet.model.dataset import ROW_NUMBER, Dataset
 from discreet.model.universe import dp_terms
 from discreet.records.checks import MOST_LISTED, Problem, Problems, WeightSums
 from discreet.records.coding import check_columns
 from discreet.records.engines.parquet import STAGED
-from discreet.records.keys import MOST_RECORDS, lend_keys
+from discreet.records.fingerprint import Fingerprint
+from discreet.records.keys import MOST_RECORDS, Secret, lend_keys
 from discreet.records.open_source import IN_SPARK
 from discreet.records.source import Source
 from discreet.records.spark.partitions import (
@@ -32,23 +34,15 @@ from discreet.records.spark.partitions import (
     ID,
     TAG,
     UNIT,
+    PartitionReport,
     PartitionWriter,
     merge_reports,
     parse_report,
     stage_partition,
 )
 from discreet.records.spark.spark_session import spark_address, spark_session, spark_trouble
-from discreet.records.staging import refuse_other_size, refuse_unfit
+from discreet.records.staging import Progress, Read, refuse_other_size, refuse_unfit
 from discreet.records.storage import unit_coders
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.fingerprint import Fingerprint
-    from discreet.records.keys import Secret
-    from discreet.records.spark.partitions import PartitionReport
-    from discreet.records.staging import Progress, Read
 
 #: A staged file without records.
 NOBODY = "none.parquet"

@@ -6,23 +6,22 @@ how the shown values follow from exact and noisy cells. Only here and in `pipeli
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
+from discreet.model.exact import ExactTable
+from discreet.model.measure import Measure
 from discreet.model.plugins import Registry
+from discreet.model.request import TableRequest
+from discreet.protect.protector import NoisyCells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.model.dataset import Dataset
-    from discreet.model.exact import ExactTable
-    from discreet.model.measure import Measure
-    from discreet.model.request import TableRequest
-    from discreet.protect.protector import NoisyCells
     from discreet.release.checked_request import CheckedRequest
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from discreet.model.exact import ExactTable
 from discreet.model.measure import COUNT
+from discreet.protect.protector import NoisyCells
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.measures import MeasureKind, MeasureValues
-
-if TYPE_CHECKING:
-    from discreet.model.exact import ExactTable
-    from discreet.protect.protector import NoisyCells
-    from discreet.release.checked_request import CheckedRequest
 
 
 def _show(_question: CheckedRequest, _exact: ExactTable | None, cells: NoisyCells) -> MeasureValues:

@@ -22,20 +22,27 @@ Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/weig
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
+from discreet.model.exact import ExactTable
 from discreet.model.measure import Measure
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension, plain_outputs
-from discreet.model.survey import SamplingDesign
+from discreet.model.survey import SamplingDesign, Survey
+from discreet.protect.protector import NoisyCells
+from discreet.records.engine import Engine
 from discreet.records.sample_rows import sample_rows
 from discreet.records.storage import SQUARES, join_squares, replicate_names, square_decimals, sum_columns
 from discreet.records.tabulate import tabulate
-from discreet.release.checked_request import unlock
+from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.measures import MeasureKind, MeasureValues
 from discreet.survey.dp_weights import average_weight, invariant, public_strata
 from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
@@ -51,19 +58,6 @@ from discreet.survey.variance import (
 )
 from discreet.survey.weight_forms import SurveyDesign, cautions, weight_form
 from discreet.survey.weights import nearest_quotient, times_ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.exact import ExactTable
-    from discreet.model.request import TableRequest
-    from discreet.model.survey import Survey
-    from discreet.protect.protector import NoisyCells
-    from discreet.records.engine import Engine
-    from discreet.release.checked_request import CheckedRequest
 
 
 def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:

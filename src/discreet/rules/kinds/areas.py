@@ -9,30 +9,25 @@ Source: Rinott et al. (2018), section 1 (thresholds on the population size).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.errors import AreaTooSmall, BadDescription
+from discreet.errors import AreaTooSmall, BadDescription, Refused
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors_or_self, at_or_below, coarser, finer, is_level_of, units_of
 from discreet.model.messages.refusal import or_coarser
 from discreet.model.messages.text import message, nearest
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.rules import reading
+from discreet.rules.noisy_table import Slices
 from discreet.rules.reading import key
 from discreet.rules.request_edits import drop_choices, drop_variables, use_larger_areas
 from discreet.rules.rule import CountRule, Rule, register
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.errors import Refused
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.rules.noisy_table import Slices
 
 
 @register

@@ -9,25 +9,21 @@ Source: Rinott et al. (2018), section 2.2 (rules on the structure of the list).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from discreet.errors import ForbiddenCombination, MandatoryVariables, TooManyCells, TooManyVariables
+from discreet.errors import ForbiddenCombination, MandatoryVariables, Refused, TooManyCells, TooManyVariables
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import at_or_below, finer, variables_showing
 from discreet.model.messages.refusal import at_level, cell_count, or_coarser, quote_names
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.rules import reading
 from discreet.rules.reading import key
 from discreet.rules.request_edits import add_variables, drop_one_variable, drop_variables, use_larger_areas
 from discreet.rules.rule import Rule, register
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.errors import Refused
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
 
 
 @register

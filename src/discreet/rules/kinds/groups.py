@@ -9,27 +9,21 @@ Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from discreet.errors import BadDescription, NestedGroups, TooManyGroups
+from discreet.errors import BadDescription, NestedGroups, Refused, TooManyGroups
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import groupings, level_groups
 from discreet.model.messages.refusal import quote_names
 from discreet.model.messages.text import message, plural_message
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.rules import reading
 from discreet.rules.reading import key
 from discreet.rules.request_edits import drop_choices, drop_variables
-from discreet.rules.rule import Rule, register
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.errors import Refused
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.rules.rule import Meter
-
+from discreet.rules.rule import Meter, Rule, register
 
 _ANOTHER = message("another group of yours")
 

@@ -14,22 +14,17 @@ Source: Rinott et al. (2018), section 2.2, property 3, and the remark on zeros, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.messages.refusal import quote_names
 from discreet.model.messages.text import message
 from discreet.rules import reading
-from discreet.rules.noisy_table import number
+from discreet.rules.noisy_table import Slices, number
 from discreet.rules.reading import key
-from discreet.rules.rule import CountRule, kinds, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.rules.noisy_table import Slices
-    from discreet.rules.rule import Rule
+from discreet.rules.rule import CountRule, Rule, kinds, register
 
 
 @register

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, UnknownVersion
+from discreet.model.dataset import Dataset
+from discreet.model.variable import CodeList, Variable
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.i18n.dataset_labels import dataset_in_language
 from discreet.web.urls import link
-
-if TYPE_CHECKING:
-    from discreet.model.dataset import Dataset
-    from discreet.model.variable import CodeList, Variable
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
 
 log = logging.getLogger("discreet.server")
 

@@ -29,8 +29,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 from xml.etree import ElementTree as ET
 
@@ -38,8 +39,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError
-from discreet.formats import formats
+from discreet.formats import Format, formats
 from discreet.model.request import TableRequest
+from discreet.model.variable import Variable
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.negotiation import media_type
@@ -49,17 +53,8 @@ from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import plain
 from discreet.web.urls import site_url
-from discreet.workspace.versions.history import SHORT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.formats import Format
-    from discreet.model.variable import Variable
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.options import Options
-    from discreet.workspace.versions.history import VersionFacts
+from discreet.workspace.options import Options
+from discreet.workspace.versions.history import SHORT, VersionFacts
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
@@ -305,8 +300,7 @@ def _drop_empty(told: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value}
 
 
-if TYPE_CHECKING:
-    Found = list[tuple[DatasetService, tuple[VersionFacts, ...]]]
+Found = list[tuple[DatasetService, tuple[VersionFacts, ...]]]
 
 LD_JSON = "application/ld+json"
 LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'

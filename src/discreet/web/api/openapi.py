@@ -6,15 +6,16 @@ out, since every unreadable request is answered by a 400 problem.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Path
+from fastapi import FastAPI, Path
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
 from discreet import __version__
-from discreet.formats import formats
+from discreet.formats import Format, formats
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
 from discreet.model.protection import ADDITIVITY
 from discreet.model.view import THEMES
@@ -25,13 +26,6 @@ from discreet.web.api.schemas import DryRunDocument, JsonStatDocument
 from discreet.web.i18n.messages import languages
 from discreet.web.negotiation import DEFAULT_FORMAT, media_type
 from discreet.web.problems import PROBLEM_JSON
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fastapi import FastAPI
-
-    from discreet.formats import Format
 
 _ABOUT = (
     "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "

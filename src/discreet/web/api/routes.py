@@ -26,17 +26,23 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import BadKey, BadRequest, NotFound
-from discreet.formats import format_by_name, listing_format
+from discreet.formats import Format, format_by_name, listing_format
 from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet.inference.table_view import add_picture, apply_view, check_view
 from discreet.model.messages.text import message
-from discreet.model.view import PICTURE_PARAMETERS, VIEW_PARAMETERS
+from discreet.model.request import TableRequest
+from discreet.model.view import PICTURE_PARAMETERS, VIEW_PARAMETERS, Picture, View
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import LISTED, PICTURE, reserve_cells
 from discreet.web.api.dataset_documents import (
     DatasetDocument,
@@ -96,17 +102,6 @@ from discreet.web.responses import (
 from discreet.web.transfer import is_head
 from discreet.web.urls import link
 from discreet.workspace.versions.history import SHORT
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-    from starlette.requests import Request
-
-    from discreet.formats import Format
-    from discreet.model.request import TableRequest
-    from discreet.model.view import Picture, View
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
 
 
 def wants_nonzero(query: QueryParams, others: tuple[str, ...]) -> bool:

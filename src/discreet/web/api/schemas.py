@@ -6,7 +6,8 @@ missing.
 
 The methodology and the noise as types: what a generated client gets.
 
-The documents are made in `release/methodology_document.py`, `noise/files/document.py` and `protect/plan_file.py`; a test holds
+The documents are made in `release/methodology_document.py`, `noise/files/document.py` and `protect/plan_file.py`; a
+    test holds
 them and these types together.
 """
 
@@ -17,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from discreet.workspace.versions.history import VersionFacts  # noqa: TC001 - pydantic reads it
+from discreet.workspace.versions.history import VersionFacts
 
 
 @dataclass(frozen=True, slots=True)

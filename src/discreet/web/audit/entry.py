@@ -22,22 +22,19 @@ import hmac
 import ipaddress
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadOption, DiscreetError, Refused
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_service import DatasetService
+from discreet.release.dry_run import Attempt
 from discreet.web.telemetry import span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dry_run import Attempt
 
 #: A page asks a handful of questions; more are counted and not written.
 MOST_ASKED = 20

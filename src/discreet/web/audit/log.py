@@ -23,17 +23,15 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 from discreet.errors import BadOption
 from discreet.web.audit.chain import ChainLink, line_mac, sign_line, verify_line
 from discreet.workspace.sealed import try_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PREFIX = "requests"
 SECONDS_BETWEEN, MOST_WAITING, MOST_KEPT = 1.0, 512, 20_000

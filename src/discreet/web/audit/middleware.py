@@ -12,23 +12,18 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import WorkspaceUnusable
-from discreet.web.audit.entry import ENTRY, AuditEntry
-from discreet.web.audit.log import log_timestamp
+from discreet.web.audit.entry import ENTRY, AddressPolicy, AuditEntry
+from discreet.web.audit.log import AuditLog, log_timestamp
 from discreet.web.auth.identity import SCOPE, refuse
 from discreet.web.lifespan import OURSELVES
 from discreet.web.telemetry import span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.web.audit.entry import AddressPolicy
-    from discreet.web.audit.log import AuditLog
 
 #: The bytes of what is remembered of answers by their ETags; of each at least so many.
 MOST_BYTES, LEAST_EACH = 16_000_000, 1_000

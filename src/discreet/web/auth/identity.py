@@ -29,26 +29,22 @@ import asyncio
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.errors import BadKey, BadOption
+from discreet.errors import BadKey, BadOption, DiscreetError
+from discreet.ledger.key_cache import KeyCache
 from discreet.ledger.requester import Requester, requester_of
 from discreet.model.access import ROLES
 from discreet.web.audit.entry import is_metered
+from discreet.web.auth.oidc import TokenVerifier
 from discreet.web.auth.proxies import BELIEVED
 from discreet.web.auth.roles import ASKER
 from discreet.web.problems import problem_response
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.errors import DiscreetError
-    from discreet.ledger.key_cache import KeyCache
-    from discreet.web.auth.oidc import TokenVerifier
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: Where it stands in the scope of a request who asks, and that they are refused; and that one of both is so.
 SCOPE, REFUSAL, KNOWN = "discreet.asker", "discreet.refusal", "discreet.account"

@@ -12,17 +12,13 @@ Source: RFC 7239, section 8.1.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import BadOption
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 #: The address that a connection came from, before a proxy said anything.

@@ -34,24 +34,20 @@ import os
 import sqlite3
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import DiscreetError, Stopped, TooManyCalls
+from discreet.ledger.requester import Requester
 from discreet.model.messages.text import message
+from discreet.web.audit.entry import AddressPolicy
 from discreet.web.auth.identity import REFUSAL, SCOPE, refuse
 from discreet.web.auth.proxies import LOOPBACK, in_networks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from discreet.ledger.requester import Requester
-    from discreet.web.audit.entry import AddressPolicy
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 SLOW, STOP = "slow", "stop"
 SECONDS_TO_WAIT = 0.05

@@ -9,23 +9,19 @@ So a new route cannot forget to ask: its doors stand behind this gate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadKey, BadOption
+from discreet.ledger.requester import Requester
 from discreet.model.access import AUDIENCES, PUBLIC
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import Authoriser
+from discreet.release.dataset_service import DatasetService
 from discreet.web.audit.entry import AuditedService
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.ledger.requester import Requester
-    from discreet.model.dataset import Dataset
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.workspace import StoredDataset, Workspace
+from discreet.workspace.workspace import StoredDataset, Workspace
 
 ASKER: ContextVar[Requester | None] = ContextVar("ASKER", default=None)
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadOption
 from discreet.model.messages.text import nearest
@@ -24,9 +25,6 @@ from discreet.web.audit.log import read_log_file
 from discreet.web.auth.rate_limit import SLOW, STOP
 from discreet.web.detectors.patterns import DETECTORS, MOST_EVENTS
 from discreet.workspace.options import watch_of_workspace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALERT = "alert"
 #: What follows, from the mildest on.

@@ -15,29 +15,22 @@ import logging
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import parse_qs
 
 from discreet.errors import DiscreetError
-from discreet.model.request import canonical, request_from_text
+from discreet.model.dataset import Dataset
+from discreet.model.request import TableRequest, canonical, request_from_text
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.audit.entry import unpack_request
 from discreet.web.audit.log import PREFIX
-from discreet.web.auth.rate_limit import Hold
-from discreet.web.detectors.alerts import ACTIONS, ALERT, Alert, add_alert, read_alerts
-from discreet.web.detectors.patterns import LoggedRequest, Scores, digest
+from discreet.web.auth.rate_limit import Hold, RateLimitStore
+from discreet.web.detectors.alerts import ACTIONS, ALERT, Alert, Thresholds, add_alert, read_alerts
+from discreet.web.detectors.patterns import LoggedRequest, Score, Scores, digest
 from discreet.workspace.sealed import try_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.web.auth.rate_limit import RateLimitStore
-    from discreet.web.detectors.alerts import Thresholds
-    from discreet.web.detectors.patterns import Score
 
 #: Questions that are known again without reading their line.
 MOST_LATELY = 4_096

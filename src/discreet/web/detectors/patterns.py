@@ -22,21 +22,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import finer, level_groups, level_names
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest
+from discreet.model.variable import Variable
 from discreet.rules.close_groups import close_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.variable import Variable
 
 Known = TypeVar("Known")
 #: An event: of which kind, and which one.

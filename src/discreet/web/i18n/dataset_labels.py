@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from discreet.model.columns import Listing
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import Label, Translatable
+from discreet.model.release import Release
+from discreet.model.shape import Dimension
+from discreet.model.variable import CodeList, Variable
 from discreet.web.i18n.messages import current_language, gettext, localise, request_language
-
-if TYPE_CHECKING:
-    from discreet.model.columns import Listing
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
-    from discreet.model.variable import CodeList, Variable
 
 
 def translate_dataset(dataset: Dataset) -> Dataset:

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
-from typing import TYPE_CHECKING
 
-from discreet.web.i18n.messages import languages, request_language
+from discreet.web.i18n.messages import Language, languages, request_language
 from discreet.web.urls import is_for_programs, site_url, strip_root
-
-if TYPE_CHECKING:
-    from discreet.web.i18n.messages import Language
 
 #: What programs may ask in a language: descriptions and tables with their labels.
 TRANSLATED_API = re.compile(r"/api/datasets(/[^/]+(/table)?)?\Z")

@@ -10,6 +10,7 @@ the direction of writing are those that Babel knows for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +18,7 @@ from functools import cache, cached_property
 from gettext import NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from babel.core import Locale
 from babel.dates import format_date
@@ -28,9 +29,6 @@ from babel.numbers import format_decimal
 from babel.support import Translations
 
 from discreet.model.messages.text import Count, Label, Message, MessageFormatter, Translatable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LOCALE = Path(__file__).parents[1] / "locale"
 #: Languages that write nouns with a capital letter wherever they stand.

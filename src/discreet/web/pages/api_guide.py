@@ -9,17 +9,24 @@ lines of the answer: what a reader sees is what a program gets.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
+from fastapi import (
+    APIRouter,
+    Request,
+)
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
+from starlette.responses import Response
+from starlette.types import Message
 
 from discreet.errors import DiscreetError
 from discreet.formats import formats
 from discreet.model.request import TableRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.assets import FINGERPRINT
@@ -31,16 +38,7 @@ from discreet.web.responses import conditional, strong_etag
 from discreet.web.security import MAX_QUERY_BYTES
 from discreet.web.templating import render_page
 from discreet.web.urls import link, site_url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fastapi import APIRouter
-    from starlette.types import Message
-
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: How much of an answer is shown.
 LINES, COLUMNS = 8, 100

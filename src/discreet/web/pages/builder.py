@@ -16,32 +16,27 @@ the clean permalink.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+from starlette.datastructures import QueryParams
+
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, parse_choice, parse_filter, parse_names
 from discreet.model.hierarchy import level_label, level_names
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
-from discreet.model.request import TableRequest, canonical
+from discreet.model.request import Filters, TableRequest, canonical
+from discreet.model.selection import NamedGroups
+from discreet.model.variable import Variable
 from discreet.model.view import BASES, READING_PARAMETERS, VIEW_PARAMETERS
 from discreet.release.measures import measures_of
 from discreet.web.i18n.messages import gettext, ngettext
-from discreet.web.pages.links import Link, page_path
+from discreet.web.pages.links import Link, QueryItems, page_path
 from discreet.web.query import TABLE_PARAMETERS, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from starlette.datastructures import QueryParams
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import Filters
-    from discreet.model.selection import NamedGroups
-    from discreet.model.variable import Variable
-    from discreet.web.pages.links import QueryItems
 
 #: The shelves that are axes of the table.
 AXES = ("rows", "columns", "layers")
@@ -114,11 +109,10 @@ def extend_groups(shown: NamedGroups, codes: Iterable[str], name: str) -> NamedG
     return ((taken, name), *((members, label) for members, label in rest if members))
 
 
-if TYPE_CHECKING:
-    #: Where a choice leads (`Door.offer`); None: nowhere.
-    Offer = Callable[[TableRequest], TableRequest | None]
-    #: The address that a choice leads to; empty where it leads nowhere.
-    Lead = Callable[[TableRequest], str]
+#: Where a choice leads (`Door.offer`); None: nowhere.
+Offer = Callable[[TableRequest], TableRequest | None]
+#: The address that a choice leads to; empty where it leads nowhere.
+Lead = Callable[[TableRequest], str]
 
 _MOST_NAMED = 2
 

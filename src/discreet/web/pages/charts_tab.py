@@ -9,28 +9,22 @@ its marks mean, other kinds that fit, and the table behind it. `js/chart.js` let
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from discreet.errors import BadRequest
 from discreet.formats.svg import PICTURES
 from discreet.inference.table_view import add_picture
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
 from discreet.model.view import Picture
-from discreet.pictures.chart_data import chart_data, describe_chart
-from discreet.pictures.charts import chart_of, explained, fitting
+from discreet.pictures.chart_data import ChartData, chart_data, describe_chart
+from discreet.pictures.charts import Chart, chart_of, explained, fitting
 from discreet.pictures.svg import svg_of
 from discreet.web.admission import PICTURE, reserve_cells
 from discreet.web.i18n.messages import gettext
 from discreet.web.pages import links as snippets
-from discreet.web.pages.display_options import WAYS
-
-if TYPE_CHECKING:
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.pictures.chart_data import ChartData
-    from discreet.pictures.charts import Chart
-    from discreet.web.pages.display_options import DisplayOptions
+from discreet.web.pages.display_options import WAYS, DisplayOptions
 
 MAP = "map"
 

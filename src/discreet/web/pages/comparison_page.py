@@ -11,15 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of routes
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of routes
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
 
 from discreet.errors import TooManyCells
-from discreet.inference.version_comparison import compare
+from discreet.inference.version_comparison import VersionComparison, compare
 from discreet.model.messages.text import message
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import COMPARED, reserve_cells
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import format_number, gettext
@@ -29,15 +33,7 @@ from discreet.web.query import TABLE_PARAMETERS, read_table, read_word, refuse_u
 from discreet.web.responses import check_request, conditional, etag_of, open_service
 from discreet.web.templating import render_page
 from discreet.web.urls import link
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
-
-    from discreet.inference.version_comparison import VersionComparison
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: Cells of a table that is compared: its document is made whole.
 MOST_CELLS = 100_000

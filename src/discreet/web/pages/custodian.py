@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
+from starlette.responses import Response
 
 from discreet.web.api.openapi import REQUIRED_KEY, problem_responses
 from discreet.web.auth.roles import require_custodian
 from discreet.web.detectors.alerts import Alert, read_alerts
 from discreet.web.detectors.patterns import DETECTORS
+from discreet.web.lifespan import ServerState
 from discreet.web.query import refuse_unknown
 from discreet.web.responses import as_json
 from discreet.web.templating import render_page
-
-if TYPE_CHECKING:
-    from discreet.web.lifespan import ServerState
 
 #: How many alerts are shown.
 SHOWN = 200

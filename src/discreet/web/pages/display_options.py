@@ -9,19 +9,15 @@ page     which part of a table that is too large to be drawn at once, for browse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from starlette.datastructures import QueryParams
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.table_intervals import cell_codes
 from discreet.model.grammar import escape
 from discreet.model.messages.text import message, nearest
-from discreet.web.pages.table_grid import NAMINGS
+from discreet.web.pages.table_grid import NAMINGS, Layout
 from discreet.web.query import read_word
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-
-    from discreet.web.pages.table_grid import Layout
 
 ALL_LAYERS = "all"
 #: Ways to see a table; without a word the first.

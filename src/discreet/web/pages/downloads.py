@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
-from discreet.formats import formats
+from discreet.formats import Format, formats
 from discreet.model.messages import citation as provenance
+from discreet.release.checked_request import CheckedRequest
 from discreet.web.i18n.messages import gettext
 from discreet.web.pages import links as snippets
+from discreet.web.pages.links import QueryItems
 from discreet.web.templating import plain
 from discreet.web.urls import site_url
-
-if TYPE_CHECKING:
-    from discreet.formats import Format
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.web.pages.links import QueryItems
 
 #: The height of a frame: what stands around the table, a line of it, and the most.
 _AROUND, _LINE, _HIGHEST = 260, 34, 800

@@ -8,15 +8,19 @@ connection. What is refused says so in the frame.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
+from fastapi import (
+    APIRouter,
+    Request,
+)
+from starlette.responses import Response
 
 from discreet.errors import BadRequest, DiscreetError
 from discreet.inference.table_view import apply_view
 from discreet.model.messages.text import message
 from discreet.model.view import VIEW_PARAMETERS
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.dataset_labels import translate_release
 from discreet.web.pages import links as snippets
@@ -26,13 +30,6 @@ from discreet.web.query import TABLE_PARAMETERS, read_table, read_view, refuse_u
 from discreet.web.responses import check_request, conditional, etag_of, open_service
 from discreet.web.templating import render_page
 from discreet.web.urls import site_url
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
-
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
 
 #: Any page may frame this one; it may load our stylesheet and nothing else.
 POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"

@@ -7,17 +7,14 @@ the release alone, so it has an ETag like the table itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
+from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
 from discreet.model.messages.text import Message, message
+from discreet.model.release import Release
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import TESTED, TESTED_UNDER_DP, reserve_cells
-
-if TYPE_CHECKING:
-    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
-    from discreet.model.release import Release
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_service import DatasetService
 
 #: Cells of a table that is tested under `dp`: for anybody, and for accounts.
 MOST_TESTED, MOST_FOR_ACCOUNTS = 1_500, 10_000

@@ -7,32 +7,27 @@ Each of them but `level` may be repeated: their cells are added up. Without a ce
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
 
 from discreet.errors import BadRequest
-from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
+from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL, Interval
 from discreet.inference.confidence_intervals.table_intervals import (
     every_piece,
     interval_document,
     interval_of,
 )
 from discreet.model.messages.text import Message, join_sentences, message
+from discreet.model.release import Release
+from discreet.model.shape import Dimension
 from discreet.web.admission import LIMITS, reserve_cells
 from discreet.web.query import TABLE_PARAMETERS, read_word
 from discreet.web.responses import JSON, as_json, document_response
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.datastructures import QueryParams
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from discreet.inference.confidence_intervals.count_intervals import Interval
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
 
 #: What names cells.
 _CELLS = ("cell", "of", "over", "minus", "minus_of")

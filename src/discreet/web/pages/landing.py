@@ -8,14 +8,22 @@ in all that is public of a dataset, down to the labels of its categories.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
+from fastapi import (
+    APIRouter,
+    Request,
+)
+from starlette.responses import Response
 
 from discreet.errors import Busy, DiscreetError
+from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest
+from discreet.model.variable import Variable
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.assets import FINGERPRINT
@@ -25,17 +33,6 @@ from discreet.web.pages.builder import default_axes
 from discreet.web.pages.table_grid import Grid, Layout, grid
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import render_page
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fastapi import APIRouter
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.variable import Variable
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
 
 #: The live table: how many categories its rows may have, and by how many variables it can be asked.
 MOST_CATEGORIES, MOST_CHOICES, LEAST_CHOICES = 12, 6, 2

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import write_filter
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.messages import citation as provenance
 from discreet.model.release import filter_in_words
+from discreet.model.request import TableRequest
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.measures import measure_kind
 from discreet.web.i18n.messages import display_date, gettext
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +31,8 @@ class Link:
     current: bool = False
 
 
-if TYPE_CHECKING:
-    #: Parameters of an address beside the request: of a view, of a version.
-    QueryItems = Sequence[tuple[str, str]]
+#: Parameters of an address beside the request: of a view, of a version.
+QueryItems = Sequence[tuple[str, str]]
 
 #: Systems allow 255 bytes; some programs less.
 LONGEST_STEM = 120

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from fastapi import Query, Request
+from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from discreet.model.dataset import Dataset
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.api.openapi import DatasetId, problem_responses
 from discreet.web.api.schemas import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
 from discreet.web.assets import FINGERPRINT, STYLESHEET
@@ -16,12 +18,6 @@ from discreet.web.query import refuse_unknown
 from discreet.web.responses import as_json, conditional, strong_etag
 from discreet.web.templating import render
 from discreet.web.urls import link
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
-
-    from discreet.model.dataset import Dataset
-    from discreet.release.dataset_registry import DatasetRegistry
 
 TEMPLATE = "methodology.html"
 _STATUSES = (400, 404, 410, 414, 503)

@@ -15,19 +15,25 @@ Both draw a part of the page alone while a reader chooses. Neither counts a reco
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
+from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import BadRequest, DiscreetError, NotFound
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, write_filter
 from discreet.model.hierarchy import Group, level_groups, level_label, level_names
 from discreet.model.messages.text import join_sentences, message, nearest
-from discreet.model.selection import group_label, select, shortest
+from discreet.model.request import TableRequest
+from discreet.model.selection import NamedGroups, group_label, select, shortest
+from discreet.model.variable import Category, Variable
 from discreet.model.view import BASES, ORDERS
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.i18n.messages import gettext
@@ -43,25 +49,12 @@ from discreet.web.pages.builder import (
     set_groups,
 )
 from discreet.web.pages.display_options import DisplayOptions, read_display_options
-from discreet.web.pages.links import page_path
+from discreet.web.pages.links import QueryItems, page_path
 from discreet.web.pages.preview import Preview, in_labels, preview_table
 from discreet.web.query import read_view, refuse_unknown, version_query
 from discreet.web.responses import conditional, open_service, strong_etag
 from discreet.web.templating import render_page
 from discreet.web.urls import link
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starlette.datastructures import QueryParams
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.model.selection import NamedGroups
-    from discreet.model.variable import Category, Variable
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.pages.links import QueryItems
 
 #: At most so many categories of coarser levels are listed.
 MOST_ABOVE = 50

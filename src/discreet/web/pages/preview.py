@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import DiscreetError, Refused
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import level_label
 from discreet.model.messages.text import Message
+from discreet.model.request import TableRequest
+from discreet.release.dataset_service import DatasetService
+from discreet.release.dry_run import Attempt
 from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.i18n.messages import gettext, ngettext
-from discreet.web.pages.links import Link, page_path
+from discreet.web.pages.links import Link, QueryItems, page_path
 from discreet.web.problems import public_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
-    from discreet.release.dataset_service import DatasetService
-    from discreet.release.dry_run import Attempt
-    from discreet.web.pages.links import QueryItems
 
 #: So many are offered.
 MOST_REPAIRS = 3

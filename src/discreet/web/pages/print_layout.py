@@ -15,19 +15,23 @@ Routes of pages that show parts of a table: a block of cells for scripts, all sh
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message
 from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.pages import links as snippets
 from discreet.web.pages.display_options import ALL_LAYERS, layer_rows, read_display_options, read_whole
-from discreet.web.pages.table_grid import grid
+from discreet.web.pages.table_grid import AxisLine, Grid, Layout, grid
 from discreet.web.query import (
     TABLE_PARAMETERS,
     read_table,
@@ -36,18 +40,10 @@ from discreet.web.query import (
     refuse_unknown,
     version_query,
 )
+from discreet.web.release_cache import GridCache
 from discreet.web.responses import check_request, conditional, etag_of, open_service
 from discreet.web.templating import render_page
 from discreet.web.urls import site_url
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.pages.table_grid import AxisLine, Grid, Layout
-    from discreet.web.release_cache import GridCache
 
 #: How many columns of numbers stand side by side on a sheet of A4.
 SHEET_COLUMNS = 8

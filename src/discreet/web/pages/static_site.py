@@ -13,33 +13,29 @@ Everything is there without scripts; a small module narrows the list while the r
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription, BadRequest, MissingExtra, Refused
 from discreet.formats import formats
+from discreet.model.dataset import Dataset
 from discreet.model.messages.citation import citation
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape
 from discreet.model.view import Picture
-from discreet.publish.publisher import DatasetReport, plan_publication
+from discreet.publish.file_store import Storage
+from discreet.publish.publisher import DatasetReport, Limits, PublishPlan, plan_publication
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.assets import FINGERPRINT, STATIC, STYLESHEET
 from discreet.web.pages import links as snippets
 from discreet.web.pages.methodology_page import methodology_html
 from discreet.web.pages.table_grid import Layout, grid
 from discreet.web.templating import render
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
-    from discreet.publish.file_store import Storage
-    from discreet.publish.publisher import Limits, PublishPlan
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
 
 #: A page draws so many cells; the files have all.
 PAGE_CELLS = 5_000

@@ -14,29 +14,22 @@ the numbers however many variables there are; the column variables become header
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.grammar import escape, split
-from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE
+from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE, Derived, Release
+from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
 from discreet.web.i18n.messages import display_number, format_number, gettext, join_labels
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.model.release import Derived, Release
-    from discreet.model.shape import Dimension
-
-if TYPE_CHECKING:
-    Axis = tuple[Dimension, ...]
+Axis = tuple[Dimension, ...]
 
 #: How categories are named: by their labels, by their codes, by both.
 NAMINGS = ("labels", "codes", "both")
@@ -113,9 +106,8 @@ def _category_names(dimension: Dimension, naming: str) -> Sequence[str]:
     return [*names, *labels[len(names) :]]
 
 
-if TYPE_CHECKING:
-    #: A cell: its text, its look's class, what stands below it, what is told of it.
-    Cell = tuple[str, str, tuple[str, ...], str]
+#: A cell: its text, its look's class, what stands below it, what is told of it.
+Cell = tuple[str, str, tuple[str, ...], str]
 
 
 def column_texts(
@@ -191,10 +183,9 @@ def _whole(share: int) -> str:
     return "<1" if 0 < share < 10 else str((share + 5) // 10)
 
 
-if TYPE_CHECKING:
-    GridAxis = tuple[Dimension, ...]
-    Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
-    Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
+GridAxis = tuple[Dimension, ...]
+Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
+Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 #: A label of so many characters fits the narrow column on one line.
 SHORT_LABEL = 18

@@ -12,10 +12,11 @@ to these pages and asks the same routes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request
+from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import BadRequest, DiscreetError, NotFound, Refused, UnknownVersion, VersionClosed
@@ -26,7 +27,11 @@ from discreet.inference.confidence_intervals.table_intervals import (
 )
 from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet.inference.table_view import check_view
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.api.dcat import schema_org
 from discreet.web.assets import FINGERPRINT
 from discreet.web.audit.entry import note_refusal
@@ -38,13 +43,14 @@ from discreet.web.pages.api_guide import add_api_guide
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
 from discreet.web.pages.charts_tab import chart_tabs
 from discreet.web.pages.comparison_page import add_comparison_page
-from discreet.web.pages.display_options import ALL_LAYERS, layer_rows, read_display_options
+from discreet.web.pages.display_options import ALL_LAYERS, DisplayOptions, layer_rows, read_display_options
 from discreet.web.pages.downloads import download_panel
 from discreet.web.pages.embed import add_embed
 from discreet.web.pages.independence_page import conclusion, is_two_way, two_way_release
 from discreet.web.pages.interval_page import (
     INTERVAL_PARAMETERS,
     LISTED_CELLS,
+    IntervalQuery,
     find_interval,
     interval_heading,
     interval_in_words,
@@ -52,11 +58,12 @@ from discreet.web.pages.interval_page import (
     read_interval,
 )
 from discreet.web.pages.landing import add_landing
+from discreet.web.pages.links import QueryItems
 from discreet.web.pages.methodology_page import add_methodology_page
 from discreet.web.pages.picker import builder_router, link_parameters
 from discreet.web.pages.preview import preview_table
 from discreet.web.pages.print_layout import SHEET_COLUMNS, paginate, print_sheets, table_router
-from discreet.web.pages.table_grid import grid
+from discreet.web.pages.table_grid import Layout, grid
 from discreet.web.pages.toolbar import Toolbar
 from discreet.web.pages.uncertainty import noise_uncertainty
 from discreet.web.problems import error_explanations, public_error
@@ -65,19 +72,7 @@ from discreet.web.release_cache import GridCache
 from discreet.web.responses import check_request, conditional, etag_of, open_service, strong_etag
 from discreet.web.templating import render_page
 from discreet.web.urls import link, site_url
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-
-    from discreet.model.dataset import Dataset
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.pages.display_options import DisplayOptions
-    from discreet.web.pages.interval_page import IntervalQuery
-    from discreet.web.pages.links import QueryItems
-    from discreet.web.pages.table_grid import Layout
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 
 def table_context(

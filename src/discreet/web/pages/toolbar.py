@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
+from discreet.model.view import View
 from discreet.web.i18n.messages import gettext, lower_label
 from discreet.web.pages import links as snippets
-from discreet.web.pages.display_options import ALL_LAYERS
+from discreet.web.pages.display_options import ALL_LAYERS, DisplayOptions
 from discreet.web.pages.links import Link
-from discreet.web.pages.table_grid import NAMINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension
-    from discreet.model.view import View
-    from discreet.web.pages.display_options import DisplayOptions
-    from discreet.web.pages.table_grid import Layout
+from discreet.web.pages.table_grid import NAMINGS, Layout
 
 _PERCENTS = {
     "": message("Count"),

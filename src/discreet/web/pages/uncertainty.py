@@ -1,14 +1,15 @@
 """How sure each count of a page is: what the noise alone leaves open, from the release and its law.
 
-Every number shown has an interval (`inference/confidence_intervals/count_intervals.py`) that covers the true count with a chance of 95 % or more.
+Every number shown has an interval (`inference/confidence_intervals/count_intervals.py`) that covers the true count
+    with a chance of 95 % or more.
 It depends on the number shown and on the public law only, so it tells nothing new. Large numbers share one reach, ±k;
 small ones may not: a zero that stays zero, a small count that is never shown. The widest reach is said of all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,16 +17,11 @@ from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.count_intervals import cell_intervals
 from discreet.inference.confidence_intervals.table_intervals import every_interval
 from discreet.inference.table_view import bonferroni_level, percent_limits
-from discreet.model.noise_distribution import depends_on_count
+from discreet.model.noise_distribution import CellDistribution, depends_on_count
+from discreet.model.release import Release
 from discreet.noise.table import NO_NOISE, NoiseTable
 from discreet.noise.table_distribution import DistributionWithSums
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.model.noise_distribution import CellDistribution
-    from discreet.model.release import Release
-    from discreet.web.pages.table_grid import Limits, Shares
+from discreet.web.pages.table_grid import Limits, Shares
 
 LEVEL = 0.95
 #: The most numbers that are listed one by one.

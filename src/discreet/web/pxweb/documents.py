@@ -19,7 +19,7 @@ from discreet.web.api.openapi import (
     text_parameter,
     version_parameter,
 )
-from discreet.web.api.schemas import JsonStatDimension  # noqa: TC001 - pydantic reads it
+from discreet.web.api.schemas import JsonStatDimension
 from discreet.web.negotiation import media_type
 from discreet.web.pxweb.output import DEFAULT_FORMAT, FORMATS, output_formats
 from discreet.web.pxweb.table_list import LARGEST_PAGE, MOST_DAYS

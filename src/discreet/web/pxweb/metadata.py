@@ -20,22 +20,19 @@ are all different, and nothing stands at the top that JSON-stat does not name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from discreet.formats.json_stat import json_dimension
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import level_label, level_names
 from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure, measures_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension
-    from discreet.release.dataset_service import DatasetService
 
 _NAME = "ContentsCode"
 CONTENTS_LABEL = "Contents"

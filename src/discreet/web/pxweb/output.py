@@ -13,8 +13,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +23,12 @@ from discreet.errors import BadRequest, TooManyCells, UnknownFormat
 from discreet.formats import format_by_name, formats
 from discreet.formats.csv import safe_text
 from discreet.model.messages.text import nearest
-from discreet.model.release import subset_release
+from discreet.model.release import Release, subset_release
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_service import DatasetService
 from discreet.web.pxweb.metadata import contents_name, describe_dimensions, px_extension, roles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.model.release import Release
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.pxweb.value_selection import Selected
-    from discreet.web.release_cache import ReleaseCache
+from discreet.web.pxweb.value_selection import Selected
+from discreet.web.release_cache import ReleaseCache
 
 _SEPARATORS = {"SeparatorTab": "\t", "SeparatorSpace": " ", "SeparatorSemicolon": ";"}
 _TEXTS = ("UseCodes", "UseTexts", "UseCodesAndTexts")

@@ -16,17 +16,22 @@ POST /tables/{id}/data    /savedqueries
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import BadRequest, BodyTooLarge, DiscreetError, NotFound
 from discreet.model.release import subset_dimension
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.api.openapi import (
     DatasetId,
@@ -55,6 +60,7 @@ from discreet.web.pxweb.metadata import (
     metadata_document,
 )
 from discreet.web.pxweb.selection_syntax import (
+    Parameters,
     RawSelection,
     SavedQuery,
     flag,
@@ -78,23 +84,12 @@ from discreet.web.pxweb.table_list import (
     table_document,
     tables_document,
 )
-from discreet.web.pxweb.value_selection import any_case, canonical_selection, find_code_list, select
+from discreet.web.pxweb.value_selection import Selected, any_case, canonical_selection, find_code_list, select
 from discreet.web.release_cache import ReleaseCache
 from discreet.web.responses import add_charge_header, as_json, conditional, headers_only, strong_etag
 from discreet.web.transfer import is_head
 from discreet.web.urls import site_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.pxweb.selection_syntax import Parameters
-    from discreet.web.pxweb.value_selection import Selected
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 PREFIX = "/api/pxweb/v2"
 #: The bytes of a body: enough for every code of a large table.

@@ -30,18 +30,16 @@ import binascii
 import json
 import re
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from starlette.datastructures import QueryParams
 
 from discreet.errors import BadRequest, NotFound, UnknownCategory
 from discreet.model.messages.text import nearest
 from discreet.model.selection import match_form, most_read
 from discreet.web.query import read_single
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from starlette.datastructures import QueryParams
 
 _EXPRESSION = re.compile(r"(top|bottom|range|from|to)\((.*)\)\Z", re.IGNORECASE | re.DOTALL)
 _CLOSES = {"(": ")", "[": "]"}

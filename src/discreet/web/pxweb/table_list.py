@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet import __version__
 from discreet.errors import BadRequest, NotFound
+from discreet.model.dataset import Dataset
 from discreet.web.auth.rate_limit import WINDOW
 from discreet.web.pxweb.metadata import CONTENTS_LABEL, link_object
 from discreet.web.pxweb.output import DEFAULT_FORMAT, output_formats
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.model.dataset import Dataset
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: The version of the specification; pxwebpy refuses one below 2.0.0.
 API_VERSION = "2.0.0"

@@ -11,22 +11,24 @@ default is meant: the first variable that can be asked alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, DiscreetError, NotFound, UnknownVariable
 from discreet.model.messages.text import nearest
 from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
-from discreet.web.pxweb.metadata import Content, code_lists, contents_name, contents_of, dimension_of
+from discreet.release.dataset_service import DatasetService
+from discreet.web.pxweb.metadata import (
+    CodeList,
+    Content,
+    code_lists,
+    contents_name,
+    contents_of,
+    dimension_of,
+)
 from discreet.web.pxweb.selection_syntax import Pick, RawSelection, expand
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.model.shape import Dimension
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.pxweb.metadata import CodeList
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,33 +27,27 @@ structure, and reads by the type of the answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, NotFound, Refused, UnknownCategory, UnknownVariable
 from discreet.formats import Format, format_by_name
 from discreet.formats.sdmx_csv import sdmx_csv
 from discreet.formats.sdmx_json import sdmx_json
+from discreet.model.dataset import Dataset
+from discreet.model.measure import Measure
 from discreet.model.messages.text import nearest
-from discreet.model.release import subset_release
+from discreet.model.release import Release, subset_release
 from discreet.model.request import TableRequest
 from discreet.model.sdmx import Flow, dataset_flow, sdmx_id
-from discreet.model.variable import TOTAL
+from discreet.model.variable import TOTAL, Variable
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import measures_of
 from discreet.web.negotiation import parse_accept
 from discreet.web.responses import check_request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.measure import Measure
-    from discreet.model.release import Release
-    from discreet.model.variable import Variable
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
 
 #: What a client writes for every artefact, and for the newest version.
 ALL = frozenset({"all", "*"})

@@ -13,7 +13,7 @@ Source: https://github.com/sdmx-twg/sdmx-rest, tag v1.5.0, which is the web serv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from pydantic import ConfigDict, Field, with_config
@@ -24,6 +24,8 @@ from discreet.errors import BadRequest, UnknownFormat
 from discreet.formats import Format, format_by_name
 from discreet.model.file_io import gather
 from discreet.model.messages.text import nearest
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import DatasetService
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.api.openapi import (
     OPTIONAL_KEY,
@@ -44,6 +46,7 @@ from discreet.web.responses import (
 )
 from discreet.web.sdmx.dataflows import (
     DATA_FORMATS,
+    DataQuery,
     choose_data_format,
     document,
     open_flow,
@@ -51,11 +54,6 @@ from discreet.web.sdmx.dataflows import (
 )
 from discreet.web.sdmx.structures import DEPTH, MEDIA_TYPE, Query, find_structures, structure_message
 from discreet.web.transfer import is_head
-
-if TYPE_CHECKING:
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.release.dataset_service import DatasetService
-    from discreet.web.sdmx.dataflows import DataQuery
 
 Kind = Annotated[
     str,

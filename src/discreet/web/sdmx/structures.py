@@ -19,11 +19,12 @@ Source: SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
 
 from discreet.errors import BadRequest, NotFound
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
 from discreet.model.sdmx import (
     AGENCY,
@@ -36,14 +37,9 @@ from discreet.model.sdmx import (
     structure_version,
 )
 from discreet.model.variable import TOTAL
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.sdmx.dataflows import ALL, DescribedFlow, check_version, dataset_of, find_flow, whole_flows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from discreet.model.dataset import Dataset
-    from discreet.release.dataset_registry import DatasetRegistry
 
 #: The kinds of structures, and how deep each lies.
 DEPTH = {"dataflow": 0, "datastructure": 1, "conceptscheme": 2, "codelist": 2}

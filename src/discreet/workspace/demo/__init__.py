@@ -8,6 +8,7 @@ Source: Rinott et al. (2018), section 3; Bailie (2020), sections 3 and 4.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,9 +26,8 @@ from discreet.workspace.demo.geography import census_boundaries
 from discreet.workspace.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
+
 
 __all__ = [
     "DEMOS",

@@ -10,11 +10,13 @@ Source: the variables of Rinott et al. (2018), section 3. All records are made u
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.records.draft.toml_text import PROTECTION
@@ -48,11 +50,6 @@ from discreet.workspace.demo.people import (
     census_zeros,
     people,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 ROWS = 1_500_000
 SEED = 2026

@@ -7,22 +7,18 @@ version of Discreet built, and that this one cannot answer, is refused and left 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from discreet.errors import BadRequest, WorkspaceUnusable
+from discreet.records.staging import Progress
 from discreet.workspace.demo import DEMOS
 from discreet.workspace.options import default_folder
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import read_revisions, refuse_unknown_revisions
 from discreet.workspace.versions.version_conflicts import current_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.records.staging import Progress
 
 #: The file that tells a demo's workspace.
 LOCK = ".demo.lock"

@@ -23,15 +23,12 @@ Source: Hamilton's method of apportionment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from discreet.errors import BadRequest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 WORDS_PER_RECORD = 8
 ONE = 1 << 24

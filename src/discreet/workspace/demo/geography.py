@@ -27,16 +27,14 @@ import tomllib
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.boundaries import ring_area
 from discreet.workspace.demo.description_writer import Category, Variable
 from discreet.workspace.demo.dice import PLACES, Dice, apportion, normals, philox_words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 COUNTRY = "Halvern"
 
@@ -234,9 +232,8 @@ def area_variable(rows: int, most: int | None = None) -> Variable:
     return Variable("area", "Small area", tuple(categories), description=_AREA)
 
 
-if TYPE_CHECKING:
-    Points = NDArray[np.float64]
-    Cells = list[list[int]]
+Points = NDArray[np.float64]
+Cells = list[list[int]]
 
 #: Where the country lies, in degrees: its middle, and how far it reaches to each side.
 MIDDLE, REACH = np.array([-18.0, 47.0]), np.array([3.0, 1.5])

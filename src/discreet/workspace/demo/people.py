@@ -24,16 +24,13 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.workspace.demo.description_writer import Category, Variable, Zero, number_categories
 from discreet.workspace.demo.dice import Dice
 from discreet.workspace.demo.geography import COUNTRY, REGIONS, Kind, Milieu, data_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BANDS = 21
 ADULT = 3  # the band 15-19

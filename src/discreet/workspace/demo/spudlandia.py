@@ -12,10 +12,11 @@ Source: the schema and the figures of Bailie (2020), sections 3 and 4. All answe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.records.draft.toml_text import PROTECTION
 from discreet.workspace.demo.census import person_ids
@@ -27,11 +28,6 @@ from discreet.workspace.demo.description_writer import (
     variable_block,
 )
 from discreet.workspace.demo.dice import RECORDS, Dice, apportion, philox_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 SAMPLE = 1_500
 POPULATION = 1_000_000

@@ -22,20 +22,17 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet import __version__
 from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
-from discreet.records.keys import read_secret
+from discreet.ledger.ledger import Ledger
+from discreet.records.keys import Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
 from discreet.workspace.sealed import fsync_path, fsync_tree
 from discreet.workspace.server_state import FOLDER as STATE
 from discreet.workspace.versions.ledger_marks import VersionMarks
-
-if TYPE_CHECKING:
-    from discreet.ledger.ledger import Ledger
-    from discreet.records.keys import Secret
 
 MANIFEST = "backup.json"
 INSIDE = "workspace"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import shutil
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from discreet.errors import DiscreetError, RecordsAway
 from discreet.protect.plan import NoisePlan
@@ -35,10 +37,6 @@ from discreet.workspace.versions.version_engine import (
     verify_cubes,
     verify_engine,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 State = Literal["sound", "caution", "fault"]
 

@@ -8,19 +8,23 @@ that runs takes new cubes up with its next answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import WorkspaceUnusable
+from discreet.model.dataset import Dataset
 from discreet.model.universe import dp_terms
-from discreet.records.cube_plan import GAIN, plan_cubes
+from discreet.records.cube_plan import GAIN, PlannedCube, plan_cubes
 from discreet.records.cubes import records_in, row_bytes, write_cube
-from discreet.records.keys import read_secret
+from discreet.records.engine import Engine
+from discreet.records.keys import Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folder, find_version, lock_dataset
 from discreet.workspace.versions.version import read_version
 from discreet.workspace.versions.version_conflicts import current_digest
 from discreet.workspace.versions.version_engine import (
+    CubeFile,
     cube_entry,
     is_cube_intact,
     new_cube_path,
@@ -29,18 +33,7 @@ from discreet.workspace.versions.version_engine import (
     write_cube_list,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.cube_plan import PlannedCube
-    from discreet.records.engine import Engine
-    from discreet.records.keys import Secret
-    from discreet.workspace.versions.version_engine import CubeFile
-
-if TYPE_CHECKING:
-    Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 NO_NEED = "A joint universe is answered from its residuals, without records: no cube is needed."
 NOTHING_MORE = "Nothing more is gained within the limit: every table is fast already, or no cube fits."

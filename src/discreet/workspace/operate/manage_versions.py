@@ -30,11 +30,13 @@ from __future__ import annotations
 import secrets
 import shutil
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
-from discreet.model.description.dataset_toml import description_changes
+from discreet.model.description.dataset_toml import Change, description_changes
 from discreet.records.engine import engine_kind, forget_records
 from discreet.records.keys import read_secret, record_tag
 from discreet.records.staging import restage
@@ -48,7 +50,7 @@ from discreet.workspace.folder_layout import (
     lock_dataset,
 )
 from discreet.workspace.sealed import CUBES, fsync_path, fsync_tree, seal_records, verify_records
-from discreet.workspace.versions.history import read_history, write_history
+from discreet.workspace.versions.history import VersionFacts, read_history, write_history
 from discreet.workspace.versions.id_overlap import SKETCH
 from discreet.workspace.versions.label_corrections import apply_labels
 from discreet.workspace.versions.ledger_marks import MARK, lock_marks
@@ -64,13 +66,6 @@ from discreet.workspace.versions.version import (
 )
 from discreet.workspace.versions.version_conflicts import current_digest
 from discreet.workspace.versions.version_engine import open_engine, verify_engine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from discreet.model.description.dataset_toml import Change
-    from discreet.workspace.versions.history import VersionFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import LedgerUnusable
 from discreet.records.keys import create_secret, read_secret
 from discreet.workspace.folder_layout import RETIRING, refuse_no_workspace
 from discreet.workspace.ledger_location import chain_key, has_ledger, ledger_location, open_ledger
 from discreet.workspace.sealed import fsync_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: The new secret, until the ledger is chained under it.
 NEXT = "secret.new"

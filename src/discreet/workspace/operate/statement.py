@@ -14,22 +14,19 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 from discreet import __version__
 from discreet.ledger.database import UNKNOWN_NEIGHBOURS
+from discreet.ledger.entries import BudgetState
+from discreet.ledger.ledger import WholeLedger
 from discreet.ledger.verification import AMOUNTS, KIND, NOT_CHECKED, SCHEMA, signature_message
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, NUMBER, format_amount
 from discreet.records.signing import signing_key
 from discreet.workspace.folder_layout import refuse_no_workspace
 from discreet.workspace.ledger_location import open_ledger
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-    from pathlib import Path
-
-    from discreet.ledger.entries import BudgetState
-    from discreet.ledger.ledger import WholeLedger
 
 ASSUMPTIONS = (
     "The secret of the workspace is known to nobody who should not know it. Noise and chain are pseudo-random: what is "

@@ -7,21 +7,16 @@ workspace has never seen cannot be known: a second workspace has a ledger and a 
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.ledger.entries import Budget, LineageEntry
+from discreet.ledger.entries import Budget, Checkpoints, LineageEntry, Receipt
+from discreet.ledger.ledger import Ledger
+from discreet.model.dataset import Dataset
 from discreet.model.universe import dp_terms
+from discreet.noise.table import NoiseTable
 from discreet.protect.charges import budget_cap, version_charge
 from discreet.protect.plan import NoisePlan
 from discreet.workspace.ledger_location import ledger_for_loading, ledger_if_any
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.ledger.entries import Checkpoints, Receipt
-    from discreet.ledger.ledger import Ledger
-    from discreet.model.dataset import Dataset
-    from discreet.noise.table import NoiseTable
 
 
 def refuse_other_method(folder: Path, dataset: Dataset) -> None:

@@ -17,22 +17,18 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import DiscreetError, UnknownVersion, VersionClosed, WorkspaceUnusable
 from discreet.model.description.dataset_toml import parse_names_only
 from discreet.model.messages.text import message, nearest
+from discreet.records.keys import Secret
 from discreet.workspace.sealed import fsync_path
 from discreet.workspace.versions.version import DESCRIPTION
 from discreet.workspace.versions.version_conflicts import WHY_CLOSED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from discreet.records.keys import Secret
 
 HISTORY = "history.json"
 

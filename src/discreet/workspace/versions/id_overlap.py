@@ -10,24 +10,20 @@ refuses; a sketch cautions, since files that merely number their records look al
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.universe import dp_terms
 from discreet.records.fingerprint import Overlap, open_sketch, overlap, seal_sketch
+from discreet.records.keys import Secret
 from discreet.workspace.versions.version import DESCRIPTION, read_revisions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.keys import Secret
 
 SKETCH = "ids.sketch"
 _PLACES = ("*/[0-9a-f]*", "*/removed/*")

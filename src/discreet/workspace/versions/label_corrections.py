@@ -14,21 +14,19 @@ import json
 import secrets
 import tomllib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import BadRequest, WorkspaceUnusable
-from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_names_only
-from discreet.records.keys import read_secret
+from discreet.model.dataset import Dataset
+from discreet.model.description.dataset_toml import (
+    Change,
+    description_changes,
+    parse_dataset,
+    parse_names_only,
+)
+from discreet.records.keys import Secret, read_secret
 from discreet.workspace.sealed import fsync_path
-from discreet.workspace.versions.version import read_version
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.model.description.dataset_toml import Change
-    from discreet.records.keys import Secret
-    from discreet.workspace.versions.version import Version
+from discreet.workspace.versions.version import Version, read_version
 
 WORDING = "wording.json"
 #: The keys of a description that are words for people, and who may see it; all others decide numbers.

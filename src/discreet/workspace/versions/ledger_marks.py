@@ -15,20 +15,16 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from filelock import FileLock
 
 from discreet.errors import LedgerUnusable
 from discreet.ledger.entries import Checkpoint
+from discreet.records.keys import Secret
 from discreet.workspace.sealed import fsync_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from discreet.records.keys import Secret
 
 MARK = "ledger.mark"
 _PLACES = (f"*/[0-9a-f]*/{MARK}", f"*/removed/*/{MARK}")

@@ -5,18 +5,14 @@ Its method and its budget are in the ledger (`booking`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from discreet.errors import WorkspaceUnusable
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_names_only
 from discreet.model.revision import newest_defaults
 from discreet.workspace.versions.version import DESCRIPTION, Revisions, read_revisions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
 
 
 def lineage_defaults(folder: Path, description: str) -> int:

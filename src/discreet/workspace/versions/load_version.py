@@ -21,37 +21,42 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import BadDescription, BadRequest, DiscreetError, InfeasibleDesign, NotFound
-from discreet.model.boundaries import MOST_BYTES, read_boundaries
+from discreet.errors import BadDescription, BadRecords, BadRequest, DiscreetError, InfeasibleDesign, NotFound
+from discreet.ledger.entries import Receipt
+from discreet.ledger.ledger import Ledger
+from discreet.model.boundaries import MOST_BYTES, Boundaries, read_boundaries
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.protection import DEFAULT_MODULUS
+from discreet.model.protection import DEFAULT_MODULUS, Protection
 from discreet.model.revision import newest_arithmetic
 from discreet.model.universe import dp_terms
 from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
-from discreet.noise.table import keep_zero
+from discreet.noise.table import NoiseTable, keep_zero
 from discreet.protect.best_composition import with_claim
 from discreet.protect.charges import version_cost
 from discreet.protect.joint_residuals import residual_cells
 from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.promise import refuse_exact
-from discreet.records.engine import DEFAULT_ENGINE, engine_kind, forget_records
+from discreet.records.changes import Changes
+from discreet.records.engine import DEFAULT_ENGINE, Engine, engine_kind, forget_records
 from discreet.records.intake import load_records
-from discreet.records.keys import create_secret, read_secret
+from discreet.records.keys import Secret, create_secret, read_secret
+from discreet.records.staging import Progress
 from discreet.rules.rule_set import parse_rules
 from discreet.workspace.folder_layout import refuse_newer_workspace, write_schema
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_if_any, refuse_lost_ledger
 from discreet.workspace.sealed import fsync_path, fsync_tree, report_full_disk, seal_records, verify_records
 from discreet.workspace.versions.charge_load import charge_load, record_load, refuse_other_method
 from discreet.workspace.versions.history import read_history, write_history
-from discreet.workspace.versions.id_overlap import find_id_overlaps, write_sketch
+from discreet.workspace.versions.id_overlap import IdOverlap, find_id_overlaps, write_sketch
 from discreet.workspace.versions.ledger_marks import VersionMarks
 from discreet.workspace.versions.lineage import lineage_defaults, lineage_keys
 from discreet.workspace.versions.public_parts import write_residuals
@@ -82,25 +87,8 @@ from discreet.workspace.versions.version_engine import (
     write_first_cube,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from discreet.errors import BadRecords
-    from discreet.ledger.entries import Receipt
-    from discreet.ledger.ledger import Ledger
-    from discreet.model.boundaries import Boundaries
-    from discreet.model.dataset import Dataset
-    from discreet.model.protection import Protection
-    from discreet.noise.table import NoiseTable
-    from discreet.records.changes import Changes
-    from discreet.records.engine import Engine
-    from discreet.records.keys import Secret
-    from discreet.records.staging import Progress
-    from discreet.workspace.versions.id_overlap import IdOverlap
-
-if TYPE_CHECKING:
-    Inspect = Callable[[Dataset, Engine], None]
-    Compare = Callable[[Dataset, Changes], None]
+Inspect = Callable[[Dataset, Engine], None]
+Compare = Callable[[Dataset, Changes], None]
 
 
 def load_dataset(
@@ -126,7 +114,8 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file and boundaries are looked for there.
-        inspect: Shown the dataset and its engine before the version is served: `release/load_cautions.py` cautions the custodian.
+        inspect: Shown the dataset and its engine before the version is served: `release/load_cautions.py`
+            cautions the custodian.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: What is done where records differ from those that are served (`corrections.py`).
         compare: Shown the description that is served and what changed against its records, before anything is charged

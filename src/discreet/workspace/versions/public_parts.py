@@ -12,30 +12,30 @@ of a joint dp universe the noisy residuals. No record, key, fingerprint or secre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import dataset_from_document, parse_toml
+from discreet.protect.joint_plan import JointPlan
 from discreet.protect.joint_residuals import StoredResiduals, measure
 from discreet.records.cubes import CubedEngine
+from discreet.records.engine import EngineKind
+from discreet.records.keys import Secret
 from discreet.workspace.versions.label_corrections import current_description
+from discreet.workspace.versions.version import Revisions, Version
 from discreet.workspace.versions.version_engine import CubeShelf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.protect.joint_plan import JointPlan
-    from discreet.records.engine import EngineKind
     from discreet.records.intake import Loaded
-    from discreet.records.keys import Secret
-    from discreet.workspace.versions.version import Revisions, Version
+
 
 RESIDUALS = "residuals.npy"
 

@@ -29,28 +29,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import BadDescription, DiscreetError, SecretUnusable, WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.revision import knows_arithmetic, newest_arithmetic, newest_defaults
 from discreet.noise.files import content_hash, read_noise_table, write_noise_table
+from discreet.noise.table import NoiseTable
 from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
-from discreet.workspace.sealed import RECORDS_SEAL, read_records_seal, refuse_foreign_files
+from discreet.records.keys import Secret
+from discreet.workspace.sealed import RECORDS_SEAL, RecordsSeal, read_records_seal, refuse_foreign_files
 from discreet.workspace.versions.ledger_marks import MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.noise.table import NoiseTable
-    from discreet.records.keys import Secret
-    from discreet.workspace.sealed import RecordsSeal
 
 REVISIONS = "version.json"
 

@@ -23,26 +23,20 @@ same people, which can be averaged with the first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
 from discreet.model.protection import DEFAULT_VERSIONS_APART
-from discreet.records.changes import StoredRecords, count_changes
+from discreet.records.changes import Changes, StoredRecords, count_changes
+from discreet.records.engine import EngineKind
+from discreet.records.keys import Secret
 from discreet.workspace.versions.lineage import lineage_versions
-from discreet.workspace.versions.version import DIGEST, noise_hash, read_version
+from discreet.workspace.versions.version import DIGEST, Version, noise_hash, read_version
 from discreet.workspace.versions.version_engine import open_engine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.changes import Changes
-    from discreet.records.engine import EngineKind
-    from discreet.records.keys import Secret
-    from discreet.workspace.versions.version import Version
 
 #: Why a version is not answered beside the one that is served.
 WHY_CLOSED = {

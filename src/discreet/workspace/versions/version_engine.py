@@ -21,18 +21,21 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from discreet.errors import RecordsAway, UnknownEngine, WorkspaceUnusable
+from discreet.model.dataset import Dataset
 from discreet.records.cube_plan import GAIN, rollup_variables
 from discreet.records.cubes import Cube, CubedEngine, StoredCube, derivable_variables, read_cube, write_cube
-from discreet.records.engine import engine_kind
-from discreet.records.keys import record_tag
+from discreet.records.engine import Engine, EngineKind, engine_kind
+from discreet.records.keys import Secret, record_tag
 from discreet.workspace.options import engine_of_workspace
 from discreet.workspace.sealed import (
     CUBES,
@@ -42,16 +45,11 @@ from discreet.workspace.sealed import (
     records_missing,
     whole_hash,
 )
+from discreet.workspace.versions.version import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from discreet.model.dataset import Dataset
-    from discreet.records.engine import Engine, EngineKind
     from discreet.records.intake import Loaded
-    from discreet.records.keys import Secret
-    from discreet.workspace.versions.version import Version
+
 
 CUBES_SEAL = "cubes.seal"
 log = logging.getLogger("discreet.cubes")

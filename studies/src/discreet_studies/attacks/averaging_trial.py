@@ -8,14 +8,16 @@ Source: Rinott et al. (2018), section 2.2; docs/methods/attack-averaging.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attacks.bound import error_bound, exact_bound
-from discreet.attacks.knowledge import PROTECTIONS
-from discreet.attacks.query_averaging import KINDS, attack
+from discreet.attacks.knowledge import PROTECTIONS, Knowledge
+from discreet.attacks.query_averaging import KINDS, Estimates, attack
 from discreet_studies.attacks.scoring import (
     FALSE_ALARM,
     frame,
@@ -25,14 +27,6 @@ from discreet_studies.attacks.scoring import (
     share,
 )
 from discreet_studies.attacks.targets import CELL, Budget, targets, town
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Knowledge
-    from discreet.attacks.query_averaging import Estimates
 
 KNOWS = (
     "the description of the dataset: variables, categories, protection and the law of its noise",

@@ -8,24 +8,18 @@ Source: Rinott et al. (2018), section 2.2; docs/methods/attack-bob.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attacks.bound import optimum, success_bound
-from discreet.attacks.differencing import attack
-from discreet.attacks.knowledge import PROTECTIONS
+from discreet.attacks.differencing import Findings, attack
+from discreet.attacks.knowledge import PROTECTIONS, Knowledge
 from discreet_studies.attacks.scoring import FALSE_ALARM, frame, grid_up_to, noise_in_words, share
 from discreet_studies.attacks.targets import SCENE, TRAITS, Budget, targets, works
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.differencing import Findings
-    from discreet.attacks.knowledge import Knowledge
 
 KNOWS = (
     "the description of the dataset: variables, categories, protection and the law of its noise",

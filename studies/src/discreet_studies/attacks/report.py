@@ -5,13 +5,11 @@ What an attack found, as tables for a terminal, one function an attack, with the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from discreet.cli.console import output
 from discreet.model.messages.red_team import all_results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 def headlines(study: Mapping[str, Any]) -> list[str]:

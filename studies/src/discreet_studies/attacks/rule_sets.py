@@ -18,24 +18,19 @@ withholds areas and is not listed here makes its test fail.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.attacks.knowledge import CELLKEY, DP
 from discreet.attacks.survey_weights import STEPS
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.rules.rule import Rule
 from discreet.rules.rule_set import parse_rules
 from discreet_studies.attacks.surveys import STRATA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from discreet.rules.rule import Rule
 
 #: The regions; an area is called by its region and a number.
 REGIONS = "NSEWAB"

@@ -16,31 +16,33 @@ Source: docs/methods/attack-withheld.md.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import CELLKEY, DP, QueryCache
+from discreet.attacks.knowledge import CELLKEY, DP, Answer, Interface, QueryCache
 from discreet.attacks.survey_weights import COUNT, WEIGHTED
 from discreet.attacks.withheld_questions import STARTS, Target
 from discreet.errors import BadRequest, TableNotReleased
 from discreet.model.request import TableRequest
+from discreet.release.dataset_service import DatasetService
 from discreet_studies.attacks.rule_sets import METHODS, RULE_SETS, WEIGHTS, RuleSet
 from discreet_studies.attacks.surveys import STRATA
 from discreet_studies.attacks.targets import Served
-from discreet_studies.attacks.withheld_trial import KNOWS, LIMIT, Loaded, loaded, missed_by, withheld_by_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Answer, Interface
-    from discreet.release.dataset_service import DatasetService
-    from discreet_studies.attacks.withheld_trial import Missed
+from discreet_studies.attacks.withheld_trial import (
+    KNOWS,
+    LIMIT,
+    Loaded,
+    Missed,
+    loaded,
+    missed_by,
+    withheld_by_rule,
+)
 
 #: The wrong alternative, beside the methods of the county.
 OPEN = "open"

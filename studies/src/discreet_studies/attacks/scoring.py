@@ -9,20 +9,15 @@ What the studies of all attacks share: where a curve is told, the noise that was
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
-from discreet.attacks.knowledge import DP, UNPROTECTED
+from discreet.attacks.knowledge import DP, UNPROTECTED, Knowledge
 from discreet.protect.best_composition import claim_of, figures
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Knowledge
 
 CONFIDENCE = 0.95
 

@@ -18,17 +18,18 @@ Source: docs/methods/survey-weights.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import UNPROTECTED, Answer, noise_table
+from discreet.attacks.knowledge import UNPROTECTED, Answer, Interface, noise_table
 from discreet.attacks.survey_weights import (
     CELL_AVERAGE,
     COUNT,
@@ -36,12 +37,18 @@ from discreet.attacks.survey_weights import (
     SHARED_STEPS,
     STEPS,
     WEIGHTED,
+    Cell,
+    Class,
     PublicFacts,
     Reader,
+    Seen,
 )
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
+from discreet.model.survey import Survey
 from discreet.model.variable import TOTAL
+from discreet.noise.table import NoiseTable
 from discreet.release.dataset_registry import open_registry
 from discreet.release.measures.weighted import survey_design
 from discreet.survey.sampling_error import relative_errors
@@ -50,17 +57,6 @@ from discreet.survey.weight_forms import SurveyDesign, relative_variance
 from discreet.survey.weights import cell_average, nearest_quotient, on_grid, overall_average
 from discreet.workspace.demo import spudlandia
 from discreet_studies.attacks.targets import Served, load_people
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.attacks.survey_weights import Cell, Class, Seen
-    from discreet.model.dataset import Dataset
-    from discreet.model.survey import Survey
-    from discreet.noise.table import NoiseTable
 
 AVERAGE, STRATA = "average-weight", "public-strata"
 #: What ships, and what is kept here to show why it does not.

@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.attacks.differencing import Bob, Scene
 from discreet.attacks.knowledge import (
@@ -33,6 +35,7 @@ from discreet.attacks.knowledge import (
     DP,
     UNPROTECTED,
     Answer,
+    Interface,
     Knowledge,
     noise_table,
     plan_of,
@@ -41,21 +44,13 @@ from discreet.attacks.knowledge import (
 from discreet.attacks.query_averaging import Cell
 from discreet.attacks.survey_weights import WEIGHTED
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
-from discreet.model.shape import table_shape
+from discreet.model.shape import Dimension, table_shape
 from discreet.release.dataset_registry import open_registry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.load_cautions import load_with_cautions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension
-    from discreet.release.dataset_service import DatasetService
 
 #: Fewer people a place than this make cells so small that the noise of small counts is all that is seen.
 FEWEST_A_PLACE = 10

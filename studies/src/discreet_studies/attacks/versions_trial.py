@@ -8,17 +8,19 @@ Source: docs/methods/attack-versions.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from math import exp
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED
-from discreet.attacks.version_differencing import TwoVersions, attack, questions
+from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, Interface
+from discreet.attacks.version_differencing import Findings, TwoVersions, attack, questions
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import open_registry
@@ -28,6 +30,7 @@ from discreet_studies.attacks.targets import (
     SALARY,
     TRAITS,
     Budget,
+    Population,
     Served,
     TrueCounts,
     as_table,
@@ -35,15 +38,6 @@ from discreet_studies.attacks.targets import (
     load_people,
     works,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.attacks.version_differencing import Findings
-    from discreet_studies.attacks.targets import Population
 
 KEEP_KEYS, NEW_LINEAGE = "keep-keys", "new-lineage"
 #: What the custodian can do; the first is the baseline.

@@ -10,14 +10,16 @@ Source: docs/methods/attack-weights.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from discreet.attacks.knowledge import UNPROTECTED, QueryCache
+from discreet.attacks.knowledge import UNPROTECTED, Interface, QueryCache
 from discreet.attacks.survey_weights import (
     CELL_AVERAGE,
     COUNT,
@@ -25,6 +27,9 @@ from discreet.attacks.survey_weights import (
     STEPS,
     WEIGHTED,
     Experience,
+    Findings,
+    PublicFacts,
+    Seen,
     attack,
     query_tables,
 )
@@ -37,21 +42,13 @@ from discreet_studies.attacks.surveys import (
     FORMS,
     SERVED,
     ErrorRule,
+    Sample,
     interface_of,
     reader_of,
     sample,
     served,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.attacks.survey_weights import Findings, PublicFacts, Seen
-    from discreet_studies.attacks.surveys import Sample
-    from discreet_studies.attacks.targets import Served
+from discreet_studies.attacks.targets import Served
 
 #: The tables, in the order in which they are asked. All have the strata, so that they are asked under every form.
 TABLES = (

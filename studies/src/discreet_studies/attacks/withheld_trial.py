@@ -12,39 +12,34 @@ Source: docs/methods/attack-withheld.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import CELLKEY, Knowledge, QueryCache, noise_table
+from discreet.attacks.knowledge import CELLKEY, Interface, Knowledge, QueryCache, noise_table
 from discreet.attacks.withheld_areas import attack
 from discreet.attacks.withheld_questions import STARTS, Target
 from discreet.errors import BadRequest, Refused
+from discreet.model.dataset import Dataset
 from discreet.model.measure import DEFAULT_MEASURE
+from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.release.checked_request import unlock
 from discreet.release.dataset_registry import open_registry
+from discreet.release.dataset_service import DatasetService
 from discreet.release.verdicts import verdict_on
 from discreet.workspace.demo import census_batches, census_description
 from discreet_studies.attacks.scoring import frame, noise_in_words
 from discreet_studies.attacks.targets import Population, Served, TrueCounts, load_people
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.attacks.knowledge import Interface
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.release.dataset_service import DatasetService
 
 KNOWS = (
     "the description of the dataset: variables, categories, levels, rules, protection and the law of its noise",

@@ -8,8 +8,9 @@ totals, and its answer is another one each time. Seconds are the best of the rep
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,8 @@ from discreet.release.pipeline import release_table
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
-from discreet_studies.bench.part import Part, best, figure
+from discreet_studies.bench.part import Part, Result, Wish, best, figure
 from discreet_studies.bench.peers import load_opendp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet_studies.bench.part import Result, Wish
 
 ROWS, REPEATS = 1_000_000, 5
 TABLE = ("region", "age", "occupation")

@@ -15,12 +15,14 @@ import math
 import resource
 import tempfile
 import time
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.margins.integer_noise import gaussian_tables
 from discreet.model.description.dataset_toml import parse_dataset
@@ -33,15 +35,8 @@ from discreet.workspace.demo import DEMOS
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 from discreet_studies.bench.margins import DELTA, RECORDS, SHAPE, count, opendp, opendp_counts
-from discreet_studies.bench.part import Part, best, figure
+from discreet_studies.bench.part import Part, Result, Wish, best, figure
 from discreet_studies.bench.peers import load_opendp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.bench.part import Result, Wish
 
 NINE = (*SHAPE, 4, 6)
 LARGE = (50, 50, 40)

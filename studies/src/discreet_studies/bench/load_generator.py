@@ -10,11 +10,8 @@ import asyncio
 import hashlib
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 #: Seconds after which a reader gives up.
 PATIENCE = 30.0

@@ -10,20 +10,15 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from discreet.workspace.demo import census_batches, census_description
-from discreet_studies.bench.part import Part, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet_studies.bench.part import Result, Wish
+from discreet_studies.bench.part import Part, Result, Wish, figure
 
 ROWS = (10_000_000,)
 _BARE = """

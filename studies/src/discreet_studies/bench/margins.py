@@ -11,25 +11,20 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.margins.integer_noise import SeededNoise, gaussian_tables, laplace_tables
 from discreet.margins.margin_set import Axes, MarginSet, overall_error
 from discreet.margins.study import plan_of
 from discreet.privacy.accounting import rho_for
 from discreet.privacy.gaussian_tradeoff import gaussian_mu
-from discreet_studies.bench.part import Part, figure
+from discreet_studies.bench.part import Part, Result, Wish, figure
 from discreet_studies.bench.peers import load_opendp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.bench.part import Result, Wish
 
 SHAPE = (11, 2, 21, 5, 12, 9, 5)
 RECORDS = 1_000_000

@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,14 +23,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import MissingExtra
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.versions.load_version import load_dataset
-from discreet_studies.bench.part import Part
+from discreet_studies.bench.part import Part, Result, Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from playwright.sync_api import Browser, Page
 
-    from discreet_studies.bench.part import Result, Wish
 
 ROWS, REPEATS = 1_500_000, 5
 #: What is promised: kilobytes and requests of a first visit, and milliseconds.

@@ -7,13 +7,11 @@ Goes to: `discreet bench`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    Result = dict[str, Any]
+Result = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

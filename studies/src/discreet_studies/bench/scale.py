@@ -12,12 +12,12 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -33,8 +33,8 @@ from discreet.workspace.demo import census_description
 from discreet.workspace.demo.geography import data_text
 from discreet.workspace.operate.manage_versions import remove_dataset
 from discreet.workspace.versions.load_version import load_dataset
-from discreet.workspace.workspace import Workspace
-from discreet_studies.bench.part import Part, figure, in_turns
+from discreet.workspace.workspace import StoredDataset, Workspace
+from discreet_studies.bench.part import Part, Result, Wish, figure, in_turns
 from discreet_studies.bench.peers import cellkey_seconds
 from discreet_studies.bench.scale_page import document
 from discreet_studies.bench.tables import (
@@ -49,12 +49,6 @@ from discreet_studies.bench.tables import (
     write_census,
 )
 from discreet_studies.pictures.scale import pictures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.workspace.workspace import StoredDataset
-    from discreet_studies.bench.part import Result, Wish
 
 ROWS, REPEATS = (1_000_000, 10_000_000), 7
 #: Tables of more and more cells, all but the first two by areas that no cube of a load has.

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import math
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from discreet_studies.bench.part import Result
+from discreet_studies.bench.part import Result
 
 #: The plan: records, seconds for a load and for one count of all records, records of a part.
 PEOPLE, LOAD_WITHIN, COUNT_WITHIN, PART_OF = 1_400_000_000, 600, 1.0, 50_000_000

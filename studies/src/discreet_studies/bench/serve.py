@@ -31,19 +31,15 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import count, cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from discreet_studies.bench.load_generator import Site, Tally, ask, references, run_clients
-from discreet_studies.bench.part import Part, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
-    from discreet_studies.bench.part import Result, Wish
+from discreet_studies.bench.part import Part, Result, Wish, figure
 
 CLIENTS, SECONDS, STARTS = 200, 10, 5
 #: Processor seconds in half a second of a server that is at rest.

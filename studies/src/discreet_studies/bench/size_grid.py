@@ -9,25 +9,20 @@ Goes to: `tests_size`, the statistical tests, docs/methods/noise-aware-tests.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.channel import NoiseByCell, by_cell
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.noise import families
 from discreet.noise.cell_distribution import SumDistribution
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable
 
 #: Tables of a point whose p-values need no drawn tables.
 TABLES = 4_000

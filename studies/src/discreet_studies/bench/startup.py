@@ -11,18 +11,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from discreet.workspace.versions.load_version import load_dataset
-from discreet_studies.bench.part import Part, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet_studies.bench.part import Result, Wish
+from discreet_studies.bench.part import Part, Result, Wish, figure
 
 REPEATS = 5
 _RUN = "from discreet.cli.main import run; run()"

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
@@ -26,15 +27,9 @@ from discreet.records.engines.duckdb import DATABASE
 from discreet.release.pipeline import release_table
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.versions.load_version import load_dataset
-from discreet.workspace.workspace import Workspace
-from discreet_studies.bench.part import Part, figure, in_turns
+from discreet.workspace.workspace import StoredDataset, Workspace
+from discreet_studies.bench.part import Part, Result, Wish, figure, in_turns
 from discreet_studies.bench.peers import load_ons
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from discreet.workspace.workspace import StoredDataset
-    from discreet_studies.bench.part import Result, Wish
 
 #: The tables that are timed: rows x columns.
 WORK = {

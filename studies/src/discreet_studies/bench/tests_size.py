@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, likelihood_ratios, naive_ratios
@@ -29,18 +30,10 @@ from discreet.inference.hypothesis_tests.p_value import (
     with_noise,
 )
 from discreet.model.messages.text import nearest
-from discreet_studies.bench.part import Part, figure
-from discreet_studies.bench.size_grid import GRID
+from discreet_studies.bench.part import Part, Result, Wish, figure
+from discreet_studies.bench.size_grid import GRID, Point
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.bench.part import Result, Wish
-    from discreet_studies.bench.size_grid import Point
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 LEVELS = (0.05, 0.01)
 #: Tables from which a power is measured.

@@ -26,12 +26,14 @@ import asyncio
 import random
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
@@ -40,14 +42,7 @@ from discreet.web.app import create_app
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
-from discreet_studies.bench.part import Part, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.bench.part import Result, Wish
+from discreet_studies.bench.part import Part, Result, Wish, figure
 
 PAIRS, WARM_UP = 10_000, 200
 POINTS = ("keys", "hidden", "kept", "refusal", "table", "cached", "304", "dp", "same")

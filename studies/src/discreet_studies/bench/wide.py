@@ -11,21 +11,17 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import DEVNULL, Popen
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.request import TableRequest
 from discreet.release.nonzero_listing import check_nonzero, list_nonzero
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
-from discreet_studies.bench.part import Part, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet_studies.bench.part import Result, Wish
+from discreet_studies.bench.part import Part, Result, Wish, figure
 
 ROWS = 1_000_000
 TABLE = ("region", "district", "sex", "age", "employment", "occupation", "education", "birthplace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
@@ -15,13 +16,11 @@ from discreet.cli.console import emit_json, messages, output
 from discreet.cli.registry import OPERATE, Command
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
+from discreet_studies.bench.part import Part, Result, Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.table import Table
 
-    from discreet_studies.bench.part import Part, Result, Wish
 
 #: The parts, each a module of `discreet_studies.bench`.
 PARTS = (

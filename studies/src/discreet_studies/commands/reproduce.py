@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.registry import EXAMINE, Command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from discreet_studies.compute import Done
-    from discreet_studies.exhibit import Effort, Exhibit, Reading
-    from discreet_studies.papers import Paper
+from discreet_studies.compute import Done
+from discreet_studies.exhibit import Effort, Exhibit, Reading
+from discreet_studies.papers import Paper
 
 _MARK = {True: "[green]yes[/green]", False: "[bold red]no[/bold red]", None: ""}
 Numbers = list[str] | None

@@ -5,15 +5,13 @@ Source: Rinott et al. (2018), section 2.2, for Bob and averaging; the paper has 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.model.messages.red_team import all_results
 from discreet.pictures.library import alt
 from discreet.pictures.theme import AMBER, BLUE, GREEN, INK, ORANGE, ROSE, SKY, SOFT_INK, apply_theme
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAMES = {
     "unprotected": "unprotected",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
 from discreet_studies.pictures.boxes import box_layers, five_numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Records = list[dict[str, Any]]
+Records = list[dict[str, Any]]
 
 _LAWS = alt.Scale(domain=["Laplace", "Normal"], range=[BLUE, ORANGE])
 _TITLES = {

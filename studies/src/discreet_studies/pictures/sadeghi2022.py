@@ -6,16 +6,14 @@ Source: Sadeghi & Chien (2022), figures 1-5.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from discreet.pictures.library import alt
 from discreet.pictures.noise_charts import POWER_OF_TEN, SIGNED
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Records = Sequence[dict[str, Any]]
+Records = Sequence[dict[str, Any]]
 
 #: Room for labels in pixels: Vega measures powers of ten before they are written as such.
 _LABELS = 44

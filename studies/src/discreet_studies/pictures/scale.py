@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, ORANGE, apply_theme
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Records = Sequence[dict[str, Any]]
+Records = Sequence[dict[str, Any]]
 
 _WAYS = ("protected, with zeros and totals", "DuckDB's bare count")
 _SIZES = "replace(replace(format(datum.value, '~s'), 'k', ' k'), 'M', ' M')"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SOFT_INK, apply_theme
 from discreet_studies.pictures.boxes import box_layers, five_numbers, outside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _METHODS = alt.Scale(domain=["Original", "DP", "PRAM", "Q"], range=[INK, BLUE, GREEN, ORANGE])
 _FULL = {"DP": "Differential privacy", "PRAM": "Post-randomisation", "Q": "Drop/add-up-to-q"}

@@ -9,13 +9,11 @@ Source: Yang, Fienberg & Rinaldo (2012), figures 1-6.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, INK, ORANGE, SOFT_INK, apply_theme
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]
 _RANGE = (0.005, 2.0)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from discreet_studies.exhibit import Exhibits
 from discreet_studies.rinott2018.independence import table_3
 from discreet_studies.rinott2018.overlapping import section_7
 from discreet_studies.rinott2018.proportion import figure_4
 from discreet_studies.rinott2018.risk_utility import figure_1, figure_2, figure_3
 from discreet_studies.rinott2018.small_counts import section_2, section_4, section_5, table_2
-
-if TYPE_CHECKING:
-    from discreet_studies.exhibit import Exhibits
 
 EXHIBITS: Exhibits = {
     "section 2": section_2,

@@ -10,11 +10,13 @@ Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1 and Table 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log, sinh
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.hypothesis_tests.independence import independence_tests
 from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, naive_ratios
@@ -22,17 +24,10 @@ from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalMod
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import laplace
 from discreet.noise.families.laplace import end_probability
-from discreet_studies.exhibit import Exhibit, Finding, Reading
+from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
 from discreet_studies.monte_carlo import TOLERANCE_NOTE, error_finding, mean_finding, share_finding
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.exhibit import Effort
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 SIDE = 10
 LEVEL = 0.05

@@ -10,18 +10,14 @@ Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 7; its δ and its tota
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import comb, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.noise import laplace
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.privacy.audit import delta
-from discreet_studies.exhibit import Exhibit, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet_studies.exhibit import Effort
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 WAYS = 4
 CATEGORIES = 10

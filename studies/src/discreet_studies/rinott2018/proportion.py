@@ -10,25 +10,20 @@ Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.2 and Figure 4.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from math import hypot, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.hypothesis_tests.goodness_of_fit import ProportionTest
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import NoiseRow, NoiseTable, laplace
 from discreet.noise.families.laplace import end_probability
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.monte_carlo import ERRORS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.exhibit import Effort
 
 PEOPLE = 80
 TRUTH = 0.5

@@ -8,26 +8,21 @@ Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 1, section 5.6.2 and Fig
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import laplace, normal
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import normal as truncated_normal
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.measures import losses, pearson
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.exhibit import Effort
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.5, 1.0, 1.5, 2.0, 3.0)
 LAPLACE_M = 7

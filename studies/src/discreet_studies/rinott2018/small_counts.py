@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb, exp, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.noise.design_report import within
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import normal as truncated_normal
 from discreet.noise.families.hellinger import ideal_hellinger
-from discreet_studies.exhibit import Exhibit, Finding
-
-if TYPE_CHECKING:
-    from discreet.noise.ideal_distribution import IdealRow
-    from discreet_studies.exhibit import Effort
+from discreet.noise.ideal_distribution import IdealRow
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 _LARGER = "5 and over"
 _COUNTS = ("0", "1", "2", "3", "4", _LARGER)

@@ -10,12 +10,8 @@ differential privacy", 2022.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from discreet_studies.exhibit import Exhibits
 from discreet_studies.sadeghi2022 import examples, key_sizes, trade_off
-
-if TYPE_CHECKING:
-    from discreet_studies.exhibit import Exhibits
 
 #: All exhibits of the paper, in its order.
 EXHIBITS: Exhibits = {

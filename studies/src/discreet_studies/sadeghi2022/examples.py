@@ -13,16 +13,15 @@ import numpy as np
 
 from discreet.noise.design import least_delta, least_variance
 from discreet.noise.families.abs import ideal_abs, iota
+from discreet.noise.ideal_distribution import IdealTable
 from discreet.noise.quantise import quantisation_report, quantise
+from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import curve
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from discreet.noise.ideal_distribution import IdealTable
-    from discreet.noise.table import NoiseTable
-    from discreet_studies.exhibit import Effort
 
 EPSILON, DELTA, D = 0.5, 1e-4, 25
 KEYS = 2**32

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.noise.families.abs import guide_delta, ideal_abs
-from discreet.noise.quantise import quantisation_report, quantise
+from discreet.noise.quantise import RowReport, quantisation_report, quantise
 from discreet.privacy.audit import curve
 from discreet.privacy.audit import epsilon as exact_epsilon
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from discreet.noise.quantise import RowReport
-    from discreet_studies.exhibit import Effort
 
 D = 10
 BITS = (8, 16, 32)

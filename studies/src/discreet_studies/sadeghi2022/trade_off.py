@@ -17,12 +17,11 @@ from discreet.noise.design import least_delta, symmetric_delta, symmetric_moment
 from discreet.noise.families.maxent import ideal_symmetric, symmetric_gamma
 from discreet.noise.quantise import quantise
 from discreet.privacy.audit import curve
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from discreet_studies.exhibit import Effort
 
 WIDTHS, VARIANCES = (11, 15), (4, 10)
 #: The γ of each variance as printed, and half a unit of its last digit; the figure uses them for both widths.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from discreet_studies.exhibit import Exhibits
 from discreet_studies.shlomo2019.figures import figure_1, figure_2, figure_3, figure_4
 from discreet_studies.shlomo2019.mechanisms import section_3, table_1, table_2, table_3
 from discreet_studies.shlomo2019.risk_utility import table_4, table_5
-
-if TYPE_CHECKING:
-    from discreet_studies.exhibit import Exhibits
 
 EXHIBITS: Exhibits = {
     "table 1": table_1,

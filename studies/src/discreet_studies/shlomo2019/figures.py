@@ -7,21 +7,17 @@ Source: Shlomo, Krenzke & Li (2019), section 3.5, Figures 1-4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet.assess.simulation import NaiveAnalysis
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.measures import entropy_risk, hellinger_distance, pearson
 from discreet_studies.monte_carlo import share_finding
 from discreet_studies.shlomo2019.risk_utility import released
 from discreet_studies.shlomo2019.simulation import METHODS, PRINTED_RUNS, simulation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.assess.simulation import NaiveAnalysis
-    from discreet_studies.exhibit import Effort
 
 LEVEL = 0.05
 FORMS = ("DP Avg", "PRAM Avg", "PRAM Avg cell", "Q Avg", "Q Avg cell")

@@ -8,20 +8,16 @@ Source: Shlomo, Krenzke & Li (2019), Tables 1-3 and sections 3.1-3.3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.noise import dropadd, pram
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families.pram import large_matrix, small_matrix
+from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import delta
-from discreet_studies.exhibit import Exhibit, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.noise.table import NoiseTable
-    from discreet_studies.exhibit import Effort
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 EPSILON = 2.0
 CAP = 7

@@ -8,27 +8,24 @@ Source: Shlomo, Krenzke & Li (2019), section 3.5, Tables 4 and 5.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.noise.families.laplace import end_probability
 from discreet.noise.families.pram import small_matrix
-from discreet_studies.exhibit import Exhibit, Finding, Reading
+from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
 from discreet_studies.measures import entropy_risk, hellinger_distance
 from discreet_studies.monte_carlo import TOLERANCE_NOTE, error_finding, mean_finding
 from discreet_studies.shlomo2019.mechanisms import CAP, EPSILON, quotient_epsilon
 from discreet_studies.shlomo2019.simulation import HALF_WIDTH, METHODS, PRINTED_RUNS, WIDER, simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet_studies.exhibit import Effort
     from discreet_studies.shlomo2019.simulation import Simulation
 
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 KINDS = ("independent", "dependent")
 #: Table 4: percent of cells perturbed and RM, for DP, PRAM and Q.

@@ -14,23 +14,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import dropadd, laplace, pram
 from discreet.noise.families.pram import invariant_matrix, large_matrix, small_matrix
 from discreet.survey.weight_forms import SurveyDesign
 from discreet.survey.weights import cell_average, overall_average
+from discreet_studies.exhibit import Effort
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet_studies.exhibit import Effort
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 SIDE = 7
 ETA = 6.5

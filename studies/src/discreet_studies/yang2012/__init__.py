@@ -9,12 +9,8 @@ Contingency Table Data: Extensions and Applications", 2012.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from discreet_studies.exhibit import Exhibits
 from discreet_studies.yang2012 import data, figures, models, theory
-
-if TYPE_CHECKING:
-    from discreet_studies.exhibit import Exhibits
 
 #: All exhibits of the paper, in its order.
 EXHIBITS: Exhibits = {

@@ -5,13 +5,8 @@ Source: Yang, Fienberg & Rinaldo (2012), section 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import dataset
-
-if TYPE_CHECKING:
-    from discreet_studies.exhibit import Effort
 
 
 def table_3(_effort: Effort) -> Exhibit:

@@ -10,6 +10,7 @@ Source: Yang, Fienberg & Rinaldo (2012), section 4.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,16 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.margins.contingency_table import PAPER_TABLES
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import INFEASIBLE, LARGEST, NAMED, clouds, dataset, grid, without_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import altair as alt
 
-    from discreet_studies.exhibit import Effort
     from discreet_studies.yang2012.runs import Cloud, Outcome
+
 
 Scale = Literal["log", "symlog", "linear"]
 PUBLISHED, CORRECTED = "as published", "scale that is needed"

@@ -14,14 +14,14 @@ import numpy as np
 
 from discreet.margins.contingency_table import PAPER_TABLES
 from discreet.margins.holistic import Holistic
+from discreet.margins.margin_set import Axes
 from discreet.margins.sensitivity import sensitivity
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import dataset
 
 if TYPE_CHECKING:
-    from discreet.margins.margin_set import Axes
-    from discreet_studies.exhibit import Effort
     from discreet_studies.yang2012.runs import Dataset
+
 
 #: What an independent recomputation tried beside eq. 2 on the printed model, table by table.
 _TRIED = {

@@ -18,25 +18,17 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.hypothesis_tests.log_linear_model import fit_log_linear
-from discreet.margins.contingency_table import PAPER_TABLES, paper_table
-from discreet.margins.holistic import Holistic
+from discreet.inference.hypothesis_tests.log_linear_model import LogLinearFit, fit_log_linear
+from discreet.margins.contingency_table import PAPER_TABLES, ContingencyTable, paper_table
+from discreet.margins.holistic import Holistic, HolisticRelease
 from discreet.margins.integer_noise import SeededNoise
-from discreet.margins.margin_set import margin_tables, parse_margins
-from discreet.margins.sensitivity import paper_epsilon
+from discreet.margins.margin_set import MarginSet, margin_tables, parse_margins
+from discreet.margins.sensitivity import Basis, paper_epsilon
 from discreet.margins.study import largest_l1
-
-if TYPE_CHECKING:
-    from discreet.inference.hypothesis_tests.log_linear_model import LogLinearFit
-    from discreet.margins.contingency_table import ContingencyTable
-    from discreet.margins.holistic import HolisticRelease
-    from discreet.margins.margin_set import MarginSet
-    from discreet.margins.sensitivity import Basis
-    from discreet_studies.exhibit import Effort
+from discreet_studies.exhibit import Effort
 
 TITLES = {
     "edwards": "Edwards fungus",

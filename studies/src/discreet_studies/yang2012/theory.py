@@ -17,13 +17,11 @@ from discreet.margins.sensitivity import (
     paper_epsilon,
     sensitivity,
 )
-from discreet_studies.exhibit import Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import dataset
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from discreet_studies.exhibit import Effort
 
 
 def example_3(_effort: Effort) -> Exhibit:
