@@ -16,19 +16,28 @@ from discreet.release.dataset_service import DatasetService
 
 from .source import SOURCE, modules, read_source
 
-FACES = ("api", "cli", "server")
+FACES = ("api", "cli", "web")
 #: What an engine or an exact count is called.
 EXACT_NAMES = {"ExactTable", "SparseCells", "tabulate"}
 EXACT_ATTRIBUTES = {"engine", "key_sums", "weight_sums", "aggregate"}
 #: The folders that work on exact counts, and the single modules elsewhere, each with its reason.
-WORK_ON_COUNTS = {"records", "protect", "survey", "answer", "assess"}
+WORK_ON_COUNTS = {"records", "protect", "survey", "release", "assess"}
 ALSO = {
     "model/exact.py": "defines the exact table",
     "workspace/versions/load_version.py": "stores records, and lets a version be inspected before it is served",
     "workspace/workspace.py": "opens the engine of a version and closes it",
 }
 #: What a face may import of the road when it runs.
-OPEN_TO_FACES = {"door", "doors", "load", "measures", "notes", "budgets", "joint_margins"}
+OPEN_TO_FACES = {
+    "dataset_service",
+    "checked_request",  # the value that a service returns from its check
+    "dataset_registry",
+    "load_cautions",
+    "measures",
+    "notes",
+    "budget_document",
+    "joint_margins",
+}
 #: What a face may never import: through these a record could be reached.
 CLOSED_TO_FACES = {
     "discreet.workspace.workspace",
@@ -69,7 +78,7 @@ def test_a_module_that_counts_elsewhere_would_be_found():
     assert not touches_exact("from discreet.model.release import Release\n")
 
 
-def test_only_answer_and_assess_hold_an_exact_table_and_a_release_at_once():
+def test_only_release_and_assess_hold_an_exact_table_and_a_release_at_once():
     for path in modules():
         text = path.read_text("utf-8")
         source = read_source(text)
@@ -77,7 +86,7 @@ def test_only_answer_and_assess_hold_an_exact_table_and_a_release_at_once():
             touches_exact(text) & EXACT_NAMES
             and "discreet.model.release.Release" in source.imports | source.typed
         ):
-            assert folder(path) in {"answer", "assess"}, path
+            assert folder(path) in {"release", "assess"}, path
 
 
 def test_a_face_reaches_the_road_through_its_door_only():
@@ -89,7 +98,7 @@ def test_a_face_reaches_the_road_through_its_door_only():
                     path,
                     name,
                 )
-                if name.startswith("discreet.answer."):
+                if name.startswith("discreet.release."):
                     assert name.split(".")[2] in OPEN_TO_FACES, (path, name)
             assert not source.inside & {"_stored", "_protector", "_asker", "_workspace"}, path
 

@@ -39,7 +39,7 @@ FAMILY = Family("stranger", "One up or one down.", (), ideal, page="methods/stra
 """A rule of a stranger: no table of jobs alone."""
 from dataclasses import dataclass
 from typing import ClassVar
-from discreet.rules.registry import register
+from discreet.rules.rule_set import register
 from discreet.rules.rule import Rule
 @register
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class NoJobs(Rule):
     def refuse(self, request, shape, dataset):
         return self.refusal("No jobs alone.", "Cross them.") if request.variables == ("job",) else None
 ''',
-    "answer/measures/stranger.py": '''
+    "release/measures/stranger.py": '''
 """A measure of a stranger: hundreds of people."""
-from discreet.answer.measures import MeasureKind, Shown
+from discreet.release.measures import MeasureKind, MeasureValues
 from discreet.model.measure import Measure
 MEASURE = MeasureKind(
     Measure("hundreds", lambda d: "Hundreds", lambda d: "Hundreds of people", "One count by itself"),
-    lambda question, exact, cells: Shown(cells.noisy * 100),
+    lambda question, exact, cells: MeasureValues(cells.noisy * 100),
 )
 ''',
     "formats/stranger.py": '''
@@ -92,7 +92,7 @@ import json, sys
 from pathlib import Path
 from fastapi.testclient import TestClient
 import discreet
-from discreet.answer.doors import open_doors
+from discreet.release.dataset_registry import open_registry
 from discreet.web.app import create_app
 from discreet.workspace.options import read_options
 folder = Path(sys.argv[1])
@@ -103,7 +103,7 @@ with discreet.open(folder) as catalogue:
         catalogue.table("town", rows=["job"])
     except discreet.errors.Refused as refusal:
         python["refused"] = [refusal.code, refusal.message]
-client = TestClient(create_app(open_doors(folder), read_options(folder)))
+client = TestClient(create_app(open_registry(folder), read_options(folder)))
 asked = "rows=sex&measure=hundreds"
 print(json.dumps({
     "python": python,

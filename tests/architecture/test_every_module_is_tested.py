@@ -1,0 +1,69 @@
+"""Every module is reached by a test that names its behaviour.
+
+A module is reached if a test file is named after it, or if a test imports it. The few others are listed with the test
+that drives them through an interface.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from .source import SOURCE, modules, read_source
+
+TESTS = Path(__file__).parents[1]
+#: Modules that no test imports or names, and the test file that drives them.
+THROUGH = {
+    "cli/commands/bench.py": "cli/test_registry.py",
+    "cli/commands/reproduce.py": "cli/test_registry.py",
+}
+
+
+def names_of(module: str) -> tuple[str, str]:
+    """The dotted name of a module and the name that its test file would have."""
+    path = Path(module).with_suffix("")
+    parts = path.parent.parts if path.name == "__init__" else path.parts
+    return ".".join(("discreet", *parts)), f"test_{parts[-1] if parts else 'discreet'}"
+
+
+def unreached(modules: set[str], files: set[str], imports: set[str]) -> set[str]:
+    """The modules that have no test file of their name and that no test imports; packages without code need none."""
+    found = set()
+    for module in modules:
+        name, stem = names_of(module)
+        if stem not in files and name not in imports:
+            found.add(module)
+    return found
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return {
+        path.relative_to(SOURCE).as_posix()
+        for path in modules()
+        if path.name != "__init__.py" or len(path.read_text("utf-8").splitlines()) > 12
+    } - {"__init__.py"}
+
+
+@pytest.fixture(scope="module")
+def files():
+    return {path.stem for path in TESTS.rglob("test_*.py")}
+
+
+@pytest.fixture(scope="module")
+def imports():
+    return set().union(*(read_source(path.read_text("utf-8")).imports for path in TESTS.rglob("*.py")))
+
+
+def test_every_module_is_reached_by_a_test(sources, files, imports):
+    assert unreached(sources, files, imports) <= set(THROUGH)
+
+
+def test_the_listed_tests_are_there():
+    assert all((TESTS / file).is_file() for file in THROUGH.values())
+
+
+def test_a_module_without_a_test_is_found(sources, files, imports):
+    assert "noise/made_up.py" in unreached({*sources, "noise/made_up.py"}, files, imports)
+    assert "noise/table.py" in unreached(
+        sources, files - {"test_table"}, {name for name in imports if "noise.table" not in name}
+    )
