@@ -50,7 +50,7 @@ from discreet.model.exact import ExactTable
 from discreet.model.protection import Protection
 from discreet.model.shape import Dimension, TableShape, structural_zeros
 from discreet.noise.table import NoiseTable
-from discreet.records.keys import Secret, encipher, pair_blocks
+from discreet.records.keys import Purpose, Secret, encipher, pair_blocks
 
 #: From the key sums of some cells and their flat places in a table to their cell keys.
 KeysAt: TypeAlias = "Callable[[NDArray[np.uint64], NDArray[np.intp]], NDArray[np.uint64]]"
@@ -76,12 +76,12 @@ def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int
     big_n = protection.big_n
 
     def hashed(_shape: TableShape) -> KeysAt:
-        key = secret.derive("cell-key", lineage)
+        key = secret.derive(Purpose.CELL_KEY, lineage)
         return lambda sums, _places: hash_words(key, sums, modulus)
 
     def described(shape: TableShape) -> KeysAt:
-        tokens = description_tokens(secret.derive("cell-description", lineage), shape)
-        key = secret.derive("cell-key-described", lineage)
+        tokens = description_tokens(secret.derive(Purpose.CELL_DESCRIPTION, lineage), shape)
+        key = secret.derive(Purpose.CELL_KEY_DESCRIBED, lineage)
         return lambda sums, places: _reduce(_first_words(key, pair_blocks(sums, tokens(places))), modulus)
 
     def additive(_shape: TableShape) -> KeysAt:
@@ -110,7 +110,7 @@ def cell_chances(secret: Secret, lineage: str) -> CellChances:
     """Numbers that have nothing to do with the noise: the first 53 bits of AES-256(K', sum || 0), over 2^53."""
 
     def hashed(key_sums: NDArray[np.uint64]) -> NDArray[np.float64]:
-        words = _first_words(secret.derive("cell-chance", lineage), pair_blocks(key_sums.ravel()))
+        words = _first_words(secret.derive(Purpose.CELL_CHANCE, lineage), pair_blocks(key_sums.ravel()))
         return ((words >> np.uint64(11)) / float(2**53)).reshape(key_sums.shape)
 
     return hashed
@@ -193,8 +193,8 @@ class EmptyCells:
     def keys(self, shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
         """The keys of the cells at flat places."""
         lineage = noise_lineage(self.dataset)
-        tokens = description_tokens(self.secret.derive("empty-description", lineage), shape)
-        return hash_words(self.secret.derive("empty-cell", lineage), tokens(places), self.modulus)
+        tokens = description_tokens(self.secret.derive(Purpose.EMPTY_DESCRIPTION, lineage), shape)
+        return hash_words(self.secret.derive(Purpose.EMPTY_CELL, lineage), tokens(places), self.modulus)
 
 
 #: Cells that are looked up at once: enough to be fast, and few beside a large table.

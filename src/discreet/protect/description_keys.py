@@ -43,7 +43,7 @@ from discreet.noise.identity import mechanism_name
 from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import PUBLIC, DescribedDistribution
 from discreet.protect.protector import NoisyCells
-from discreet.records.keys import Secret, counter_words, counter_words_at
+from discreet.records.keys import Purpose, Secret, counter_words, counter_words_at
 
 if TYPE_CHECKING:
     from discreet.protect.margin_choice import MarginAxis, Part
@@ -145,7 +145,7 @@ def margin_keys(
     """
     _refuse_uneven(modulus)
     key = secret.derive(
-        "description-noise",
+        Purpose.DESCRIPTION_NOISE,
         context.dataset,
         context.version,
         context.fingerprint,
@@ -162,7 +162,7 @@ def keys_by_name(
     """Keys for something that is no margin but has a name; names and margins never share a stream."""
     _refuse_uneven(modulus)
     parts = (context.dataset, context.version, context.fingerprint, context.mechanism)
-    words = counter_words(secret.derive("named-noise", *parts, *name), size)
+    words = counter_words(secret.derive(Purpose.NAMED_NOISE, *parts, *name), size)
     return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
 
 
@@ -178,7 +178,7 @@ def residual_keys(
         measured: What else decides what is measured: its grid and its blocks.
     """
     parts = (context.dataset, context.version, context.fingerprint, context.mechanism)
-    key = secret.derive("residual-noise", *parts, margin.domain, measured)
+    key = secret.derive(Purpose.RESIDUAL_NOISE, *parts, margin.domain, measured)
     words = counter_words(key, margin.cells).reshape(margin.lengths)
     for axis, rank in enumerate(margin.ranks):
         words = np.take(words, rank, axis=axis)

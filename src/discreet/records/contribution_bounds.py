@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.records.keys import Secret, encipher
+from discreet.records.keys import Purpose, Secret, encipher
 from discreet.records.storage import MEMORY_LIMIT
 
 _SCHEMA = pa.schema([(name, pa.uint64()) for name in ("low", "high", "tag", "place")])
@@ -46,7 +46,7 @@ class ContributionBounds:
 
     def __init__(self, folder: Path, secret: Secret, lineage: str) -> None:
         self._folder, self._file = folder, folder / "units.arrow"
-        self._key = secret.derive("unit", lineage)
+        self._key = secret.derive(Purpose.UNIT, lineage)
         self._writer = pa.ipc.new_file(self._file, _SCHEMA)
         self.noted = 0
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.keys import BLOCK, Secret, counter_words, encipher
+from discreet.records.keys import BLOCK, Purpose, Secret, counter_words, encipher
 
 MOST = 2**16
 FEWEST_STORED = 2**10
@@ -45,7 +45,7 @@ class IdSketch:
     """Collects the smallest keyed hashes of ids, chunk by chunk."""
 
     def __init__(self, secret: Secret) -> None:
-        self._key = secret.derive("id-sketch")
+        self._key = secret.derive(Purpose.ID_SKETCH)
         self.values: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
 
     def add(self, id_hashes: NDArray[np.uint8]) -> None:
@@ -106,7 +106,9 @@ def seal_sketch(values: NDArray[np.uint64], secret: Secret, digest: str) -> byte
     words = np.full(stored + 1, _TOP, dtype="<u8")
     words[0], words[1 : values.size + 1] = values.size, values
     hidden = (
-        (words ^ counter_words(secret.derive("id-sketch-file", digest), words.size)).astype("<u8").tobytes()
+        (words ^ counter_words(secret.derive(Purpose.ID_SKETCH_FILE, digest), words.size))
+        .astype("<u8")
+        .tobytes()
     )
     return _seal(hidden, secret, digest) + hidden
 
@@ -117,7 +119,7 @@ def open_sketch(content: bytes, secret: Secret, digest: str) -> NDArray[np.uint6
     if seal != _seal(hidden, secret, digest):
         return None
     words = np.frombuffer(hidden, dtype="<u8")
-    words = words ^ counter_words(secret.derive("id-sketch-file", digest), words.size)
+    words = words ^ counter_words(secret.derive(Purpose.ID_SKETCH_FILE, digest), words.size)
     return words[1 : int(words[0]) + 1].astype(np.uint64)
 
 
@@ -127,7 +129,7 @@ def _end(values: NDArray[np.uint64]) -> np.uint64:
 
 
 def _seal(hidden: bytes, secret: Secret, digest: str) -> bytes:
-    key = secret.derive("id-sketch-seal", digest)
+    key = secret.derive(Purpose.ID_SKETCH_SEAL, digest)
     return hashlib.blake2b(hidden, key=key, digest_size=_SEAL_BYTES, person=b"discreet-sketch").digest()
 
 
@@ -135,7 +137,7 @@ class Fingerprint:
     """Adds up the tags of records, chunk by chunk; a sketch of their ids goes along."""
 
     def __init__(self, secret: Secret, lineage: str) -> None:
-        self._key = secret.derive("record-fingerprint", lineage)
+        self._key = secret.derive(Purpose.RECORD_FINGERPRINT, lineage)
         self.ids = IdSketch(secret)
         self._sum = 0
         self._records = 0

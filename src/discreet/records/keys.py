@@ -1,36 +1,12 @@
-"""The secret: at least 256 bits, in a file that only its owner can read.
+"""The secret, and every key derived from it.
 
-Everything that must be unpredictable is derived from it by HKDF-SHA256 under a label that says what it
-is for, so that no two uses share a key. A `Secret` cannot be printed, pickled or compared by its bytes.
+    key = HKDF-SHA256(secret; purpose, context ...)
+    record key(id) = last four bytes, big-endian, of AES-256(K, first 16 bytes of SHA-256(id)),  K = key(RECORD_KEY, lineage)
 
-AES-256 on many 16-byte blocks at once: the one pseudo-random function under all keys.
+`Purpose` lists all uses; no two share a key. AES-256 is the pseudo-random function below them. Record keys depend on the
+secret, the dataset series and the id only: not on row order, version, chunk or engine.
 
-Each block is enciphered on its own (ECB). That is the right mode here and only here: the cipher is used
-as a keyed random permutation of distinct inputs, never to hide a message. Counters enciphered in turn are the
-CTR stream, which is read whole or, block by block, at any place.
-
-Record keys: a 32-bit number for each person, from the secret and a stable id.
-
-    key(id) = last four bytes, big-endian, of AES-256(K, first 16 bytes of SHA-256(id))
-
-with K derived by HKDF from the secret and the dataset's lineage, and the id as UTF-8 text. The key
-depends on nothing else: not on row order, version, chunk or engine. An engine hashes the ids; this
-module enciphers the hashes, so that the secret never enters a query.
-
-Source: Sadeghi & Chien (2022), section IV: positive integers below 2^32. docs/decisions/0001-keys.md.
-
-The tag of stored records: a keyed name of their version, kept beside them.
-
-    tag = HKDF(secret; "records-tag", digest)
-
-Another version's records have another tag, and nobody without the secret can make one. An engine keeps the tag where
-it keeps the records and gives it back at constant cost; whoever opens a version compares the two.
-
-Keys that are lent to other processes: those of one dataset, in a file of the folder in which a version is made.
-
-A cluster ships functions, variables and settings through its own plans, files and pages. No key goes that way: the
-processes that need one read it from the workspace, which they must reach anyway to write records there. They get what
-is derived for one lineage, and for the sketches of ids, and never the secret. The file is removed when the records are read.
+Source: Sadeghi & Chien (2022), section IV: positive integers below 2^32. RFC 5869 (HKDF). docs/decisions/0001-keys.md.
 """
 
 from __future__ import annotations
@@ -40,6 +16,7 @@ import os
 import secrets
 import stat
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import NoReturn
 
@@ -52,11 +29,54 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError, SecretUnusable
 
 BYTES = 32
+BLOCK = 16
 _FEWEST_DISTINCT = 12
+#: The largest number of records whose key sums stay below 2^63, exact on every engine.
+MOST_RECORDS = 2**31
+#: The file of keys for other processes.
+LENT = "lent-keys"
+
+
+class Purpose(StrEnum):
+    """The uses of derived keys. The values are part of published numbers and of files on disk: never change one."""
+
+    # Records
+    RECORD_KEY = "record-key"
+    RECORD_FINGERPRINT = "record-fingerprint"
+    RECORDS_TAG = "records-tag"
+    RECORDS_HASH = "records-hash"
+    PARTITION = "part"
+    UNIT = "unit"
+    ID_SKETCH = "id-sketch"
+    ID_SKETCH_FILE = "id-sketch-file"
+    ID_SKETCH_SEAL = "id-sketch-seal"
+    # Noise
+    CELL_KEY = "cell-key"
+    CELL_KEY_DESCRIBED = "cell-key-described"
+    CELL_DESCRIPTION = "cell-description"
+    CELL_CHANCE = "cell-chance"
+    EMPTY_CELL = "empty-cell"
+    EMPTY_DESCRIPTION = "empty-description"
+    DESCRIPTION_NOISE = "description-noise"
+    NAMED_NOISE = "named-noise"
+    RESIDUAL_NOISE = "residual-noise"
+    # Sealed files, the ledger and the audit log
+    SECRET_CHECK = "secret-check"  # noqa: S105 - a label
+    VERSION_SEAL = "version-seal"
+    HISTORY = "history"
+    WORDING = "wording"
+    CUBES_SEAL = "cubes-seal"
+    CUBES_HASH = "cubes-hash"
+    LEDGER_CHAIN = "ledger-chain"
+    LEDGER_MARK = "ledger-mark"
+    BACKUP = "backup"
+    AUDIT_LOG = "log of requests"
 
 
 class Secret:
     """The secret of one workspace; its bytes are reachable only through `derive`.
+
+    It cannot be printed, pickled or copied.
 
     >>> Secret(bytes(range(32)))
     <Secret>
@@ -75,14 +95,12 @@ class Secret:
         self._material = material
 
     def derive(self, *labels: str) -> bytes:
-        """A 256-bit key for one purpose, by HKDF-SHA256 with the labels as its context.
+        """A 256-bit key by HKDF-SHA256; the first label is a `Purpose`, the others are its context.
 
         Each label is preceded by its length, so that no two lists of labels have the same context.
         """
-        context = b"".join(len(raw).to_bytes(4, "big") + raw for raw in (label.encode() for label in labels))
-        return HKDF(algorithm=hashes.SHA256(), length=32, salt=b"discreet", info=context).derive(
-            self._material
-        )
+        info = b"".join(len(raw).to_bytes(4, "big") + raw for raw in (label.encode() for label in labels))
+        return HKDF(algorithm=hashes.SHA256(), length=32, salt=b"discreet", info=info).derive(self._material)
 
     def __repr__(self) -> str:
         return "<Secret>"
@@ -97,41 +115,30 @@ def create_secret(path: Path) -> None:
 
 
 def read_secret(path: Path) -> Secret:
-    """Read the secret, or refuse: missing, short, guessable or open to others means no answers."""
-    return Secret(
-        read_guarded(
-            path,
-            "secret",
-            "No table is released without it. Restore the file from your backup.",
-            SecretUnusable,
-        )
-    )
+    """Read the secret; a missing, short, guessable or exposed one is refused."""
+    advice = "No table is released without it. Restore the file from your backup."
+    return Secret(read_guarded(path, "secret", advice, SecretUnusable))
 
 
 def write_guarded(path: Path, material: bytes) -> None:
-    """Write a new file that only its owner can read, from its first moment on; an existing one is kept.
+    """Write a new file that only its owner can read; an existing one is kept.
 
-    It gets its name when all of it is on disk: a process that dies, or a full disk, leaves no part of it under that name.
+    It gets its name once all bytes are on disk: a crash or a full disk leaves no partial file under that name.
     """
     if path.exists():
         return
     whole = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    with suppress(FileExistsError):  # another process was faster, and its file stays
+    with suppress(FileExistsError):  # another process was faster: its file stays
         try:
             _write_new(whole, material)
-            _link(whole, path, material)
+            try:
+                os.link(whole, path)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                _write_new(path, material)
         finally:
             whole.unlink(missing_ok=True)
-
-
-def _link(whole: Path, path: Path, material: bytes) -> None:
-    """Give a file its name; where the file system has no links the bytes are written under it."""
-    try:
-        os.link(whole, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        _write_new(path, material)
 
 
 def _write_new(path: Path, material: bytes) -> None:
@@ -142,13 +149,13 @@ def _write_new(path: Path, material: bytes) -> None:
 
 
 def read_guarded(path: Path, what: str, advice: str, refused: type[DiscreetError]) -> bytes:
-    """Read a file that is its owner's alone, or refuse.
+    """Read a file that only its owner may read.
 
     Args:
         path: The file.
-        what: What it is, for sentences.
-        advice: What to do where it cannot be read.
-        refused: The error that is raised.
+        what: Its name in messages.
+        advice: The advice if it cannot be read.
+        refused: The error to raise.
     """
     try:
         status = path.stat()
@@ -168,14 +175,15 @@ def read_guarded(path: Path, what: str, advice: str, refused: type[DiscreetError
     return material
 
 
-BLOCK = 16
-
-
 def encipher(key: bytes, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """AES-256 of each row of an (n, 16) array of bytes."""
+    """AES-256 of each row of an (n, 16) array of bytes.
+
+    Each block is enciphered separately (ECB). That is right here: the cipher is a keyed random permutation of distinct
+    inputs and never hides a message.
+    """
     if blocks.ndim != 2 or blocks.shape[1] != BLOCK:
         raise ValueError("blocks must be n rows of 16 bytes")
-    encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see the module's docstring
+    encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see the docstring
     result = np.empty(blocks.size + BLOCK, dtype=np.uint8)
     written = (
         encryptor.update_into(np.ascontiguousarray(blocks).data.cast("B"), result.data) if blocks.size else 0
@@ -184,7 +192,7 @@ def encipher(key: bytes, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def pair_blocks(low: NDArray[np.uint64], high: NDArray[np.uint64] | int = 0) -> NDArray[np.uint8]:
-    """Lay two 64-bit integers into each block, little-endian, `low` first."""
+    """Two 64-bit integers in each block, little-endian, `low` first."""
     pairs = np.empty((low.size, 2), dtype="<u8")
     pairs[:, 0] = low
     pairs[:, 1] = high
@@ -201,7 +209,7 @@ def counter_words(key: bytes, words: int) -> NDArray[np.uint64]:
 
 
 def counter_words_at(key: bytes, places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The words of the same stream at any places, in the shape of `places`.
+    """The words of the same stream at any positions, in the shape of `places`.
 
     Two words make a block, and the counter is a big-endian 128-bit number.
     """
@@ -213,45 +221,36 @@ def counter_words_at(key: bytes, places: NDArray[np.int64]) -> NDArray[np.uint64
     return chosen.astype(np.uint64, copy=False).reshape(np.shape(places))
 
 
-#: The largest number of records whose key sums stay below 2^63, exact on every engine.
-MOST_RECORDS = 2**31
-
-
 def record_keys(secret: Secret, lineage: str, id_hashes: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The record keys of hashed ids.
 
     Args:
         secret: The workspace's secret.
-        lineage: Shared by all versions of a dataset, so that a person keeps the key.
-        id_hashes: (n, 16) bytes: the first half of each id's SHA-256.
+        lineage: The dataset series: a person keeps the key in all its versions.
+        id_hashes: (n, 16) bytes: the first half of each id's SHA-256. Engines hash ids, so the secret is in no query.
     """
-    blocks = encipher(secret.derive("record-key", lineage), id_hashes)
+    blocks = encipher(secret.derive(Purpose.RECORD_KEY, lineage), id_hashes)
     return np.ascontiguousarray(blocks[:, 12:]).view(">u4").ravel().astype(np.uint32)
 
 
 def record_tag(secret: Secret, digest: str) -> str:
-    """The tag of the records of a version.
+    """The tag stored with the records of a version: it authenticates them at constant cost.
 
     Args:
-        secret: The workspace's.
-        digest: The version's name, which covers its records, description, noise and revisions.
+        secret: The workspace's secret.
+        digest: The version id, which covers records, description, noise and algorithm versions.
     """
-    return secret.derive("records-tag", digest).hex()
-
-
-LENT = "lent-keys"
-
-
-def lent_labels(lineage: str) -> list[tuple[str, ...]]:
-    """What keys are lent for: three of a lineage, and that of the sketches of ids."""
-    return [("record-key", lineage), ("record-fingerprint", lineage), ("part", lineage), ("id-sketch",)]
+    return secret.derive(Purpose.RECORDS_TAG, digest).hex()
 
 
 class LentKeys(Secret):
-    """Stands in for a secret where records are keyed; knows the lent keys alone.
+    """The keys that other processes need to read one dataset's records; other keys are refused.
+
+    A cluster ships variables and settings through its plans, files and web pages, so no key goes that way: processes
+    read this file in the workspace. It is removed after reading.
 
     Args:
-        path: The file that `lend_keys` wrote.
+        path: The file of `lend_keys`.
     """
 
     __slots__ = ("_keys",)
@@ -261,17 +260,21 @@ class LentKeys(Secret):
         self._keys = {tuple(json.loads(labels)): bytes.fromhex(key) for labels, key in written.items()}
 
     def derive(self, *labels: str) -> bytes:
-        """The key of these labels, where it was lent."""
+        """The key of these labels, if it was lent."""
         if labels not in self._keys:
             raise SecretUnusable("This key was not lent.", "Load the dataset again.")
         return self._keys[labels]
 
 
+def lent_labels(lineage: str) -> list[tuple[str, ...]]:
+    """The purposes and contexts of the lent keys."""
+    series = (Purpose.RECORD_KEY, Purpose.RECORD_FINGERPRINT, Purpose.PARTITION)
+    return [*((purpose, lineage) for purpose in series), (Purpose.ID_SKETCH,)]
+
+
 def lend_keys(secret: Secret, lineage: str, folder: Path) -> Path:
-    """Write the keys of a lineage to a file that only its owner can read."""
+    """Write the keys that read the records of a series to a file that only its owner can read."""
     keys = {json.dumps(labels): secret.derive(*labels).hex() for labels in lent_labels(lineage)}
     path = folder / LENT
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        json.dump(keys, file)
+    _write_new(path, json.dumps(keys).encode("ascii"))
     return path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerUnusable, NotFound
 from discreet.model.revision import knows_arithmetic
-from discreet.records.keys import Secret, read_secret
+from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.ledger_marks import MARK, VersionMarks
 from discreet.workspace.versions.version import FINGERPRINT, read_revisions, read_version
@@ -64,7 +64,7 @@ def ledger_if_any(folder: Path) -> Ledger | None:
 
 def chain_key(secret: Secret) -> bytes:
     """The key of the chain of a workspace's ledger."""
-    return secret.derive("ledger-chain")
+    return secret.derive(Purpose.LEDGER_CHAIN)
 
 
 def ledger_for_loading(folder: Path) -> Ledger:

@@ -33,7 +33,7 @@ from types import MappingProxyType
 from filelock import FileLock, Timeout
 
 from discreet.errors import LedgerUnusable, WorkspaceUnusable
-from discreet.records.keys import Secret
+from discreet.records.keys import Purpose, Secret
 
 #: With fewer bytes free a ledger can neither be read nor written.
 LEAST_FREE = 2**20
@@ -226,7 +226,7 @@ def records_changed_error(folder: Path) -> WorkspaceUnusable:
 
 
 def _records_key(secret: Secret, digest: str) -> bytes:
-    return secret.derive("records-hash", digest)
+    return secret.derive(Purpose.RECORDS_HASH, digest)
 
 
 def _file_sizes(folder: Path) -> dict[str, int]:

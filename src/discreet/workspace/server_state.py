@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.records.keys import create_secret, read_secret
+from discreet.records.keys import Purpose, create_secret, read_secret
 from discreet.workspace.options import read_options
 
 FOLDER = "server"
@@ -29,7 +29,7 @@ def state_folder(folder: Path) -> Path:
 def standalone_log_key(state: Path) -> bytes:
     """The key of the log of a server without a workspace: made once, and kept beside the log."""
     create_secret(state / OWN_SECRET)
-    return read_secret(state / OWN_SECRET).derive("log of requests")
+    return read_secret(state / OWN_SECRET).derive(Purpose.AUDIT_LOG)
 
 
 def log_key(folder: Path) -> bytes:
@@ -38,4 +38,4 @@ def log_key(folder: Path) -> bytes:
     Raises:
         SecretUnusable: The workspace has no secret that can be used.
     """
-    return read_secret(folder / "secret").derive("log of requests")
+    return read_secret(folder / "secret").derive(Purpose.AUDIT_LOG)

@@ -32,7 +32,7 @@ from discreet.model.dataset import Dataset
 from discreet.records.checks import Problem, Problems, WeightSums
 from discreet.records.engines.parquet import STAGED
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.keys import LENT, LentKeys, Secret, encipher
+from discreet.records.keys import LENT, LentKeys, Purpose, Secret, encipher
 from discreet.records.source import Source
 from discreet.records.staging import stage
 from discreet.records.storage import CLUSTER, MEMORY_LIMIT, STRATUM, cluster_pairs, storage_schema
@@ -53,7 +53,7 @@ class PartitionWriter:
 
     def __init__(self, dataset: Dataset, secret: Secret, number: int) -> None:
         self.problems, self.weights = Problems(dataset), WeightSums()
-        self._key = secret.derive("part", dataset.lineage)
+        self._key = secret.derive(Purpose.PARTITION, dataset.lineage)
         self._next = number << AT_BITS
         self._notes: dict[str, NDArray[np.int64]] = {}
         fields = [field for field in storage_schema(dataset) if field.name not in {STRATUM, CLUSTER}]

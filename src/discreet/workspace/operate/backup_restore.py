@@ -27,7 +27,7 @@ from typing import Any
 from discreet import __version__
 from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
 from discreet.ledger.ledger import Ledger
-from discreet.records.keys import Secret, read_secret
+from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
 from discreet.workspace.sealed import fsync_path, fsync_tree
@@ -304,4 +304,4 @@ def _hash(path: Path) -> str:
 
 
 def _manifest_seal(document: dict[str, Any], secret: Secret) -> str:
-    return secret.derive("backup", json.dumps(document, sort_keys=True)).hex()
+    return secret.derive(Purpose.BACKUP, json.dumps(document, sort_keys=True)).hex()

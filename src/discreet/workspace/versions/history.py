@@ -25,7 +25,7 @@ from pathlib import Path
 from discreet.errors import DiscreetError, UnknownVersion, VersionClosed, WorkspaceUnusable
 from discreet.model.description.dataset_toml import parse_names_only
 from discreet.model.messages.text import message, nearest
-from discreet.records.keys import Secret
+from discreet.records.keys import Purpose, Secret
 from discreet.workspace.sealed import fsync_path
 from discreet.workspace.versions.version import DESCRIPTION
 from discreet.workspace.versions.version_conflicts import WHY_CLOSED
@@ -120,7 +120,7 @@ def write_history(home: Path, history: History, secret: Secret) -> None:
 
 
 def _history_seal(home: Path, history: History, secret: Secret) -> str:
-    return secret.derive("history", home.name, json.dumps(asdict(history))).hex()
+    return secret.derive(Purpose.HISTORY, home.name, json.dumps(asdict(history))).hex()
 
 
 def _history_unusable(home: Path) -> WorkspaceUnusable:

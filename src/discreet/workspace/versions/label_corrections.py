@@ -24,7 +24,7 @@ from discreet.model.description.dataset_toml import (
     parse_dataset,
     parse_names_only,
 )
-from discreet.records.keys import Secret, read_secret
+from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.sealed import fsync_path
 from discreet.workspace.versions.version import Version, read_version
 
@@ -121,7 +121,7 @@ def _is_text_change(change: Change) -> bool:
 
 
 def _labels_seal(secret: Secret, digest: str, description: str) -> str:
-    return secret.derive("wording", digest, description).hex()
+    return secret.derive(Purpose.WORDING, digest, description).hex()
 
 
 def _labels_unusable(home: Path) -> WorkspaceUnusable:

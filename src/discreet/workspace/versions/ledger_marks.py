@@ -23,7 +23,7 @@ from filelock import FileLock
 
 from discreet.errors import LedgerUnusable
 from discreet.ledger.entries import Checkpoint
-from discreet.records.keys import Secret
+from discreet.records.keys import Purpose, Secret
 from discreet.workspace.sealed import fsync_path
 
 MARK = "ledger.mark"
@@ -116,7 +116,7 @@ def lock_marks(home: Path) -> Iterator[None]:
 
 
 def _mark_text(mark: Checkpoint, digest: str, secret: Secret) -> str:
-    seal = secret.derive("ledger-mark", digest, str(mark.position), mark.tag).hex()
+    seal = secret.derive(Purpose.LEDGER_MARK, digest, str(mark.position), mark.tag).hex()
     return json.dumps({"position": mark.position, "tag": mark.tag, "seal": seal}) + "\n"
 
 

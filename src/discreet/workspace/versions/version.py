@@ -43,7 +43,7 @@ from discreet.noise.table import NoiseTable
 from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
-from discreet.records.keys import Secret
+from discreet.records.keys import Purpose, Secret
 from discreet.workspace.sealed import RECORDS_SEAL, RecordsSeal, read_records_seal, refuse_foreign_files
 from discreet.workspace.versions.ledger_marks import MARK
 
@@ -264,7 +264,7 @@ def _refuse_other_dataset(folder: Path, dataset: Dataset) -> None:
 def refuse_other_secret(folder: Path, secret: Secret) -> None:
     """Records keyed by one secret and cells by another would change every number."""
     path = folder / SECRET_CHECK
-    expected = secret.derive("secret-check", folder.name).hex()
+    expected = secret.derive(Purpose.SECRET_CHECK, folder.name).hex()
     if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
         raise SecretUnusable(
             f"The secret is not the one with which version {folder.name[:8]} was loaded.",
@@ -300,7 +300,7 @@ def _read_engine(folder: Path) -> str:
 def _secret_check(secret: Secret, digest: str, version: Version) -> str:
     """Two values that only the secret of the load gives: of the version's name, and of all its files."""
     sealed = secret.derive(
-        "version-seal",
+        Purpose.VERSION_SEAL,
         digest,
         version.description,
         noise_hash(version.noise),
@@ -311,4 +311,4 @@ def _secret_check(secret: Secret, digest: str, version: Version) -> str:
         *([boundaries_hash(version.boundaries)] if version.boundaries else []),
         *([MARK] if version.marked else []),
     )
-    return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"
+    return f"{secret.derive(Purpose.SECRET_CHECK, digest).hex()}\n{sealed.hex()}\n"

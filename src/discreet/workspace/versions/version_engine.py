@@ -35,7 +35,7 @@ from discreet.model.dataset import Dataset
 from discreet.records.cube_plan import GAIN, rollup_variables
 from discreet.records.cubes import Cube, CubedEngine, StoredCube, derivable_variables, read_cube, write_cube
 from discreet.records.engine import Engine, EngineKind, engine_kind
-from discreet.records.keys import Secret, record_tag
+from discreet.records.keys import Purpose, Secret, record_tag
 from discreet.workspace.options import engine_of_workspace
 from discreet.workspace.sealed import (
     CUBES,
@@ -243,11 +243,11 @@ class _LazyCube:
 
 
 def _cubes_seal(listed: list[dict[str, object]], secret: Secret, digest: str) -> str:
-    return secret.derive("cubes-seal", digest, json.dumps(listed, sort_keys=True)).hex()
+    return secret.derive(Purpose.CUBES_SEAL, digest, json.dumps(listed, sort_keys=True)).hex()
 
 
 def _cubes_key(secret: Secret, digest: str) -> bytes:
-    return secret.derive("cubes-hash", digest)
+    return secret.derive(Purpose.CUBES_HASH, digest)
 
 
 def engine_name(folder: Path, dataset: Dataset, option: str | None = None) -> str:
