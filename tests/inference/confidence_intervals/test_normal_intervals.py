@@ -282,7 +282,7 @@ def test_the_result_is_a_function_of_printed_numbers_alone(clustered):
         {"cells": ["side=l"], "minus": ["side=r"]},
     ]
     assert [interval_of(release, **each) for each in asked] == [interval_of(other, **each) for each in asked]
-    for name in ("weighted_sum", "weighted_share", "weighted_limits"):
+    for name in ("estimate_sum", "estimate_share", "estimate_limits"):
         given = inspect.signature(getattr(weighted_interval, name)).parameters.values()
         assert {each.annotation for each in given} <= {
             "Release",

@@ -20,7 +20,7 @@ from discreet.noise import laplace
 from discreet.noise.cell_distribution import SumDistribution
 from discreet.release.pipeline import release_table
 
-FITS = json.loads((Path(__file__).parents[1] / "oracles" / "log_linear_fits.json").read_text("utf-8"))[
+FITS = json.loads((Path(__file__).parents[2] / "oracles" / "log_linear_fits.json").read_text("utf-8"))[
     "tables"
 ]
 
