@@ -1,12 +1,11 @@
-"""Who may see a dataset on a server: everybody, or accounts from some role on.
+"""Access to a dataset on a server: public, or accounts with at least some role.
 
     [access]
-    who = "analyst"               # "public", or the lowest role that may see it: reader, analyst, custodian
-    accounts = ["anna", "ben"]    # only these; custodians besides
+    who = "analyst"               # "public", or the lowest role with access: reader, analyst, custodian
+    accounts = ["anna", "ben"]    # only these accounts, and custodians
 
-No number depends on it, and it may be changed after a load (`discreet relabel`). A description that says nothing leaves
-it to the option `access` of the workspace. Whoever may read the workspace's folder may read everything: this is about
-the server alone.
+No number depends on it; `discreet relabel` may change it after a load. Without the section the option `access` of the
+workspace decides. It restricts the server only, not those who can read the workspace's folder.
 """
 
 from __future__ import annotations
@@ -25,28 +24,25 @@ AUDIENCES = (PUBLIC, *ROLES)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may see a dataset.
+    """The accounts that may see a dataset.
 
     Args:
         who: One of `AUDIENCES`; empty where the workspace decides.
-        accounts: The only accounts that may, custodians besides; empty for all of the role.
+        accounts: Only these accounts and custodians; empty for all accounts of the role.
     """
 
     who: str = ""
     accounts: tuple[str, ...] = ()
 
     def allows(self, account: str | None, role: str | None, otherwise: str = PUBLIC) -> bool:
-        """Whether somebody may see the dataset; nobody in particular has neither account nor role.
+        """Whether an account may see the dataset; an anonymous reader has no account and no role.
+
+        `otherwise` is the audience where the description names none.
 
         >>> Access("analyst").allows("anna", "reader"), Access("analyst").allows("anna", "custodian")
         (False, True)
         >>> Access().allows(None, None), Access().allows(None, None, otherwise="reader")
         (True, False)
-
-        Args:
-            account: Who asks.
-            role: The role in which they ask.
-            otherwise: Who may, where the description does not say.
         """
         who = self.who or (ROLES[0] if self.accounts else otherwise)
         if who == PUBLIC:
@@ -57,12 +53,9 @@ class Access:
 
 
 def parse_access(section: Any) -> Access:
-    """The section `[access]`.
+    """Parse `[access]`.
 
-    Raises:
-        BadDescription: With what is wrong and what to do.
-
-    >>> access_of({"who": "reader"})
+    >>> parse_access({"who": "reader"})
     Access(who='reader', accounts=())
     """
     check_section(section, "access", [field.name for field in fields(Access)])

@@ -1,10 +1,8 @@
-"""The boundaries of areas: GeoJSON or TopoJSON of a custodian, checked against the codes of a variable.
+"""Boundaries of areas: a custodian's GeoJSON or TopoJSON, validated against the codes of a variable.
 
-    areas.geojson -> one feature a category, in the order of the categories, rings closed and in degrees
-
-What is kept and served is always a GeoJSON FeatureCollection whose features have a `code` and a `label`; outer rings run
-against the clock. A code is the property `code`, the property that is named as the variable, or the feature's `id`. All of
-it is public, like the rest of a description.
+The stored and served form is a GeoJSON FeatureCollection with one feature per category, in the order of the categories,
+with `code` and `label`; rings are closed, in degrees, and outer rings run counter-clockwise. The code of a feature is its
+property `code`, the property named like the variable, or its `id`. Boundaries are public.
 
 Source: RFC 7946 (GeoJSON), the TopoJSON specification, 2.1 and 2.2.
 """
@@ -39,11 +37,7 @@ DECIMALS = 6
 
 @dataclass(frozen=True, eq=False)
 class Boundaries:
-    """The shapes of a variable's categories.
-
-    Args:
-        content: The GeoJSON that is kept and served.
-    """
+    """The shapes of a variable's categories; `content` is the GeoJSON that is stored and served."""
 
     content: bytes
 
@@ -58,14 +52,10 @@ class Boundaries:
 
 
 def read_boundaries(content: bytes, variable: Variable) -> Boundaries:
-    """Check a file and make what is kept of it.
-
-    Args:
-        content: GeoJSON or TopoJSON.
-        variable: Whose categories the shapes are of.
+    """Validate a GeoJSON or TopoJSON file and convert it to the stored form.
 
     Raises:
-        BadDescription: With what is wrong and what to do.
+        BadDescription: The file is no such JSON, or its codes or rings are wrong.
     """
     where = f'The boundaries of "{variable.name}"'
     document = _document(content, where)
@@ -100,7 +90,7 @@ def _document(content: bytes, where: str) -> dict[str, Any]:
 
 
 def _features(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """The features of GeoJSON; those of a topology with their arcs put together."""
+    """The features of GeoJSON, or of a topology with its arcs joined."""
     if document["type"] == "FeatureCollection":
         yield from document["features"]
         return
@@ -113,7 +103,6 @@ def _features(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
 
 
 def _arcs(document: dict[str, Any]) -> list[Ring]:
-    """The lines of a topology, in degrees."""
     arcs = [np.array(arc, dtype=np.float64)[:, :2] for arc in document["arcs"]]
     if "transform" not in document:
         return arcs
@@ -122,7 +111,7 @@ def _arcs(document: dict[str, Any]) -> list[Ring]:
 
 
 def _join_arcs(ring: list[int], arcs: list[Ring]) -> list[list[float]]:
-    """A ring of arcs; a negative number is an arc backwards, and ends are shared."""
+    """The points of a ring of arcs; a negative index is a reversed arc, and neighbours share an end."""
     lines = [arcs[arc] if arc >= 0 else arcs[~arc][::-1] for arc in ring]
     points: list[list[float]] = np.concatenate([lines[0], *(line[1:] for line in lines[1:])]).tolist()
     return points
@@ -167,7 +156,7 @@ def _check_codes(codes: list[str], variable: Variable, where: str) -> None:
 
 
 def _check_polygon(polygon: Polygon, code: str, where: str) -> Polygon:
-    """A polygon whose rings are closed, plausible and turn the right way."""
+    """The polygon with outer rings counter-clockwise; open, empty or implausible rings are refused."""
     kept = []
     for number, ring in enumerate(polygon):
         closed = len(ring) >= 4 and ring.ndim == 2 and np.array_equal(ring[0], ring[-1])
@@ -186,7 +175,7 @@ def _check_polygon(polygon: Polygon, code: str, where: str) -> Polygon:
 
 
 def ring_area(ring: Ring) -> float:
-    """Twice the signed area of a closed ring, above zero where it turns against the clock.
+    """Twice the signed area of a closed ring, positive if it runs counter-clockwise.
 
     >>> ring_area(np.array([[0.0, 0], [1, 0], [1, 1], [0, 0]]))
     1.0

@@ -1,17 +1,7 @@
-"""A listing: the cells of a table whose number is not 0, as a stream. Every cell that is not listed has the number 0.
+"""A release as columns: one line per cell, the last variable varying fastest.
 
-A listing says the same as the whole table, whose cells may be too many to be laid out. It is read once, block by block.
-
-A release as columns: one line a cell, in the order of the cells, the last variable fastest.
-
-    places_of(release, lines)   for each variable, which of its categories each line has
-    numbers_of(release, lines)  value, and beside it signed, errors, percent and rank where there are any
-    blocks(release)             the lines, some at a time
-
-Every format that has lines writes these columns, so that all of them say the same. A large table is written block by
-block, so that no more than a block of it is ever there as columns or as text.
-
-A `Listing` has lines too, those of its cells that are not 0: they come as blocks and are read once.
+Every format with lines writes these columns. A large table is written block by block, so that only one block of it is in
+memory as columns or text. A `Listing` has only the cells that are not 0, as a stream of blocks that is read once.
 """
 
 from __future__ import annotations
@@ -34,16 +24,7 @@ from discreet.model.shape import Dimension
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedCells:
-    """Some cells.
-
-    Args:
-        places: For each dimension the place of its category in every cell.
-        values: Their numbers.
-        status: Index into `release.STATUSES`.
-        signed: The numbers before those below zero are shown as zero; None where none can be.
-        errors: As those of a `Release`.
-        noise_shares: As those of a `Release`.
-    """
+    """Some cells: the places of their categories by dimension, values, status and the optional columns of a `Release`."""
 
     places: tuple[NDArray[np.int32], ...]
     values: NDArray[Any]
@@ -55,18 +36,18 @@ class ListedCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """The cells of a table whose number is not 0, and all that must be told of it.
+    """The cells of a table that are not 0, for tables too large to lay out; every other cell is 0.
 
     Args:
         dataset: The public description.
-        digest: Which version it is of.
+        digest: The version id.
         request: The canonical request.
         dimensions: The variables in the order of the cells.
-        notes: What every reader must be told; the first is mandatory.
-        promise: What the protection promises, in plain sentences.
-        measure: What the numbers say.
-        nothing: No cell, with all columns that cells have.
-        cells: The cells; they can be taken once.
+        notes: Notes for readers; the first is mandatory.
+        promise: The privacy guarantee in plain sentences.
+        measure: The measure.
+        nothing: An empty block with all columns.
+        cells: The blocks; a stream that can be read once.
     """
 
     dataset: Dataset
@@ -82,12 +63,12 @@ class Listing:
 
     @property
     def title(self) -> str:
-        """What is counted, by what."""
+        """The measure and the variables: "Persons by sex and age"."""
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
 
     @property
     def query(self) -> str:
-        """The parameters of an address that list these cells again."""
+        """The query string that lists these cells again."""
         return urlencode([*self.request.to_query(), ("nonzero", "yes")], safe=",=")
 
     def __repr__(self) -> str:
@@ -109,10 +90,10 @@ class Numbers:
     """A column of numbers.
 
     Args:
-        name: Its name in every format.
-        meaning: What it tells, in a sentence.
-        values: Whole numbers or floats, one a line; 0 where `missing`, so that no file can hold what is withheld.
-        missing: Which lines have no number.
+        name: The column name in every format.
+        meaning: A sentence that explains it.
+        values: One per line; 0 where `missing`, so that no file can hold a withheld number.
+        missing: Lines without a number.
     """
 
     name: str
@@ -126,28 +107,28 @@ class Numbers:
         object.__setattr__(self, "values", np.where(self.missing, self.values.dtype.type(0), self.values))
 
     def listed(self) -> list[float | None]:
-        """The numbers as Python has them; None where there is none."""
+        """The numbers as Python objects; None where missing."""
         numbers = self.values.astype(object)
         numbers[self.missing] = None
         return [*numbers.tolist()]
 
 
 def blocks(release: Release, size: int | None = None) -> Iterator[slice]:
-    """All lines, at most so many at a time; `BLOCK` where nothing is said."""
+    """All lines in blocks of `size`, by default `BLOCK`."""
     step = size or BLOCK
     for start in range(0, release.cells, step):
         yield slice(start, min(start + step, release.cells))
 
 
 def parts(release: Release | Listing, size: int | None = None) -> Iterator[Part]:
-    """All lines of a release or a listing, some at a time."""
+    """All lines of a release or a listing, block by block."""
     return release.cells if isinstance(release, Listing) else blocks(release, size)
 
 
 def places_of(
     release: Release | Listing, lines: Part = EVERY
 ) -> Iterator[tuple[Dimension, NDArray[np.int32]]]:
-    """Each variable with the place of its category in every line."""
+    """Each variable with the position of its category in every line."""
     if isinstance(release, Listing) or isinstance(lines, ListedCells):
         yield from zip(release.dimensions, _part(release, lines).places, strict=True)
         return
@@ -163,7 +144,7 @@ def statuses_of(release: Release | Listing, lines: Part = EVERY) -> NDArray[np.u
 
 
 def numbers_of(release: Release | Listing, lines: Part = EVERY) -> list[Numbers]:
-    """The value of each line, and the numbers beside it; errors in percent. `NONE` for names and meanings alone."""
+    """The values and the optional columns; errors in percent. `NONE` gives names and meanings without lines."""
     part = _part(release, lines)
     missing = np.isin(part.status, (WITHHELD, NOT_APPLICABLE))
     columns = [Numbers("value", release.measure.title(release.dataset), part.values, missing)]
@@ -185,7 +166,6 @@ def numbers_of(release: Release | Listing, lines: Part = EVERY) -> list[Numbers]
 
 
 def _part(release: Release | Listing, lines: Part) -> ListedCells:
-    """The cells of some lines."""
     if isinstance(lines, ListedCells):
         return lines
     if isinstance(release, Listing):

@@ -1,14 +1,15 @@
-"""The description of a dataset: what is counted, by which variables, under which protection.
+"""The public description of a dataset: unit, variables, hierarchies, survey design and protection.
 
-Everything here is public knowledge, declared by the custodian in `dataset.toml`; nothing is read off the
-records. `dataset_toml` reads the file; the whole is checked here.
+The custodian declares all of it in `dataset.toml`; nothing is derived from records. `Dataset` checks it as a whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from discreet.errors import BadDescription, UnknownVariable
@@ -20,6 +21,7 @@ from discreet.model.protection import Protection
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.model.variable import CodeList, Hierarchy, StructuralZero, Variable
 
+_ID = re.compile(r"[a-z][a-z0-9-]{0,63}\Z")
 #: The `id_column` of a file whose records have no id: their keys follow their places in the file.
 ROW_NUMBER = "row number"
 
@@ -68,7 +70,7 @@ class Dataset:
     wording: str = ""
 
     def __post_init__(self) -> None:
-        if not _is_id(self.id):
+        if not _ID.match(self.id):
             raise BadDescription(
                 f"The dataset id {self.id!r} is not usable.",
                 "Use lower-case letters, digits and hyphens, starting with a letter, at most 64.",
@@ -91,9 +93,7 @@ class Dataset:
             self._check_hierarchy(hierarchy)
         if self.survey is not None:
             self._check_survey(self.survey)
-        self._check_zeros()
-        self.publish.refuse_unknown(self)
-        self._check_fit_to()
+        self._check_sections()
         for zero in self.structural_zeros:
             self._check_zero(zero)
         for code_list in self.code_lists:
@@ -104,7 +104,7 @@ class Dataset:
         return {variable.name: variable for variable in self.variables}
 
     def variable(self, name: str) -> Variable:
-        """The variable of a name; an unknown name is an error that names the nearest."""
+        """The variable of a name; the error for an unknown name suggests the nearest."""
         try:
             return self._by_name[name]
         except KeyError:
@@ -125,21 +125,37 @@ class Dataset:
 
     @cached_property
     def worked_out(self) -> dict[tuple[Hashable, ...], Any]:
-        """What follows from the description and takes time where areas are many: kept by the functions that made it."""
+        """A cache for values derived from the description, keyed by the function that computes them."""
         return {}
 
-    def _check_fit_to(self) -> None:
-        for name in "*".join(self.protection.fit_to).split("*") if self.protection.fit_to else ():
-            if name.strip() not in self._by_name:
-                raise BadDescription(
-                    f'fit_to of [protection] names the variable "{name.strip()}".',
-                    nearest(name.strip(), self._by_name),
-                )
+    def _require(self, name: str, text: str) -> Variable:
+        """The variable of a name in the description; `text` is the error for an unknown name."""
+        if name not in self._by_name:
+            raise BadDescription(text, nearest(name, self._by_name))
+        return self._by_name[name]
+
+    def _check_sections(self) -> None:
+        if self.weight_column is not None and self.protection.zeros == "perturbed":
+            raise BadDescription(
+                'zeros = "perturbed" is for counts: an empty cell has no weight that a made-up count could have.',
+                'Take out `weight_column`, or set zeros = "kept".',
+            )
+        for name in self.publish.named_variables:
+            self._require(name, f'[publish] names the variable "{name}".')
+        for word in self.protection.fit_to:
+            for name in word.split("*"):
+                self._require(name.strip(), f'fit_to of [protection] names the variable "{name.strip()}".')
 
     def _check_hierarchy(self, hierarchy: Hierarchy) -> None:
-        for coarse, fine in zip(hierarchy.levels, hierarchy.levels[1:], strict=False):
-            parents = self._level(hierarchy, coarse)
-            for category in self._level(hierarchy, fine).categories:
+        levels = [
+            self._require(
+                name, f'The hierarchy "{hierarchy.name}" has the level "{name}", which is no variable.'
+            )
+            for name in hierarchy.levels
+        ]
+        for parents, children in pairwise(levels):
+            coarse, fine = parents.name, children.name
+            for category in children.categories:
                 if category.parent is None or category.parent not in parents:
                     has = (
                         "no parent"
@@ -150,21 +166,6 @@ class Dataset:
                         f'The category {category.code!r} of "{fine}" has {has}.',
                         f'Give every category of "{fine}" a parent that is a code of "{coarse}".',
                     )
-
-    def _level(self, hierarchy: Hierarchy, name: str) -> Variable:
-        if name not in self._by_name:
-            raise BadDescription(
-                f'The hierarchy "{hierarchy.name}" has the level "{name}", which is no variable.',
-                nearest(name, self._by_name),
-            )
-        return self._by_name[name]
-
-    def _check_zeros(self) -> None:
-        if self.weight_column is not None and self.protection.zeros == "perturbed":
-            raise BadDescription(
-                'zeros = "perturbed" is for counts: an empty cell has no weight that a made-up count could have.',
-                'Take out `weight_column`, or set zeros = "kept".',
-            )
 
     def _check_survey(self, survey: Survey) -> None:
         if self.weight_column is None:
@@ -187,17 +188,13 @@ class Dataset:
             )
         if survey.stratum is None:
             return
-        if survey.stratum not in self._by_name:
-            raise BadDescription(
-                f'[survey] names the variable "{survey.stratum}".', nearest(survey.stratum, self._by_name)
-            )
+        codes = self._require(survey.stratum, f'[survey] names the variable "{survey.stratum}".').codes
         if survey.stratum in self.geography:
             raise BadDescription(
                 f'The stratum "{survey.stratum}" of [survey] is a level of the geography: the total over strata '
                 "would give away an area that is withheld.",
                 "Use a stratum that is no geography, or another weight form.",
             )
-        codes = self._by_name[survey.stratum].codes
         given = [code for code, _ in survey.stratum_weights]
         if set(given) != set(codes):
             raise BadDescription(
@@ -206,18 +203,15 @@ class Dataset:
             )
 
     def _check_code_list(self, code_list: CodeList) -> None:
-        if code_list.variable not in self._by_name:
-            raise BadDescription(
-                f'The code list "{code_list.name}" is of the variable "{code_list.variable}".',
-                nearest(code_list.variable, self._by_name),
-            )
+        own = self._require(
+            code_list.variable, f'The code list "{code_list.name}" is of the variable "{code_list.variable}".'
+        )
         taken = [*self._by_name, *(other.name for other in self.code_lists)]
         if taken.count(code_list.name) > 1:
             raise BadDescription(
                 f'"{code_list.name}" names a code list and something else.',
                 "Give every code list its own name.",
             )
-        own = self._by_name[code_list.variable]
         unknown = [member for _, _, group in code_list.groups for member in group if member not in own]
         if unknown:
             raise BadDescription(
@@ -231,11 +225,8 @@ class Dataset:
                 "A structural zero names no variable.", "Add `where = { variable = [codes] }`."
             )
         for name, codes in (*zero.where, *((name, frozenset([code])) for name, code in zero.move_to)):
-            if name not in self._by_name:
-                raise BadDescription(
-                    f'A structural zero names the variable "{name}".', nearest(name, self._by_name)
-                )
-            unknown = sorted(codes - set(self._by_name[name].codes))
+            own = self._require(name, f'A structural zero names the variable "{name}".')
+            unknown = sorted(codes - set(own.codes))
             if unknown or not codes:
                 raise BadDescription(
                     f'A structural zero names {unknown[:3] or "no codes"} of "{name}".',
@@ -246,11 +237,3 @@ class Dataset:
         return one_line(
             self, f"{self.id}: {self.label}, {len(self.variables)} variables, version {self.version}"
         )
-
-
-def _is_id(text: str) -> bool:
-    return (
-        0 < len(text) <= 64
-        and text[0] in "abcdefghijklmnopqrstuvwxyz"
-        and all(c in "abcdefghijklmnopqrstuvwxyz0123456789-" for c in text)
-    )

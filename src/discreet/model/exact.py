@@ -1,9 +1,7 @@
-"""What holds true counts refuses to leave: it cannot be printed, pickled, copied or sent.
+"""The exact table: true counts and key sums. Confidential; it never leaves the process.
 
-The exact table: true counts and key sums. Secret; it never leaves.
-
-`ExactTable` cannot be printed, pickled, copied or serialised (`confidential.py`): its repr shows the shape and
-never a count. Only `answer` turns it into a `Release`, by way of noise.
+It cannot be printed, pickled, copied or serialised, and its repr never shows a count. Only `release` turns it into a
+`Release`, by adding noise.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from discreet.model.shape import TableShape
 
 
 class Confidential:
-    """The parent of values that hold true counts. A child may tell its shape in `__repr__`, and never a count."""
+    """The base class of values with true counts. A subclass may show its shape in `__repr__`, never a count."""
 
     __slots__ = ()
 
@@ -44,11 +42,11 @@ class ExactTable(Confidential):
     """True counts, sums of record keys and sums of weights of every cell of a shape, totals included.
 
     Args:
-        shape: Which cells.
+        shape: The cells.
         counts: int64, one per cell.
         key_sums: uint64, one per cell; exact below 2^64.
-        weight_sums: Fixed-point weights, or None for a dataset without.
-        further: By name, what lays out the sums of another stored column.
+        weight_sums: Fixed-point weights, or None without weights.
+        further: By name, functions that lay out the sums of other stored columns.
     """
 
     __slots__ = ("_further", "counts", "key_sums", "shape", "weight_sums")
@@ -71,11 +69,7 @@ class ExactTable(Confidential):
         self._further = dict(further or {})
 
     def start(self, *, spend: bool) -> NDArray[np.int64]:
-        """An array of the true counts that noise is put on.
-
-        Args:
-            spend: Whether it is the table's own array, which the table has no longer; else a copy.
-        """
+        """The counts to add noise to: the table's own array, which it then loses (`spend`), or a copy."""
         counts = self.counts
         if not spend:
             return counts.astype(np.int64, copy=True)
@@ -83,7 +77,7 @@ class ExactTable(Confidential):
         return counts
 
     def sum_of(self, name: str) -> NDArray[np.int64]:
-        """The sums of a further stored column that was added up in the same pass."""
+        """The sums of another stored column that was added up in the same pass."""
         return self._further[name]()
 
     def __repr__(self) -> str:

@@ -1,10 +1,6 @@
-"""A document in pieces: what is sent, written and kept of a large answer without ever holding the whole of it.
+"""Documents as streams of bytes, files that are written atomically, and small CSV files.
 
-gather(pieces)      the same bytes in pieces worth sending; a small document is one piece
-save(pieces, path)  a file that is there whole or not at all
-sized(pieces)       the same bytes from a temporary file, with their number
-
-The rows of a small CSV file, or a refusal that says what is wrong with the file.
+No function holds a large document in memory as a whole.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ _IN_MEMORY = 1_048_576
 
 
 def gather(pieces: Iterable[bytes], least: int = PIECE) -> Iterator[bytes]:
-    """The same bytes; every piece but the last has at least so many.
+    """The same bytes in chunks of at least `least`, except the last.
 
     >>> list(gather([b"a", b"bc", b"", b"d"], 2))
     [b'abc', b'd']
@@ -44,9 +40,9 @@ def gather(pieces: Iterable[bytes], least: int = PIECE) -> Iterator[bytes]:
 
 
 def save(pieces: Iterable[bytes], path: str | Path) -> None:
-    """Write a file: under another name first, so that no half of a document ever has its name.
+    """Write a file atomically: to a temporary name first, then renamed.
 
-    A device or a pipe is written to as it is. A link stays a link, and a file that is replaced keeps its mode.
+    Devices and pipes are written directly. A link stays a link, and a replaced file keeps its mode.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -69,7 +65,7 @@ def save(pieces: Iterable[bytes], path: str | Path) -> None:
 
 
 def measure_size(pieces: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
-    """How many bytes there are, and the bytes: kept in a temporary file in between."""
+    """The number of bytes, and the bytes themselves, buffered in a temporary file."""
     file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed when it has been read
     file.writelines(pieces)
     size = file.tell()
@@ -84,7 +80,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class Outbox(io.RawIOBase):
-    """A file that a library writes to, and from which the bytes are taken as they come.
+    """A writable file from which the bytes can be taken as they arrive.
 
     >>> outbox = Outbox()
     >>> outbox.write(b"ab"), outbox.taken(), outbox.taken()
@@ -95,16 +91,16 @@ class Outbox(io.RawIOBase):
         self._waiting: list[bytes] = []
 
     def writable(self) -> bool:
-        """It can be written to, and nothing else."""
+        """Always true; it cannot be read or sought."""
         return True
 
     def write(self, data: object) -> int:
-        """Keep bytes until they are taken."""
+        """Buffer bytes until they are taken."""
         self._waiting.append(bytes(data))  # type: ignore[call-overload]
         return len(self._waiting[-1])
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """The bytes written since the last call."""
         waiting, self._waiting = self._waiting, []
         return b"".join(waiting)
 
@@ -114,11 +110,11 @@ LARGEST_COUNT = 2**53
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    """All rows of a file that are not blank.
+    """All rows of a CSV file that are not blank.
 
     Raises:
         NotFound: There is no such file.
-        BadData: The file is no text in UTF-8, or no CSV.
+        BadData: The file is not UTF-8 text, or not CSV.
     """
     if not path.is_file():
         raise NotFound(f'There is no file "{path}".', "Check the name.")
@@ -145,7 +141,7 @@ def parse_rows(lines: Iterable[str], source: str) -> list[list[str]]:
 
 
 def whole_number(cell: str) -> int | None:
-    """A whole number within ±2^53; None for everything else.
+    """A whole number within ±2^53; None for other texts.
 
     >>> whole_number(" -3 "), whole_number("3.5"), whole_number("9" * 30)
     (-3, None, None)

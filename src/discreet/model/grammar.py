@@ -1,28 +1,15 @@
-r"""How filters and groups are written in one line, the same in a URL, on the command line, on the page and in Python.
+r"""The query grammar of filters, groups, levels and `fit_to`, the same in URLs, on the command line and in Python.
 
     filter   birthplace=2,3      age=25..64      birthplace!=1      district=region:R01      district=R01*
     group    age=15-19+20-24,25-29      age=Young:..14,Old:65..
     levels   district=region,district      district=*
+    fit_to   area,sex*age
 
-A comma separates items, a plus joins the items of one group, and a backslash takes the next character literally
-(`a\,b` is the code "a,b"). Writing and reading are inverse for every code. This module takes a line apart; what an item
-means, only its variable can tell (`selection.py`): a backslash that protects `.`, `:`, `*` or `?` stays in the item.
+A comma separates items, a plus joins the items of a group, and a backslash escapes the next character (`a\,b` is the code
+"a,b"); writing and parsing are inverse for every code. This module splits a line; `selection.py` interprets an item, so
+a backslash before `.`, `:`, `*` or `?` stays in it. A filter by `!=` has a `!` after its variable: `("age!", ("65",))`.
 
-A filter by `!=` has a `!` after its variable, `("birthplace!", ("1",))`: no name of a variable ends so.
-
-What Python gives for filters, groups and levels: mappings by variable, or lines of the one grammar.
-
-    filters   {"birthplace": ["2", "3"]}   {"age": "25..64", "birthplace": "!=1"}   ["age=25..64", "birthplace!=1"]
-    groups    {"age": [["15-19", "20-24"]]}   {"age": {"Young": "..14", "Old": ["65+"]}}   ["age=Young:..14,Old:65.."]
-    levels    {"district": ["region", "district"]}   {"district": "*"}   ["district=*"]
-
-Text is read as on the command line. In a list each item stands for itself: no comma or plus in it separates anything.
-
-Published tables that a fitted table agrees with: `fit_to = ["area", "sex*age"]`.
-
-Each word names a table by its variables. All words together are a set of tables whose common totals are the same in
-every one of them, and in every fitted table that names the set. The order is fixed: tables of fewer variables come
-first, then in the dataset's order; each is fitted to those before it.
+Python also accepts mappings by variable, `{"age": "25..64"}` or `{"birthplace": ["2", "3"]}`; items of a list are literal.
 """
 
 from __future__ import annotations
@@ -45,7 +32,7 @@ _PROTECTED = re.compile(r"\\([\\,+=])")
 
 
 def escape(code: str) -> str:
-    r"""Write a code so that `split` reads it back whole.
+    r"""Escape a code so that `split` returns it whole.
 
     >>> escape("a,b")
     'a\\,b'
@@ -54,7 +41,7 @@ def escape(code: str) -> str:
 
 
 def split(text: str, separator: str, *, limit: int = -1) -> list[str]:
-    r"""Split at a separator that no backslash protects; escapes stay for the next split.
+    r"""Split at unescaped separators; escapes stay for the next split.
 
     >>> split(r"a\,b,c", ",")
     ['a\\,b', 'c']
@@ -73,7 +60,7 @@ def split(text: str, separator: str, *, limit: int = -1) -> list[str]:
 
 
 def unescape(text: str) -> str:
-    """Take the backslashes out again, and the blanks around."""
+    """Remove the escapes and the blanks at both ends."""
     result, skip = "", False
     for character in text.strip():
         if character == "\\" and not skip:
@@ -90,7 +77,7 @@ def unescape(text: str) -> str:
 
 
 def parse_names(texts: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """Read comma-separated names, given once or repeatedly.
+    """Parse comma-separated names, given once or repeatedly.
 
     >>> parse_names(["sex, age", "region"])
     ('sex', 'age', 'region')
@@ -99,7 +86,7 @@ def parse_names(texts: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
 
 def parse_filter(text: str) -> tuple[str, tuple[str, ...]]:
-    """Read one filter.
+    """Parse a filter.
 
     >>> parse_filter("birthplace=2,3")
     ('birthplace', ('2', '3'))
@@ -111,7 +98,7 @@ def parse_filter(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_choice(name: str, text: str) -> tuple[str, tuple[str, ...]]:
-    """Read what is written of one variable: as in a filter, without its name.
+    """Parse the part of a filter after its variable.
 
     >>> parse_choice("birthplace", "2,3"), parse_choice("birthplace", "!=1")
     (('birthplace', ('2', '3')), ('birthplace!', ('1',)))
@@ -120,7 +107,7 @@ def parse_choice(name: str, text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
-    """Read the levels of one variable.
+    """Parse the levels of a variable.
 
     >>> parse_levels("district=region,district")
     ('district', ('region', 'district'))
@@ -130,7 +117,7 @@ def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_group(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """Read the groups of one variable; a name stays in the first item of its group.
+    """Parse the groups of a variable; a name stays in the first item of its group.
 
     >>> parse_group("age=15-19+20-24,Old:65..")
     ('age', (('15-19', '20-24'), ('Old:65..',)))
@@ -140,7 +127,7 @@ def parse_group(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
 
 
 def parse_members(text: str) -> tuple[str, ...]:
-    """Read the items of one group."""
+    """Parse the items of one group."""
     return tuple(_item(item) for item in split(text, "+"))
 
 
@@ -155,7 +142,7 @@ def write_group(name: str, groups: tuple[tuple[str, ...], ...]) -> str:
 
 
 def protect(text: str, special: str) -> str:
-    r"""Put a backslash before characters that would mean something inside an item.
+    r"""Escape characters that have a meaning inside an item.
 
     >>> protect("a:b", ":")
     'a\\:b'
@@ -164,7 +151,7 @@ def protect(text: str, special: str) -> str:
 
 
 def _item(text: str) -> str:
-    """One item, in which commas, pluses, equals signs and backslashes are plain characters again."""
+    """An item whose commas, pluses, equals signs and backslashes are unescaped."""
     text = text.strip()
     if (len(text) - len(text.rstrip("\\"))) % 2:
         raise BadRequest(
@@ -186,9 +173,9 @@ def _assignment(text: str, what: str, example: str) -> tuple[str, str]:
 
 
 def read_filters(filters: object) -> Filters:
-    """The filters of a request.
+    """Filters from a mapping or from lines.
 
-    >>> given_filters({"age": "25..64", "sex": ["1"]})
+    >>> read_filters({"age": "25..64", "sex": ["1"]})
     (('age', ('25..64',)), ('sex', ('1',)))
     """
     return tuple(
@@ -198,7 +185,7 @@ def read_filters(filters: object) -> Filters:
 
 
 def read_levels(levels: object) -> Levels:
-    """The levels of a request."""
+    """Levels from a mapping or from lines."""
     return tuple(
         parse_levels(f"{name}={names}") if isinstance(names, str) else (name, _codes(name, names))
         for name, names in _pairs("levels", levels, parse_levels)
@@ -206,9 +193,9 @@ def read_levels(levels: object) -> Levels:
 
 
 def read_groups(groups: object) -> tuple[Groups, Names]:
-    """The groups of a request, and the names of those that a mapping names.
+    """Groups from a mapping or from lines, and the names that a mapping gives them.
 
-    >>> given_groups({"age": {"Young": "0-4+5-9"}})
+    >>> read_groups({"age": {"Young": "0-4+5-9"}})
     ((('age', (('0-4', '5-9'),)),), (('age', ((('0-4', '5-9'), 'Young'),)),))
     """
     found = [(name, _groups(name, parts)) for name, parts in _pairs("groups", groups, parse_group)]
@@ -241,7 +228,6 @@ def _codes(name: str, codes: object) -> tuple[str, ...]:
 def _pairs(
     argument: str, given: object, parse: Callable[[str], tuple[str, Any]]
 ) -> Iterable[tuple[str, Any]]:
-    """What is given of each variable: the entries of a mapping, or of lines of the grammar."""
     if given is None:
         return ()
     if isinstance(given, Mapping):
@@ -262,7 +248,7 @@ MOST_TABLES = 8
 
 
 def variables_of(word: str) -> tuple[str, ...]:
-    """The variables of a table of the set.
+    """The variables of a published table.
 
     >>> variables_of("sex * age")
     ('sex', 'age')
@@ -271,7 +257,9 @@ def variables_of(word: str) -> tuple[str, ...]:
 
 
 def canonical_fit_to(words: Iterable[str], dataset: Dataset) -> tuple[str, ...]:
-    """The words in their fixed order, each once.
+    """The published tables in canonical order: fewer variables first, then in the dataset's order.
+
+    Each is fitted to those before it.
 
     Raises:
         UnknownVariable: With the nearest match.

@@ -1,22 +1,9 @@
-"""Levels of a variable: its own categories, the coarser levels of its hierarchy, and its code lists.
+"""Levels of a variable: its own categories, coarser levels of its hierarchy, and its code lists.
 
-A level is a list of groups of the variable's base categories. A table may show several levels of one
-variable at once (regions, and within each its districts); they must nest, so that every group of a finer
-level lies within one group of a coarser level or outside all of them.
-
-Levels of a hierarchy as maps between categories: which areas make up a region, and back.
-
-A set of categories of one level says the same thing at a finer level, always, and at a coarser one only when
-it takes whole categories. Unrelated variables say nothing about each other.
-
-    ancestors   finer category -> its coarser category
-    express   the same people at another level, or None where that level cannot say it
-    inside      the categories of another level that lie wholly within a set
-
-Where a request looks: which levels of a geography, and which areas make up a coarser one.
-
-A level is *at or below* another when every one of its areas lies within one area of the other. A request
-is at or below a level when it uses that level or a finer one, in a filter as much as in the table.
+A level is a list of groups of the variable's categories. Levels shown together must nest: every group of a finer level lies
+within one group of the coarser level, or outside all of them. A set of categories can always be expressed at a finer level,
+and at a coarser one only if it takes whole categories. A request is at or below a level if it uses that level or a finer
+one, in a filter as much as in the table.
 """
 
 from __future__ import annotations
@@ -45,7 +32,7 @@ ALL_LEVELS = "*"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One category of a level: its code, its label and the base categories in it, ascending."""
+    """One category of a level, and the positions of the base categories in it, ascending."""
 
     code: str
     label: str
@@ -65,17 +52,13 @@ def level_names(dataset: Dataset, variable: str) -> list[str]:
 
 
 def level_label(dataset: Dataset, level: str) -> str:
-    """How people call a level."""
+    """The label of a level."""
     lists = {code_list.name: code_list.label for code_list in dataset.code_lists}
     return lists.get(level) or dataset.variable(level).label
 
 
 def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
-    """The groups of one level of a variable.
-
-    Raises:
-        BadRequest: The variable has no such level; the nearest is named.
-    """
+    """The groups of one level of a variable; the error for an unknown level suggests the nearest."""
     names = level_names(dataset, variable)
     if level not in names:
         raise BadRequest(
@@ -90,7 +73,7 @@ def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ..
 
 
 def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> tuple[str, ...]:
-    """Levels in one order, coarsest first, each once; refused where they do not nest. A star is all of its hierarchy."""
+    """The levels, coarsest first, each once; `*` is all of the hierarchy. Levels that do not nest are refused."""
     known = level_names(dataset, variable)
     lists = {code_list.name for code_list in dataset.code_lists}
     every = [level for level in known if level not in lists]
@@ -112,7 +95,6 @@ def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> 
 
 
 def _nest(dataset: Dataset, variable: str, coarse: str, fine: str) -> bool:
-    """Whether every group of the finer level lies within one of the coarser level, or outside all of them."""
     key = ("nest", variable, coarse, fine)
     if key not in dataset.worked_out:
         wide, narrow = (level_groups(dataset, variable, level) for level in (coarse, fine))
@@ -135,7 +117,6 @@ def _work_out(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
 
 
 def _ancestor_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
-    """The categories of a coarser level, each with the base categories below it."""
     hierarchy = next(h for h in dataset.hierarchies if {variable, level} <= set(h.levels))
     between = hierarchy.levels[hierarchy.levels.index(level) + 1 : hierarchy.levels.index(variable)]
     members: dict[str, list[int]] = {}
@@ -167,7 +148,6 @@ def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64] | N
 
 @lru_cache(maxsize=64)
 def _parents(parent: Variable, child: Variable) -> NDArray[np.int64]:
-    """One step up, worked out once: a country has a hundred thousand areas."""
     up = np.array([parent.position(category.parent or "") for category in child.categories], dtype=np.int64)
     up.flags.writeable = False
     return up
@@ -184,16 +164,16 @@ def is_at_least_as_fine(dataset: Dataset, fine: str, coarse: str) -> bool:
 
 
 def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str) -> NDArray[np.int64] | None:
-    """Labels of the categories of `name` as labels of the categories of `onto`, the same people under each.
+    """Labels of the categories of `name` as labels of the categories of `onto`, for the same people.
 
     Args:
         dataset: The description.
-        name: The variable that is labelled.
-        labels: One for each of its categories; -1 for people who are left out.
-        onto: The same variable, a finer level, or a coarser one whose categories each have one label.
+        name: The labelled variable.
+        labels: One per category; -1 for people who are left out.
+        onto: The same variable, a finer level, or a coarser one.
 
     Returns:
-        The labels, or None where `onto` cannot say it. A coarser category with nobody below it has -1.
+        The labels, or None where `onto` cannot express them. A coarser category without people has -1.
     """
     if onto == name:
         return labels
@@ -210,7 +190,7 @@ def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str
 
 
 def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> NDArray[np.bool_] | None:
-    """The categories of `onto` all of whose people are in kept categories of `name`; None if unrelated."""
+    """The categories of `onto` that lie wholly within kept categories of `name`; None if the variables are unrelated."""
     if onto == name:
         return kept
     up = ancestors(dataset, onto, name)
@@ -227,7 +207,7 @@ def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> N
 
 
 def finer(dataset: Dataset, name: str) -> frozenset[str]:
-    """The levels below a variable in its hierarchies: whoever sees one of them sees the variable."""
+    """The levels below a variable in its hierarchies; each of them determines it."""
     key = (finer, name)
     if key not in dataset.worked_out:
         dataset.worked_out[key] = frozenset(
@@ -253,7 +233,7 @@ def coarser(dataset: Dataset, name: str) -> tuple[str, ...]:
 
 
 def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
-    """The variables of which no finer level is among the names, in the dataset's order.
+    """The variables without a finer level among the names, in the dataset's order.
 
     The coarser ones are functions of them: crossing both would only add empty cells.
     """
@@ -261,7 +241,7 @@ def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
 
 
 def visible_levels(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
-    """The levels at which a request sees a variable: its own where it is filtered, grouped or by a code list."""
+    """The levels at which a request shows a variable; its own if it is filtered, grouped or shown by a code list."""
     chosen = {name for name, _ in (*request.filters, *request.groups)}
     levels = dict(request.levels).get(name, (name,))
     if name in chosen:
@@ -271,18 +251,18 @@ def visible_levels(request: TableRequest, dataset: Dataset, name: str) -> frozen
 
 
 def variables_showing(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
-    """The variables of a request by which it sees a variable: itself, or a finer level of its hierarchy."""
+    """The variables of a request that show a variable: itself, or a finer level of its hierarchy."""
     telling = {name} | finer(dataset, name)
     return frozenset(used for used in request.used if visible_levels(request, dataset, used) & telling)
 
 
 def at_or_below(request: TableRequest, dataset: Dataset, level: str | None) -> bool:
-    """Whether a request uses this level of a geography, or a finer one; no level means always."""
+    """Whether a request uses this level of a geography, or a finer one; always true for None."""
     return level is None or bool(variables_showing(request, dataset, level))
 
 
 def ancestors_or_self(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
-    """For each category of a level, the position of the same or a coarser level's category that holds it."""
+    """For each category of a level, the position of the category of the same or a coarser level that holds it."""
     up = ancestors(dataset, fine, coarse)
     return np.arange(len(dataset.variable(fine)), dtype=np.int64) if up is None else up
 
@@ -290,7 +270,7 @@ def ancestors_or_self(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.in
 def units_of(
     dataset: Dataset, name: str, unions: list[tuple[int, ...]], level: str
 ) -> list[NDArray[np.int64]]:
-    """For unions of a variable's categories, the areas of a level, finer or coarser, that their people live in."""
+    """For unions of a variable's categories, the areas of a finer or coarser level in which their people live."""
     if name == level or name in finer(dataset, level):
         owner = ancestors_or_self(dataset, name, level)
         return [np.unique(owner[list(members)]) for members in unions]
@@ -299,7 +279,7 @@ def units_of(
 
 
 def has_single_area(dataset: Dataset, names: Iterable[str], level: str) -> bool:
-    """Whether one of the variables has, above a level, an area with a single area of that level in it."""
+    """Whether a variable above the level has an area that consists of a single area of the level."""
     return any(
         (np.bincount(ancestors_or_self(dataset, level, name)) == 1).any()
         for name in names
@@ -308,7 +288,7 @@ def has_single_area(dataset: Dataset, names: Iterable[str], level: str) -> bool:
 
 
 def levels_down_to(dataset: Dataset, name: str) -> tuple[str, ...]:
-    """The levels of the first hierarchy that has a variable, from the coarsest down to it."""
+    """The levels of the first hierarchy with a variable, from the coarsest down to it."""
     for hierarchy in dataset.hierarchies:
         if name in hierarchy.levels:
             return hierarchy.levels[: hierarchy.levels.index(name) + 1]

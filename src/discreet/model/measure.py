@@ -1,9 +1,7 @@
-"""Whom promises and notes are about: one person, or one of what the dataset counts.
+"""Measures: what a table counts, and the unit that promises and notes refer to.
 
-The word is the dataset's own (`unit`). A dataset that says nothing counts records, which are persons as a rule. Where
-several records are one unit (`unit_column`) and are no persons, its column names it.
-
-A measure: what the numbers of a table say. Everything here is public; `answer/measures/` computes them.
+The unit is the dataset's own word (`unit`). A dataset without one counts records, which are usually persons. If several
+records are one unit (`unit_column`) and it is no person, its column names it.
 """
 
 from __future__ import annotations
@@ -18,18 +16,13 @@ from discreet.model.messages.text import Message, message, one_line
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is protected.
-
-    Args:
-        one: One of it, with its article.
-        many: Several of what is counted.
-    """
+    """The protected unit: `one` with its article, and `many`."""
 
     one: str = message("one person")
     many: str = message("people")
 
     def says(self, of_people: Message, of_others: Message) -> Message:
-        """A sentence about people, or the same about others, whose template has `one` and `many` and all other values."""
+        """The sentence about people, or the other one with `one` and `many` filled in."""
         if self == PERSON:
             return of_people
         return Message(of_others.template, {**of_people.values, "one": self.one, "many": self.many})
@@ -60,22 +53,22 @@ DEFAULT_MEASURE = "count"
 
 
 def _nothing(_dataset: Dataset) -> None:
-    """What a measure says where it has nothing to say."""
+    """The answer of a measure without a remark or a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is public of a measure.
+    """The public part of a measure; `release/measures/` computes it.
 
     Args:
-        name: What requests call it.
+        name: Its name in requests.
         label: Its name in a form, for a dataset.
-        title: How the title of its tables begins: "Persons", "Estimated persons".
-        subject: What the promise of the cell key method speaks of.
-        is_count: Whether a value is a count plus the noise of its law: only such tables are tested.
-        has_errors: Whether each value has a sampling error beside it.
-        refuse: Why a dataset does not have it; None if it does.
-        about: What a reader should know of the design behind it; empty if nothing.
+        title: The start of a table title: "Persons", "Estimated persons".
+        subject: The subject of the cell key promise.
+        is_count: Whether a value is a count plus noise; only such tables are tested.
+        has_errors: Whether each value has a sampling error.
+        refuse: The reason why a dataset does not have it; None if it does.
+        about: A remark on the design; None without one.
     """
 
     name: str
@@ -92,12 +85,11 @@ class Measure:
 
 
 def unit_title(dataset: Dataset) -> str:
-    """What is counted, as a title begins: "Persons"."""
+    """The unit, capitalised for a title: "Persons"."""
     return Message("{unit:capital}", {"unit": dataset.unit})
 
 
 def _no_counts(dataset: Dataset) -> BadRequest | None:
-    """A survey whose weights have noise of their own does not tell counts beside them."""
     if dataset.survey is None or not dataset.survey.weighted_only:
         return None
     return BadRequest(

@@ -1,12 +1,8 @@
-"""A registry: the members of one kind, each in a module of its own in one package.
+"""Plugin registries: one member per module of a package.
 
-A module of the package binds its member to the registry's word (`FORMAT`, `KIND`); the registry walks the
-package when it is first asked and finds it. Other packages, and tests, call `register`. No other list exists.
-
-    one module = one member
-
-Modules are imported when the first member is asked for, so they must be cheap to import: a module imports
-an optional or slow library inside the function that uses it, and names it in an `Extra`.
+A module binds its member to the registry's word (`FORMAT`, `KIND`); the registry imports all modules of the package at
+first use. Other packages, and tests, call `register`. Plugin modules must be cheap to import: they import optional or slow
+libraries inside functions and name them in an `Extra`.
 """
 
 from __future__ import annotations
@@ -23,11 +19,11 @@ from discreet.model.messages.text import nearest
 
 
 class Named(Protocol):
-    """What can be registered: a value with a name."""
+    """A value with a name."""
 
     @property
     def name(self) -> str:
-        """The name that people type."""
+        """The name that users type."""
 
 
 Member = TypeVar("Member", bound=Named)
@@ -35,11 +31,11 @@ Member = TypeVar("Member", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What a member needs beyond the plain installation.
+    """The optional packages of a member.
 
     Args:
-        install: What `pip install` takes, as `discreet[spark]`.
-        packages: The packages that must then be importable.
+        install: The argument of `pip install`, as `discreet[spark]`.
+        packages: The packages that must be importable.
     """
 
     install: str
@@ -51,7 +47,7 @@ class Extra:
         return [package for package in self.packages if find_spec(package) is None]
 
     def refuse_missing(self, who: str) -> None:
-        """Say what to install, where something is missing.
+        """Refuse with the install command if a package is missing.
 
         >>> Extra("discreet[spark]", ("no_such_spark",)).refuse_missing('The engine "spark"')
         Traceback (most recent call last):
@@ -64,14 +60,14 @@ class Extra:
 
 
 class Registry(Generic[Member]):
-    """The members that one package holds, and those that were registered beside them.
+    """The members of one package, and those that were registered.
 
     Args:
-        package: The package that is walked, as `discreet.formats`.
-        word: The name that each module of it binds to its member.
-        what: What a member is, in errors: `format`.
-        unknown: The error of an unknown name.
-        refuse: Looks at a new member beside the others; raises ValueError where they cannot stand together.
+        package: The package, as `discreet.formats`.
+        word: The name that each module binds to its member.
+        what: The kind of member in errors: `format`.
+        unknown: The error for an unknown name.
+        refuse: Called with a new member and the others; raises ValueError where they conflict.
     """
 
     def __init__(
@@ -88,13 +84,13 @@ class Registry(Generic[Member]):
         self._walked = False
 
     def members(self) -> tuple[Member, ...]:
-        """All members: those of the package by the names of their modules, then those registered."""
+        """All members: those of the package by module name, then those registered."""
         if not self._walked:
             self._walk()
         return tuple(self._members.values())
 
     def named(self, name: str) -> Member:
-        """The member of a name; an unknown name is an error that names the nearest."""
+        """The member of a name; the error for an unknown name suggests the nearest."""
         self.members()
         if name not in self._members:
             raise self._unknown(f'There is no {self._what} "{name}".', nearest(name, self._members))
@@ -104,7 +100,7 @@ class Registry(Generic[Member]):
         """Add a member of another package.
 
         Raises:
-            ValueError: The name is taken, or the member cannot stand beside another.
+            ValueError: The name is taken, or the member conflicts with another.
         """
         self.members()
         self._add(member)

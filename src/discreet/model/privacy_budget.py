@@ -1,18 +1,14 @@
-"""Amounts of a privacy budget: decimals as they were written, carried as fractions from the file to the ledger.
+"""The declared privacy budget: amounts as exact decimals, and the terms of a differentially private promise.
 
-    loss      epsilon or rho, in whole units of 1e-12
-    failure   delta or distance, in whole units of 1e-18
-
-A declared amount must be a whole number of units: nothing of it is lost when it is booked. A computed amount is
-rounded up to whole units (`booked`): what is told beforehand is then what is booked. No float lies between: the
-float 1.1 is a little more than 1.1, and a cap of 1.1 would not pay for it.
-
-The terms of a differentially private promise: how much, to whom, against which neighbours.
-
+    loss         epsilon or rho, in whole units of 1e-12
+    failure      delta or distance, in whole units of 1e-18
     neighbours   add-remove: one privacy unit more or less.  replace-one: one unit's records are changed.
     invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1). A variable: its totals
                  are public, and a replaced record keeps its category (docs/methods/dp-invariants.md).
-    name         the budget: datasets about the same people share it, and one lifetime cap holds for all of them.
+    name         the budget: datasets about the same people share it and its lifetime cap.
+
+A declared amount must be a whole number of units, so that the ledger stores all of it. A computed amount is rounded up to
+whole units. No float is used: the float 1.1 is a little more than 1.1, and a cap of 1.1 would not cover it.
 
 Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
 """
@@ -37,15 +33,15 @@ _MOST_DIGITS = 30
 
 
 def read_amount(value: object, what: str, unit: Fraction = LOSS_UNIT) -> Fraction:
-    """An amount as the decimal that was written.
+    """An amount as the exact decimal that was written.
 
     Args:
-        value: A number, or the text of one.
-        what: What it is, for the message.
-        unit: What it must be a whole number of.
+        value: A number, or its text.
+        what: Its name in errors.
+        unit: It must be a multiple of this.
 
     Raises:
-        BadRequest: It is no number, or has more decimals than can be booked.
+        BadRequest: It is no number, or has too many decimals.
 
     >>> read_amount("1.1", "epsilon"), read_amount(0.1, "epsilon")
     (Fraction(11, 10), Fraction(1, 10))
@@ -62,7 +58,7 @@ def read_amount(value: object, what: str, unit: Fraction = LOSS_UNIT) -> Fractio
 
 
 def _decimal(value: object) -> Fraction | None:
-    """A number as the decimal that was written; a float is the shortest decimal that means it."""
+    """A number as the decimal that was written; for a float, its shortest decimal."""
     if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
         return None
     try:
@@ -75,9 +71,9 @@ def _decimal(value: object) -> Fraction | None:
 
 
 def round_up_to_units(loss: Fraction | float, failure: Fraction | float) -> tuple[Fraction, Fraction]:
-    """A loss and a failure in whole units, rounded up: what the ledger books for them.
+    """A loss and a failure, rounded up to the units of the ledger.
 
-    >>> booked(1.1, 0)[0] > Fraction(11, 10)
+    >>> round_up_to_units(1.1, 0)[0] > Fraction(11, 10)
     True
     """
     return (
@@ -87,9 +83,9 @@ def round_up_to_units(loss: Fraction | float, failure: Fraction | float) -> tupl
 
 
 def five_digits(amount: Fraction) -> str:
-    """An amount for the eye: five figures, never more than there is.
+    """An amount for display: five significant digits, rounded down.
 
-    >>> rounded_down(Fraction("3.000018872563")), rounded_down(Fraction(1, 3))
+    >>> five_digits(Fraction("3.000018872563")), five_digits(Fraction(1, 3))
     ('3', '0.33333')
     """
     if not amount:
@@ -99,9 +95,9 @@ def five_digits(amount: Fraction) -> str:
 
 
 def format_amount(amount: Fraction) -> str:
-    """An amount in whole units as a decimal, every digit of it.
+    """An amount in whole units as a decimal with all digits.
 
-    >>> shown(Fraction(11, 10)), shown(Fraction(4)), shown(Fraction(1, 10**9))
+    >>> format_amount(Fraction(11, 10)), format_amount(Fraction(4)), format_amount(Fraction(1, 10**9))
     ('1.1', '4', '1e-9')
     """
     decimal = Decimal(amount.numerator) / Decimal(amount.denominator)
@@ -123,25 +119,25 @@ MOST_EXACT = Fraction(9, 10)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What one version of a dataset may spend, and what it promises.
+    """The budget of one version of a dataset, and the definition of its neighbours.
 
     Args:
         name: The budget that datasets about the same people share.
-        epsilon: What the universe of one version spends of the budget's cap.
+        epsilon: The cost of one version's universe.
         delta: The delta at which the promise is stated.
-        cap_epsilon: The lifetime cap of the budget; a file must say it.
-        cap_delta: The lifetime cap of the budget's delta; by default that of as many versions as `cap_epsilon` pays for.
+        cap_epsilon: The lifetime cap of the budget; required in a file.
+        cap_delta: The lifetime cap of delta; by default for as many versions as `cap_epsilon` covers.
         neighbours: `add-remove` or `replace-one`.
-        invariants: What is public exactly: `n`, the number of records, and a variable whose totals are.
-        records_per_unit: The most records that one person (the privacy unit) may have, enforced at load.
-        spread: How the budget is spread over margins.
-        measure: What `optimised` makes small: the variance or the expected absolute error.
-        composition: How an interactive ledger adds up: `basic` or `zcdp`. The file calls it `rule`.
-        answer_cost: What one table outside the universe costs an account with a share of the ledger: epsilon under
-            `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
-        max_exact: The largest probability with which the noise may leave a count as it is.
-        calibrate: Whether noise of tables of their own is made as small as what is claimed allows, in place of shares that
-            add up to epsilon. A file that leaves it out means true.
+        invariants: Public facts: `n`, the number of records, and a variable whose totals are public.
+        records_per_unit: The maximum number of records per person (privacy unit), enforced at load.
+        spread: How the budget is allocated to margins.
+        measure: The error that `optimised` minimises: variance or expected absolute error.
+        composition: The composition of an interactive ledger: `basic` or `zcdp`. The file calls it `rule`.
+        answer_cost: The cost of one table outside the universe for an account with a share of the ledger: epsilon
+            under `basic`, rho under `zcdp`. Zero: no such table is answered.
+        max_exact: The largest probability with which noise may leave a count unchanged.
+        calibrate: Whether noise of independent tables is minimised for the claim, instead of shares that add up to
+            epsilon. True if a file leaves it out.
     """
 
     name: str
@@ -193,7 +189,6 @@ class Terms:
         self._check_invariants()
 
     def _check_answers(self) -> None:
-        """What one more table costs must be payable, and its noise must do something."""
         cap = f"cap_epsilon {float(self.cap_epsilon):g}"
         if self.answer_cost < 0 or (self.composition == "basic" and self.answer_cost > self.cap_epsilon):
             raise BadDescription(
@@ -224,12 +219,12 @@ class Terms:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The variable whose totals are public, if there is one: a replaced record keeps its category."""
+        """The variable whose totals are public, if any; a replaced record keeps its category."""
         return tuple(name for name in self.invariants if name != NUMBER)
 
     @property
     def changes(self) -> int:
-        """In how many cells of a table one record shows: two when it is replaced."""
+        """The number of cells of a table that one record changes: two if it is replaced."""
         return 2 if self.neighbours == "replace-one" else 1
 
 
@@ -260,7 +255,7 @@ ALIASES = {"family": "name"}
 
 
 def parse_terms(entry: Mapping[str, Any]) -> Terms:
-    """Read `[protection.budget]`.
+    """Parse `[protection.budget]`.
 
     >>> parse_terms({"name": "census", "epsilon": 0.1, "cap_epsilon": 4}).epsilon
     Fraction(1, 10)
@@ -275,7 +270,6 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
 
 
 def _without_aliases(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entry with today's word for every key; both words together are refused."""
     for old, key in ALIASES.items():
         if old in entry and key in entry:
             raise BadDescription(f"[protection.budget] has `{key}` and `{old}`.", f"Keep `{key}`.")
@@ -283,7 +277,7 @@ def _without_aliases(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read(key: str, value: Any) -> Any:
-    """A value of the kind that its key needs: numbers are read as the decimals that were written."""
+    """Validate the value of a key; amounts are read as exact decimals."""
     if key in _AMOUNTS:
         try:
             return read_amount(

@@ -1,7 +1,4 @@
-"""What protects a dataset: the noise, how it is keyed, and the limits by shape.
-
-The section `[protection]` of a description, with what it leaves out under `dp`.
-"""
+"""The protection of a dataset: the noise, its keys, additivity, and limits on tables. Parses `[protection]`."""
 
 from __future__ import annotations
 
@@ -34,26 +31,24 @@ DEFAULT_VERSIONS_APART = 100
 
 @dataclass(frozen=True)
 class Protection:
-    """The protection of one dataset, as declared.
+    """The declared protection of a dataset.
 
     Args:
-        method: `cellkey`: noise keyed by who is in the cell. `dp`: noise keyed by the cell's description, under a
+        method: `cellkey`: noise keyed by the records in the cell. `dp`: noise keyed by the cell's description, under a
             privacy budget.
-        noise: The family and parameters of the noise table, or the file that holds it.
+        noise: The family and parameters of the noise table, or its file.
         keys: One of `KEY_MODES`.
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
-        additivity: `independent`: totals have noise of their own; `interior`: they are sums of noisy
-            cells; `fitted`: cells are changed to add up to totals that have noise of their own.
-        fit_to: Published tables that fitted tables agree with, as in `["area", "sex*age"]`; `model/grammar.py`.
-        non_negative: Released counts below zero become zero; None for the method's own way (`clips`).
-        max_variables: How many variables one table may cross, geography not counted.
-        max_cells: How many cells one table may have, totals included.
+        additivity: One of `ADDITIVITY`.
+        fit_to: Published tables that fitted tables agree with, as in `["area", "sex*age"]`.
+        non_negative: Whether negative counts are released as zero; None for the method's default (`clips`).
+        max_variables: The maximum number of crossed variables, geography excluded.
+        max_cells: The maximum number of cells of a table, totals included.
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
-        versions_apart: How many records must differ between two versions that are answered beside each other, if any
-            does (`workspace/versions/history.py`).
-        zeros: One of `ZEROS`; `perturbed` needs noise that moves zero (`made_up` and `dropped` of maxent).
-        universe: For `dp`, the tables that will ever be answered; `model/universe.py` reads it.
-        budget: For `dp`, what they may cost and whom they protect; `model/privacy_budget.py` reads it.
+        versions_apart: The minimum number of records that differ between two served versions, if any differ.
+        zeros: One of `ZEROS`; `perturbed` needs noise that changes zero (`made_up` and `dropped` of maxent).
+        universe: For `dp`, the tables that will be answered; `model/universe.py` parses it.
+        budget: For `dp`, their cost and the neighbours; `model/privacy_budget.py` parses it.
     """
 
     method: str = "cellkey"
@@ -103,20 +98,20 @@ class Protection:
 
     @property
     def keyed_by_description(self) -> bool:
-        """Whether the same people may show another number where they are described otherwise."""
+        """Whether the same people may have another number under another description."""
         return self.is_dp or self.keys == "participants-and-description"
 
     @property
     def clips(self) -> bool:
-        """Whether counts below zero are shown as zero: as declared, else under the cell key method only.
+        """Whether negative counts are released as zero: as declared, by default under the cell key method only.
 
-        Under `dp` noise lowers empty cells as often as it raises them. Zeros in place of what is below would raise
-        every sum of small counts, and the law of the noise would not be that of the number shown.
+        Under `dp` noise lowers empty cells as often as it raises them. Clipping would raise every sum of small counts,
+        and the distribution of the noise would not be that of the released number.
         """
         return not self.is_dp if self.non_negative is None else self.non_negative
 
     def _refuse_strange(self) -> None:
-        """Refuse what belongs to the other method: it would be believed to be in force."""
+        """Refuse settings of the other method, which would seem to be in force."""
         for name in _ONLY_CELLKEY if self.is_dp else _ONLY_DP:
             default = type(self).__dataclass_fields__[name]
             unset = default.default_factory() if callable(default.default_factory) else default.default
@@ -154,15 +149,7 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def parse_protection(section: Any, survey: Any = None) -> Protection:
-    """The section `[protection]`.
-
-    Args:
-        section: What stands there.
-        survey: The section `[survey]`, on which defaults under `dp` depend.
-
-    Raises:
-        BadDescription: With what is wrong and what to do.
-    """
+    """Parse `[protection]`; under `dp` some defaults depend on `[survey]`."""
     values = dict(check_section(section, "protection", {f.name for f in fields(Protection)}))
     if "modulus" in values:
         values["modulus"] = parse_modulus(values["modulus"])
@@ -189,7 +176,7 @@ def parse_protection(section: Any, survey: Any = None) -> Protection:
 
 
 def _dp_defaults(values: dict[str, Any], survey: Any) -> dict[str, Any]:
-    """The universe and the budget with what they leave out: joint margins, where Gaussian noise may be and can be."""
+    """The universe and the budget with their defaults: joint margins wherever Gaussian noise is possible."""
     universe, budget = dict(values.get("universe", {})), dict(values.get("budget", {}))
     family = values.get("noise", {}).get("family", "gaussian")
     moves_n = budget.get("neighbours") == "replace-one" and not budget.get("invariants")
@@ -203,7 +190,7 @@ def _dp_defaults(values: dict[str, Any], survey: Any) -> dict[str, Any]:
 
 
 def parse_modulus(value: object) -> int:
-    """Read a key modulus: a whole number, or a power such as "2^64".
+    """A key modulus: a whole number, or a power such as "2^64".
 
     >>> parse_modulus("2^64") == 2**64
     True

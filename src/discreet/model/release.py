@@ -1,23 +1,13 @@
-"""The release: everything that the public may see of one table.
+"""The release: all that the public may see of one table, and subsets of its cells.
 
-Values are counts with noise, or what is made from them; `noisy` keeps the counts before any adjustment for display,
-and `law` is the law of their noise. A value that is missing is null with a status:
+Values are noisy counts, or derived from them; `noisy` has the counts before any adjustment for display, and `law` is the
+distribution of their noise. A missing value has a status: c (withheld by a disclosure rule) or z (structural zero). A
+released value may have the status u: its relative standard error exceeds the limit (weighted tables).
 
-    c  withheld by a disclosure rule      z  cannot occur (structural zero)
+A subset is no filter. A filter counts fewer people and is another request with other noise; a subset shows some cells of
+the whole table, with the same numbers, so that subsets of one table agree wherever they overlap.
 
-A value with a status may also be released and of low reliability:
-
-    u  the relative standard error passes the limit (weighted tables)
-
-A cut: some cells of a table that was made as a whole.
-
-A selection of categories is no filter. A filter counts fewer people, and is another question with other noise; a cut
-shows some cells of the answer to the whole question. Every number of a cut is the number of that cell in the whole:
-fitted, rounded and withheld with all the others. So slices of one table agree wherever they meet.
-
-    cut(release, {"sex": ["1"]}).value("1", "_T") == release.value("1", "_T")
-
-The public ladders of printed relative standard errors: every error is rounded up to a rung.
+Printed relative standard errors are rounded up to public steps.
 """
 
 from __future__ import annotations
@@ -52,11 +42,11 @@ WITHHELD, NOT_APPLICABLE, UNRELIABLE = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which cells of a whole table a release shows (`model/release.py`).
+    """The cells of a whole table that a release shows.
 
     Args:
         title: The title of the whole.
-        codes: The codes that are shown, for each variable that does not show all.
+        codes: The codes shown, for each variable that does not show all.
     """
 
     title: str
@@ -69,7 +59,7 @@ class Selection:
 
     @property
     def note(self) -> str:
-        """What a reader must be told of a cut."""
+        """The note that explains a subset."""
         return message(
             'These are selected cells of the table "{title}". Every number, totals included, is that of the '
             "whole table, not of the categories selected here.",
@@ -79,13 +69,13 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A number beside each value, made from released values alone (`inference/table_view.py`).
+    """An additional column computed from released values alone (`inference/table_view.py`).
 
     Args:
-        name: Of its column, in every format.
-        meaning: What it tells, in a sentence.
+        name: The column name in every format.
+        meaning: A sentence that explains it.
         values: In the shape of the table.
-        missing: Where there is none.
+        missing: Cells without a value.
     """
 
     name: str
@@ -96,33 +86,32 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A protected table and all that belongs to it.
+    """A protected table with its metadata.
 
     Args:
         dataset: The public description.
-        digest: Which version of the records and their description it was made from.
+        digest: The version id.
         request: The canonical request.
         dimensions: The variables in the order of the arrays' axes.
-        values: Released counts, or people represented, as whole numbers; a measure that is no count may release
-            floats. Meaningless where `missing`.
-        noisy: Counts with their noise, before any adjustment.
-        signed: Of a table in which numbers below zero are shown as zero, the numbers before that; None elsewhere.
+        values: Released numbers, int64 or float64; undefined where `missing`.
+        noisy: Noisy counts before any adjustment.
         status: Index into `STATUSES` for each cell.
-        law: The law of the noise of every cell of `noisy`.
-        notes: What every reader must be told; the first is mandatory in every format.
-        promise: What the protection promises, in plain sentences.
-        errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
+        law: The distribution of the noise of every cell of `noisy`.
+        notes: Notes for readers; the first is mandatory in every format.
+        promise: The privacy guarantee in plain sentences.
+        errors: For a weighted table, the relative standard error of each cell in tenths of a percent, noise
             included; negative where there is none.
-        noise_shares: Beside each error, the noise's share of its variance in tenths of a percent.
-        verdict: What the rules on noisy counts found, as data; None where none applies.
-        measure: What the numbers say.
-        charged: What whoever asked was charged for it now, for them alone: no format writes it.
-        selection: Which cells of its whole it shows; None for a whole table.
-        derived: Percentages and ranks beside the values.
-        view: What is shown beside the values, and which rows.
-        unrounded: Of a joint table, the values that `noisy` is rounded from; None elsewhere.
-        heading: Its title in a language that was asked for; empty for the title that its labels give.
-        picture: What is drawn of it; None where nobody asked for a picture.
+        noise_shares: The share of the noise in the error's variance, in tenths of a percent.
+        verdict: The result of the rules on noisy counts, as data; None where none applies.
+        measure: The measure.
+        charged: The charge for this request; for the requester only, written by no format.
+        signed: The values before negative numbers became zero; None where none did.
+        selection: The cells shown of a whole; None for a whole table.
+        derived: Percentages and ranks.
+        view: The derived columns and the rows to show.
+        unrounded: For a joint table, the values that `noisy` is rounded from.
+        heading: The title in a requested language; empty for the default.
+        picture: The chart to draw; None without one.
     """
 
     dataset: Dataset
@@ -162,7 +151,7 @@ class Release:
 
     @property
     def title(self) -> str:
-        """What is counted, by what: "Persons by sex and age"; of a cut, that it is one."""
+        """The measure and the variables, "Persons by sex and age"; a subset says that it is one."""
         if self.heading:
             return self.heading
         if self.selection is not None:
@@ -172,24 +161,23 @@ class Release:
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
 
     def _selected(self) -> str:
-        """The labels of what a cut shows, the first few of them."""
         chosen = {name for name, _ in self.selection.codes} if self.selection else set()
         parts = tuple(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
         return Message("{parts:semicolon}", {"parts": parts})
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Which cells have no released value."""
+        """Cells without a released value."""
         return np.isin(self.status, (WITHHELD, NOT_APPLICABLE))
 
     @property
     def before_clipping(self) -> NDArray[np.int64] | NDArray[np.float64]:
-        """The values before numbers below zero were shown as zero."""
+        """The values before negative numbers became zero."""
         return self.values if self.signed is None else self.signed
 
     @property
     def query(self) -> str:
-        """The parameters of an address that show this table again."""
+        """The query string that shows this table again."""
         return urlencode([*self.request.to_query(), *self.view.to_query()], safe=",=")
 
     @property
@@ -198,7 +186,7 @@ class Release:
         return self.values.size
 
     def value(self, *codes: str) -> float | None:
-        """The released value of one cell, by its codes in the order of the dimensions; None if it is missing."""
+        """The released value of a cell by its codes, in the order of the dimensions; None if it is missing."""
         place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
         return None if self.missing[place] else self.values[place].item()
 
@@ -209,7 +197,7 @@ class Release:
 def table_title(
     dataset: Dataset, dimensions: tuple[Dimension, ...], request: TableRequest, measure: Measure = COUNT
 ) -> str:
-    """What is counted, by what, and of whom only; known before anything is counted."""
+    """The title of a table: measure, variables and filters. It needs no counts."""
     names = tuple(dimension.label for dimension in dimensions)
     only = tuple(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
     everybody = tuple(each.label for each in dimensions if each.total and each.leaves_out)
@@ -250,14 +238,16 @@ Places = tuple["NDArray[np.int64]", ...]
 
 
 def subset_release(release: Release, wanted: Mapping[str, Collection[str]]) -> Release:
-    """The cells of a release that have these codes, in the order of the whole.
+    """The cells of a release with these codes, in the order of the whole.
+
+        subset_release(release, {"sex": ["1"]}).value("1", "_T") == release.value("1", "_T")
 
     Args:
-        release: The whole, or a cut of it.
-        wanted: For a variable the codes that are kept, `_T` for its total; other variables are kept whole.
+        release: The whole, or a subset of it.
+        wanted: The codes to keep by variable, `_T` for its total; other variables stay whole.
 
     Raises:
-        UnknownVariable, UnknownCategory: The release does not show it; the nearest that it shows is named.
+        UnknownVariable, UnknownCategory: The release does not show it; the error suggests the nearest.
         BadRequest: A variable is left without a code.
     """
     names = [dimension.name for dimension in release.dimensions]
@@ -269,7 +259,7 @@ def subset_release(release: Release, wanted: Mapping[str, Collection[str]]) -> R
 
 
 def find_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int64]:
-    """Where codes stand in a dimension, ascending.
+    """The positions of codes in a dimension, ascending.
 
     Raises:
         UnknownCategory: The dimension does not show a code.
@@ -285,11 +275,9 @@ def find_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int6
 
 
 def subset_places(release: Release, places: Places) -> Release:
-    """The cells at these places of each dimension, in their order.
+    """The cells at these positions of each dimension, in their order.
 
-    Args:
-        release: The whole, or a cut of it.
-        places: For each dimension. A total stays last; categories stand in another order only where none holds another.
+    A total stays last; categories may be reordered only where none contains another.
     """
     if all(np.array_equal(p, np.arange(d.length)) for p, d in zip(places, release.dimensions, strict=True)):
         return release
@@ -314,7 +302,7 @@ def subset_places(release: Release, places: Places) -> Release:
 
 
 def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection | None:
-    """What is selected of the whole; of a cut of a cut, what both selected; None where all is shown."""
+    """The selection relative to the whole table; None where all is shown."""
     before = release.selection
     title = release.title if before is None else before.title
     lengths = {d.name: d.length for d in release.dimensions}
@@ -324,16 +312,12 @@ def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection | Non
 
 
 def subset_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:
-    """A dimension with some of its codes, in its order.
-
-    Raises:
-        UnknownCategory, BadRequest: As `cut`.
-    """
+    """A dimension with some of its codes, in its order; errors as in `subset_release`."""
     return _dimension_at(dimension, find_places(dimension, codes))
 
 
 def _dimension_at(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
-    """A dimension with some of its outputs; its total has the label that it has in the whole."""
+    """A dimension with some of its outputs; its total keeps the label of the whole."""
     total = dimension.total and int(places[-1]) == len(dimension.outputs)
     outputs = _outputs(dimension.outputs, places[:-1].tolist() if total else places.tolist())
     label = dimension.labels[-1] if total else ""
@@ -341,7 +325,7 @@ def _dimension_at(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
 
 
 def _outputs(outputs: tuple[Output, ...], places: list[int]) -> tuple[Output, ...]:
-    """Some outputs, each below the nearest that holds it and is kept."""
+    """Some outputs, each with its nearest kept ancestor as parent."""
     now = {place: number for number, place in enumerate(places)}
     kept: list[Output] = []
     for place in places:
@@ -367,9 +351,9 @@ NO_ERROR = -1
 def round_up_to_step(
     values: NDArray[np.float64], ladder: NDArray[np.int64] = ERROR_STEPS
 ) -> NDArray[np.int64]:
-    """The least rung that is not below each value; none beyond the last.
+    """The smallest step that is not below each value; -1 beyond the last.
 
-    >>> rounded_up(np.array([12.0, 50.0, 1e9])).tolist()
+    >>> round_up_to_step(np.array([12.0, 50.0, 1e9])).tolist()
     [20, 50, -1]
     """
     # A value that is a rung but for the last bits of a float stands on it.

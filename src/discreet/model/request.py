@@ -1,10 +1,9 @@
-"""The table request: a question as a value, with one canonical form, which is also the permalink.
+"""The table request as a value, with one canonical form, which is also the permalink.
 
-`canonical` checks a request against its dataset and removes everything that does not change the
-question: repeated and unordered codes, filters that keep everybody, groups that regroup nothing. Two
-requests that ask for the same cells then have the same `identity`; the layout (which variable stands
-where) and the names of groups are kept beside it, for people. Before that a filter or a group may hold any item of the
-question language (`selection.py`); in canonical form it holds codes only, in their declared order.
+`canonical` validates a request against its dataset and removes everything that does not change the cells: repeated and
+unordered codes, filters that keep all categories, groups that regroup nothing. Two requests for the same cells then have
+the same `identity`. Layout and group names are kept for display and are no part of it. Before, a filter or a group may
+hold any item of the query grammar (`selection.py`); in canonical form it holds codes only, in their declared order.
 """
 
 from __future__ import annotations
@@ -50,25 +49,25 @@ Names = tuple[tuple[str, "NamedGroups"], ...]
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """Which table of which dataset.
+    """A request for one table of a dataset.
 
     Args:
         dataset: The dataset's id.
         rows: Variables down the side.
         columns: Variables along the top.
-        layers: Variables of which each category is a table of its own.
-        filters: For a variable, the codes of the people who are counted; the others are left out. Before the
-            canonical form a `!` after the variable's name says that these are left out.
-        groups: For a variable of the table, the groups of codes that are shown instead of its categories.
-            People in no group still count in the variable's total.
+        layers: Variables with one sub-table per category.
+        filters: By variable, the codes of the people who are counted. Before the canonical form a `!` after the
+            variable's name excludes the codes.
+        groups: By variable of the table, groups of codes shown instead of its categories. People in no group still
+            count in the variable's total.
         totals: Whether every variable has a total.
-        levels: For a variable of the table the levels that are shown instead of its own categories: coarser
-            levels of its hierarchy, code lists, itself.
-        measure: What the numbers say, by its name in `release/measures`: `count` for people counted.
-        additivity: How totals relate to their parts; empty for the dataset's own way.
-        fit_to: Published tables that a fitted table agrees with (`model/grammar.py`); empty for the dataset's own.
-        names: For a variable, all its groups with the asker's own names of them: labels, no part of the question.
-        written: How groups of codes are written where that is not one by one: `((variable, codes), items)`.
+        levels: By variable of the table, the levels shown instead of its categories: coarser levels of its hierarchy,
+            code lists, itself.
+        measure: A name in `release/measures`: `count` for people counted.
+        additivity: How totals relate to their parts; empty for the dataset's default.
+        fit_to: Published tables that a fitted table agrees with; empty for the dataset's default.
+        names: By variable, all its groups with the requester's names: labels, no part of the identity.
+        written: Groups of codes that are not written one by one: `((variable, codes), items)`.
     """
 
     dataset: str
@@ -94,12 +93,12 @@ class TableRequest:
 
     @property
     def used(self) -> frozenset[str]:
-        """Every variable that the request looks at, filters included."""
+        """All variables of the request, filters included."""
         return frozenset(self.variables) | {name for name, _ in self.filters}
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What is asked, whatever the layout: equal for a canonical request exactly when the cells are."""
+        """A key that is equal for two canonical requests exactly if their cells are, whatever the layout."""
         return (
             self.dataset,
             tuple(sorted(self.variables)),
@@ -113,7 +112,7 @@ class TableRequest:
         )
 
     def to_query(self) -> list[tuple[str, str]]:
-        """The request as URL parameters, the dataset left to the path."""
+        """The request as URL parameters, without the dataset."""
         axes = [("rows", self.rows), ("columns", self.columns), ("layers", self.layers)]
         query = [(name, ",".join(map(escape, names))) for name, names in axes if names]
         query += [("filter", text) for text in self.filter_lines()]
@@ -125,12 +124,12 @@ class TableRequest:
         return [*query, ("fit_to", ",".join(map(escape, self.fit_to)))] if self.fit_to else query
 
     def filter_lines(self) -> list[str]:
-        """The filters in the one-line grammar."""
+        """The filters in the query grammar."""
         written = dict(self.written)
         return [write_filter(name, written.get((name, codes), codes)) for name, codes in self.filters]
 
     def group_lines(self) -> list[str]:
-        """The groups in the one-line grammar, with their names; also groups of which only the names are left."""
+        """The groups in the query grammar, with their names; also groups of which only the names are left."""
         named, written = dict(self.names), dict(self.written)
         shown = {name: tuple((codes, "") for codes in groups) for name, groups in self.groups} | named
         return [
@@ -142,7 +141,7 @@ class TableRequest:
 
     @property
     def permalink(self) -> str:
-        """The query string that asks this question again."""
+        """The query string that repeats this request."""
         return urlencode(self.to_query(), safe=",=")
 
     def __repr__(self) -> str:
@@ -163,7 +162,7 @@ def request_from_text(
     additivity: str = "",
     fit_to: Sequence[str] = (),
 ) -> TableRequest:
-    """Build a request from the one-line grammar of URLs and the command line."""
+    """Build a request from the query grammar of URLs and the command line."""
     return TableRequest(
         dataset,
         parse_names(list(rows)),
@@ -180,7 +179,7 @@ def request_from_text(
 
 
 def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
-    """The canonical form of a request, checked against its dataset.
+    """The canonical form of a request, validated against its dataset.
 
     Raises:
         UnknownVariable, UnknownCategory: With the nearest match.
@@ -209,7 +208,6 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
 
 
 def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
-    """Empty where it is the dataset's own way."""
     if request.additivity and request.additivity not in ADDITIVITY:
         raise BadRequest(
             message('There is no additivity "{additivity}".', additivity=request.additivity),
@@ -219,7 +217,6 @@ def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
 
 
 def _canonical_fit_to(words: tuple[str, ...], additivity: str, dataset: Dataset) -> tuple[str, ...]:
-    """Empty where it is the dataset's own set of tables."""
     protection = dataset.protection
     if words and (additivity or protection.additivity) != "fitted":
         raise BadRequest(
@@ -234,7 +231,7 @@ def _canonical_fit_to(words: tuple[str, ...], additivity: str, dataset: Dataset)
 
 
 def _items(request: TableRequest, dataset: Dataset) -> Iterator[tuple[str, str]]:
-    """All items of filters and groups, each with its variable, without the names of groups."""
+    """All items of filters and groups with their variables, without group names."""
     for name, items in request.filters:
         yield from ((name.removesuffix("!"), item) for item in items)
     for name, groups in request.groups:
@@ -242,7 +239,7 @@ def _items(request: TableRequest, dataset: Dataset) -> Iterator[tuple[str, str]]
 
 
 def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
-    """What filters by `=` keep together, everybody without one, less all that filters by `!=` leave out."""
+    """The union of filters by `=`, or all categories, less those of filters by `!=`."""
     kept: dict[str, set[int]] = {}
     left_out: dict[str, set[int]] = {}
     for written, items in filters:
@@ -301,7 +298,6 @@ def _canonical_groups(
 def _singles(
     dataset: Dataset, name: str, filters: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...]:
-    """Each category that the filters keep as a group of its own."""
     return tuple((code,) for code in filters.get(name, dataset.variable(name).codes))
 
 
@@ -362,7 +358,7 @@ def _group_positions(
 def _written(
     request: TableRequest, dataset: Dataset
 ) -> tuple[tuple[tuple[str, tuple[str, ...]], tuple[str, ...]], ...]:
-    """Long lists of codes as ranges, where those are shorter and can be read again."""
+    """Long lists of codes as ranges, where those are shorter and can be parsed again."""
     lists = [*request.filters, *((name, group) for name, groups in request.groups for group in groups)]
     found = ((entry, shortest(dataset.variable(entry[0]), entry[1])) for entry in lists)
     short = tuple((entry, items) for entry, items in found if items != entry[1])

@@ -1,28 +1,17 @@
-"""Which arithmetic answers a version: keys, noise lookup, rounding, additivity, weights, statuses.
+"""Revisions of the arithmetic and of the defaults, which a loaded version keeps.
 
-A loaded version never changes a number. Where the arithmetic has to change, for a mistake say, it gets the next
-number here: new versions get the new arithmetic, and a version that was loaded before keeps its own as long as this
-program knows it. A version of an arithmetic that this program does not know is not served.
+The arithmetic (keys, noise lookup, rounding, additivity, weights, statuses) of a loaded version never changes. To change a
+number that a version answers, add the next revision to `KNOWN`, keep the old code for the old revision or remove that one
+from `KNOWN`, and document it in docs/reference/versions.md. Versions of an unknown revision are not served.
 
-    revision 1   0.1, which was never released, and versions without a number; given up: their records are not sealed
-    revision 2   today's
+    arithmetic 1   0.1, never released, and versions without a number; dropped: their records are not sealed
+    arithmetic 2   current
 
-To change a number that a version answers: add the next revision to `KNOWN`, keep the old way for the old revision or
-take that one out of `KNOWN`, and say so in docs/reference/versions.md.
+A lineage keeps the defaults of its first load. To change a default, change it where it is defined, and add a function to
+`FORMER` that fills in the former value; `tests/golden` fails otherwise.
 
-Source: docs/decisions/0007-versions.md.
-
-The defaults of a description, by revision: a lineage keeps those of its first load.
-
-A key that a description leaves out has a default, which stands beside its meaning (`Protection`, `Terms`, `Survey`, the
-rules, the families of noise). A default may become another one day. A lineage that was loaded before must not change by
-that: its first load wrote down the revision of the defaults, and every later load fills in what that revision said.
-
-    revision 1   everything up to 0.2
-    revision 2   the margins of a universe are joint where Gaussian noise may be; a plan is calibrated at what it claims
-
-To change a default: change it where it stands, and give `FORMER` a function that fills in what was the default before.
-That begins the next revision. `tests/golden` fails where a default changes without it.
+    defaults 1     up to 0.2
+    defaults 2     margins of a universe are joint where Gaussian noise is possible; plans are calibrated to the claim
 
 Source: docs/decisions/0007-versions.md.
 """
@@ -48,7 +37,7 @@ def knows_arithmetic(revision: int) -> bool:
 
 
 def _before_joint(document: dict[str, Any]) -> None:
-    """Revision 1: every declared table had noise of its own, and shares added up to epsilon whatever was claimed."""
+    """Revision 1: every declared table had independent noise, and shares added up to epsilon."""
     protection = document.get("protection")
     if not isinstance(protection, dict) or protection.get("method") != "dp":
         return
@@ -67,12 +56,7 @@ def newest_defaults() -> int:
 
 
 def add_former_defaults(document: dict[str, Any], revision: int) -> dict[str, Any]:
-    """A description in which keys that are left out, and whose default has changed since a revision, are stated.
-
-    Args:
-        document: The description as TOML gives it; it is not changed.
-        revision: Of the defaults of its lineage.
-    """
+    """A copy of the document with the former default of every missing key that changed since a revision."""
     changed_since = range(revision + 1, newest_defaults() + 1)
     filled = deepcopy(document) if changed_since else document
     for later in changed_since:

@@ -1,14 +1,13 @@
-"""A table as SDMX names it: its dataflow, the ids of its codes, and what stands beside each value.
+"""SDMX names: the dataflow of a table, ids of codes, and attributes of values.
 
     census             the dataflow of a dataset: all its variables are dimensions
     census-sex-age     the dataflow of one table: these variables, in this order
-    potatoes-weighted-age     the same of another measure than the dataset's first
+    potatoes-weighted-age     the same for another measure than the dataset's first
 
-A table that is filtered, grouped or shown at other levels has a dataflow of its own, whose name ends in a number:
-its cells are no cells of `census-sex-age`.
+A table that is filtered, grouped or shown at other levels has a separate dataflow, whose name ends in a number.
 
-SDMX allows few characters in the id of a code. Every other one is written as `$` and two hexadecimal digits for each
-byte of UTF-8, so that an id is the same in a file, in a URL and in a key such as `F+M..R1`: `65+` is `65$2B`.
+SDMX allows few characters in the id of a code. Others are written as `$` and two hexadecimal digits per byte of UTF-8, so
+that an id is the same in a file, in a URL and in a key such as `F+M..R1`: `65+` is `65$2B`.
 
 Source: SDMX 2.1, section 2 (information model), IDType; SDMX code lists CL_OBS_STATUS 2.2 and CL_CONF_STATUS 1.2.
 """
@@ -61,13 +60,7 @@ _VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,2}\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A dataflow.
-
-    Args:
-        id: Its name.
-        version: The version of its structure.
-        dimensions: The names of its variables, in the order of a key.
-    """
+    """A dataflow: its id, the version of its structure, and its variables in the order of a key."""
 
     id: str
     version: str
@@ -75,7 +68,7 @@ class Flow:
 
     @property
     def urn(self) -> str:
-        """Its name among all that SDMX can name."""
+        """Its URN."""
         return f"urn:sdmx:org.sdmx.infomodel.datastructure.Dataflow={self.reference}"
 
     @property
@@ -85,12 +78,9 @@ class Flow:
 
 
 def dataset_flow(dataset: Dataset, variables: tuple[str, ...] = (), measure: str = "") -> Flow:
-    """The dataflow of a table of some variables; without any, that of the dataset.
+    """The dataflow of a table of some variables; without variables, that of the dataset.
 
-    Args:
-        dataset: Which dataset.
-        variables: In the order of the dimensions.
-        measure: Its name, if it is not the dataset's first.
+    `measure` is empty for the dataset's first.
     """
     names = variables or tuple(variable.name for variable in dataset.variables)
     words = [dataset.id, *([measure] if measure else []), *variables]
@@ -113,7 +103,7 @@ def flow_of(release: Release) -> Flow:
 
 
 def structure_version(dataset: Dataset) -> str:
-    """The dataset's version in three numbers, as SDMX has it; 1.0.0 where it is no number."""
+    """The dataset's version as three numbers; 1.0.0 where it is no number."""
     given = dataset.version.split(".") if _VERSION.match(dataset.version) else ["1"]
     return ".".join(str(int(part)) for part in [*given, "0", "0"][:3])
 
@@ -128,7 +118,7 @@ def sdmx_id(code: str) -> str:
 
 
 def words_of(release: Release) -> dict[str, str]:
-    """The attributes of a table, each in one line of text."""
+    """The attributes of a table, each in one line."""
     words = (
         release.title,
         " ".join(release.notes),

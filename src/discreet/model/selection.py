@@ -1,23 +1,16 @@
-"""Categories that are classes of whole numbers, "25-29" or "85+": where each begins and ends.
+"""Parse an item of a filter or a group into the categories that it selects, and validate group names.
 
-A range of ages may then be asked for by numbers, as long as its ends are where classes end: 25..64 is 25-29 to 60-64.
-A number inside a class is refused with the name of the class: half a class cannot be counted.
-
-Which categories an item of a filter or a group means, beside its variable.
-
-    0-4             the category with that code, or with that label (capital letters do not matter)
-    25..64, 65..    a range in the declared order; its ends are codes, labels, or numbers where classes end
+    0-4             the category with that code, or with that label (case-insensitive)
+    25..64, 65..    a range in the declared order; its ends are codes, labels, or numbers at the ends of classes
     region:R01      all categories below category R01 of the level region, or in that group of a code list
-    R01*, ?1        all categories whose code has that form
+    R01*, ?1        all categories whose code matches the pattern
 
-A code always wins, then a label, a level, a range, a form. A backslash makes `.`, `:`, `*` and `?` plain. `shortest`
-writes a long list of codes as ranges, which read back as the same codes.
+A code takes precedence, then a label, a level, a range, a pattern. A backslash escapes `.`, `:`, `*` and `?`. `shortest`
+writes a long list of codes as ranges, which parse to the same codes. A number inside a class such as "25-29" is refused:
+half a class cannot be counted.
 
-Names that whoever asks gives to groups: words beside the question, which never change its cells.
-
-A name is a label of somebody's own. It is data like every label, and it must not pass for something that the custodian
-declared: it is refused where it is the code or label of other categories, of a level or of a total. The table says in a
-note which groups have such names. A name is no part of a question's identity.
+A group name is a label of the requester. It is refused where it is the code or label of other categories, of a level or
+of a total, so that it cannot pass for the custodian's. A note of the table lists such names.
 """
 
 from __future__ import annotations
@@ -56,10 +49,10 @@ _SINGLE = re.compile(rf"([0-9]{{1,18}}){_WORDS}\Z")
 
 
 def number_classes(codes: Sequence[str], labels: Sequence[str]) -> dict[int, Bounds]:
-    """The categories that are classes of numbers, by their places, each with its lowest and highest number.
+    """The categories that are classes of numbers, by position, each with its lowest and highest number.
 
-    The codes tell it if one of them is a class of several numbers, else the labels; if all are single numbers, the
-    codes again. A category that its own text does not make a class has no place here: "U", "Not stated".
+    Codes decide if one of them is a class of several numbers, else labels; if all are single numbers, codes again.
+    Categories that are no class, such as "Not stated", are left out.
 
     >>> number_classes(["1", "2", "9"], ["25 to 29 years", "30 and over", "Not stated"])
     {0: (25, 29), 1: (30, inf)}
@@ -115,7 +108,7 @@ class Scale:
 
     @cached_property
     def labels(self) -> dict[str, list[int]]:
-        """The places of each label, in small letters; a label in another language where no category is called so."""
+        """The positions of each case-folded label; a translated label only where no category has it as its own."""
         found: dict[str, list[int]] = {}
         others: dict[str, list[int]] = {}
         for place, category in enumerate(self.categories):
@@ -127,24 +120,24 @@ class Scale:
 
     @cached_property
     def bounds(self) -> dict[int, Bounds]:
-        """The places of categories that are classes of numbers, with the lowest and the highest number of each."""
+        """The categories that are classes of numbers: position to lowest and highest number."""
         return number_classes([c.code for c in self.categories], [c.label for c in self.categories])
 
     @cached_property
     def unknown(self) -> set[int]:
-        """The place of "not stated", which a range takes as an end only."""
+        """The position of "not stated", which a range includes only as an end."""
         return set() if self.not_stated is None else {self.codes[self.not_stated]}
 
     @cached_property
     def no_numbers(self) -> set[int]:
-        """That, and the places of all that is no class of numbers, which a range of classes takes as an end only."""
+        """Also the positions of categories that are no classes, which a range of classes includes only as ends."""
         return self.unknown | (set(range(len(self.categories))) - set(self.bounds))
 
     def place(self, text: str) -> int | None:
-        """The place of a code, or of a label that one category has; None if there is none.
+        """The position of a code, or of a label that one category has; None if there is none.
 
         Raises:
-            UnknownCategory: Several categories have the label; their codes are named.
+            UnknownCategory: Several categories have the label; the error lists their codes.
         """
         if text in self.codes:
             return self.codes[text]
@@ -164,10 +157,10 @@ class Scale:
 
 
 def select(dataset: Dataset, name: str, item: str) -> tuple[int, ...]:
-    """The places of the categories of a variable that an item means, ascending.
+    """The positions of the categories of a variable that an item selects, ascending.
 
     Raises:
-        UnknownCategory: It means none; the nearest is named.
+        UnknownCategory: It selects none; the error suggests the nearest.
         BadRequest: A range that runs backwards, or ends inside a class.
     """
     variable = dataset.variable(name)
@@ -187,12 +180,7 @@ def select(dataset: Dataset, name: str, item: str) -> tuple[int, ...]:
 
 
 def refuse_many(dataset: Dataset, items: Iterable[tuple[str, str]]) -> None:
-    """Refuse a request with too much to look for.
-
-    Args:
-        dataset: The description.
-        items: All that is written, with the variable of each.
-    """
+    """Refuse a request with too many items that need a search; `items` has each with its variable."""
     pairs = ((dataset.variable(name), item) for name, item in items)
     looked = [len(v) for v, item in pairs if item not in v and scale_of(v).place(item) is None]
     if len(looked) > most_read(looked):
@@ -206,18 +194,18 @@ def refuse_many(dataset: Dataset, items: Iterable[tuple[str, str]]) -> None:
 
 
 def most_read(sizes: Iterable[int]) -> int:
-    """How many items may look at variables with so many categories; fewer where these are many."""
+    """The maximum number of searches in variables of these sizes; fewer where they are large."""
     return min(MOST_READ, max(1, MOST_LOOKED_AT // max(sizes, default=1)))
 
 
 @lru_cache(maxsize=256)
 def scale_of(variable: Variable) -> Scale:
-    """The categories of a variable as a scale; made once, since areas are many."""
+    """The categories of a variable as a scale; cached, because areas are many."""
     return Scale(variable.name, variable.categories, variable.not_stated)
 
 
 def shortest(variable: Variable, codes: tuple[str, ...]) -> tuple[str, ...]:
-    """The items that write codes, given in their order: ranges where the codes are many and ranges are shorter."""
+    """The items that write ordered codes: ranges where the codes are many and ranges are shorter."""
     if len(codes) <= LONG:
         return codes
     places = enumerate(variable.position(code) for code in codes)
@@ -229,7 +217,7 @@ def shortest(variable: Variable, codes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _written(scale: Scale, run: list[int]) -> list[str]:
-    """Neighbours as a range, if it reads back as the same; else one by one."""
+    """Neighbours as a range if it parses to the same positions; else one by one."""
     codes = [scale.categories[place].code for place in run]
     item = f"{_protect_dots(codes[0])}..{_protect_dots(codes[-1])}"
     if len(run) < SHORTEST_RANGE or ":" in item:
@@ -241,12 +229,11 @@ def _written(scale: Scale, run: list[int]) -> list[str]:
 
 
 def _protect_dots(code: str) -> str:
-    """A code as an end of a range: its own dots must not look like those of the range."""
+    """A code as an end of a range, with its dots escaped."""
     return protect(code, "." if ".." in code or code[0] == "." or code[-1] == "." else "")
 
 
 def _places(scale: Scale, item: str) -> tuple[int, ...]:
-    """What an item means on one scale; none if it means nothing."""
     for text in (item, unescape(item)):
         place = scale.place(text)
         if place is not None:
@@ -255,7 +242,7 @@ def _places(scale: Scale, item: str) -> tuple[int, ...]:
 
 
 def _range(scale: Scale, item: str) -> tuple[int, ...]:
-    """The places of a range; none if the item is no range."""
+    """The positions of a range; none if the item is no range."""
     ends = split(item, "..", limit=1)
     if len(ends) == 1:
         return ()
@@ -283,7 +270,7 @@ def _refuse_backwards(scale: Scale, item: str) -> NoReturn:
 
 
 def _end(scale: Scale, text: str, side: int) -> int:
-    """The place at which a range begins (side 0) or ends (side 1)."""
+    """The position at which a range begins (side 0) or ends (side 1)."""
     place = scale.place(text)
     if place is not None:
         return place
@@ -330,9 +317,9 @@ def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
 
 
 def match_form(form: Iterable[str], codes: Iterable[str]) -> tuple[int, ...]:
-    r"""The places of the codes of a form, given letter by letter; a backslash before a letter makes it plain.
+    r"""The positions of the codes that match a pattern, given letter by letter; an escaped letter is literal.
 
-    Stars are atomic (`fnmatch`), so that many of them cost no more than one. What is longer than every code is not tried.
+    Stars are atomic (`fnmatch`), so that many cost no more than one. A pattern longer than every code is not tried.
 
     >>> match_form("?1*", ["R1", "R10", "R2"]), match_form(["R", "\\*"], ["R*", "R1"])
     ((0, 1), (0,))
@@ -346,7 +333,6 @@ def match_form(form: Iterable[str], codes: Iterable[str]) -> tuple[int, ...]:
 
 
 def _matching(scale: Scale, item: str) -> tuple[int, ...]:
-    """The places of the codes of a form; none if the item has no star or question mark."""
     letters = re.findall(r"\\.|.", item, re.DOTALL)
     return match_form(letters, scale.codes) if {"*", "?"} & set(letters) else ()
 
@@ -366,11 +352,7 @@ _TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI
 
 
 def take_name(dataset: Dataset, variable: str, group: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The name before the first item of a group, and the group without it; a code with a colon is no name.
-
-    Raises:
-        BadRequest: A name that cannot be used.
-    """
+    """The name before the first item of a group, and the group without it; a code with a colon is no name."""
     own = dataset.variable(variable)
     if not group or group[0] in own or scale_of(own).place(group[0]) is not None:
         return "", group
@@ -382,12 +364,12 @@ def take_name(dataset: Dataset, variable: str, group: tuple[str, ...]) -> tuple[
 
 
 def write_named(items: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """The items of a group with its name, as `take_name` reads them."""
+    """The items of a group with its name, as `take_name` parses them."""
     return (f"{protect(name, ':')}:{items[0]}", *items[1:]) if name else items
 
 
 def group_label(variable: Variable, codes: tuple[str, ...]) -> str:
-    """What a group is called without a name: its labels."""
+    """The default label of a group: the labels of its categories."""
     labels = tuple(variable.categories[variable.position(code)].label for code in codes)
     return Message("{labels:plus}", {"labels": labels})
 
@@ -395,10 +377,10 @@ def group_label(variable: Variable, codes: tuple[str, ...]) -> str:
 def canonical_names(
     dataset: Dataset, variable: Variable, given: Mapping[tuple[str, ...], str]
 ) -> NamedGroups:
-    """The names of all groups that are shown, by their codes; none at all where each has its own label.
+    """The names of all shown groups by their codes; empty where each has its default label.
 
     Raises:
-        BadRequest: A name that cannot be used, or that means something else in this dataset.
+        BadRequest: A name that is invalid, or that means something else in this dataset.
     """
     if not any(given.values()):
         return ()
@@ -435,7 +417,7 @@ def _refuse_characters(name: str) -> None:
 def _refuse_taken(
     variable: Variable, codes: tuple[str, ...], name: str, declared: list[Scale], unit: str
 ) -> None:
-    """Refuse the words of something else: another category, a group of a level, a level, a total, a code with a colon."""
+    """Refuse the code or label of another category, level or total, and a name that parses as a code with a colon."""
     members = tuple(variable.position(code) for code in codes)
     others = any(
         _members(scale, place) != members
@@ -478,6 +460,5 @@ def _scales(dataset: Dataset, variable: Variable) -> list[Scale]:
 
 
 def _members(scale: Scale, place: int) -> tuple[int, ...]:
-    """The base categories of one category of a level; a category of the variable itself is its own."""
     category = scale.categories[place]
     return category.members if isinstance(category, Group) else (place,)

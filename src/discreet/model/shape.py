@@ -1,9 +1,8 @@
-"""The shape of a table: which cells it has, before a single record is read.
+"""The shape of a table: its cells, known before a record is read.
 
-Each dimension lists its outputs; an output is a set of base categories: one, a group, or a category of a
-coarser level that holds the outputs below it. A dimension may have a total, which stands last in the
-arrays. Sizes are Python integers: a table of 10^300 cells has a size, and is refused, before anything is
-allocated.
+Each dimension lists its outputs. An output is a set of base categories: one category, a group, or a category of a coarser
+level that contains the outputs below it. The total, if any, is last in the arrays. Sizes are Python integers, so that a
+table of 10^300 cells can be refused before anything is allocated.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ class Output:
     """One shown category of a dimension.
 
     Args:
-        code: Its code, different from all others of the dimension.
+        code: Its code, unique in the dimension.
         label: Its label.
-        members: The base categories in it.
-        parent: The place of the output of a coarser level that holds it; -1 without one.
-        depth: How many outputs hold it.
+        members: The positions of its base categories.
+        parent: The position of the output of a coarser level that contains it; -1 without one.
+        depth: The number of outputs that contain it.
     """
 
     code: str
@@ -52,18 +51,18 @@ class Output:
 
 @dataclass(frozen=True)
 class Dimension:
-    """One variable of a table. What follows from it is kept with it: a table by tens of thousands of areas asks again.
+    """One variable of a table; derived values are cached, because a table may have tens of thousands of areas.
 
     Args:
         name: The variable's name.
         label: The variable's label.
-        outputs: The shown categories in order, each after its parent; disjoint but for parents.
+        outputs: The shown categories, each after its parent; disjoint except for parents.
         population: The base categories whose people count in the total.
         base: The codes of the variable's own categories.
         total: Whether there is a total, last.
         geography: Whether it is a level of a geography.
-        unit: What is counted, for the label of a total that also counts who is in no shown category.
-        total_label: What the total is called, where it is no count of everybody.
+        unit: The unit, for the label of a total that also counts people in no shown category.
+        total_label: The label of a total that is no count of all.
     """
 
     name: str
@@ -77,7 +76,7 @@ class Dimension:
     total_label: str = ""
 
     def __hash__(self) -> int:
-        """Of its size alone, so that it costs nothing."""
+        """Hash the size only, which is cheap."""
         return hash((self.name, self.total, len(self.outputs), len(self.population)))
 
     def __getstate__(self) -> dict[str, object]:
@@ -85,7 +84,7 @@ class Dimension:
 
     @cached_property
     def worked_out(self) -> dict[Hashable, Any]:
-        """What other modules made of it, each under a key of its own."""
+        """A cache for values derived by other modules."""
         return {}
 
     @property
@@ -100,7 +99,7 @@ class Dimension:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels in array order, the total last; it says where it counts more people than are shown."""
+        """Labels in array order, the total last; its label says if it counts more people than are shown."""
         total = self.total_label or (
             message("Total (all {unit})", unit=self.unit) if self.leaves_out else message("Total")
         )
@@ -108,13 +107,13 @@ class Dimension:
 
     @cached_property
     def leaves_out(self) -> bool:
-        """Whether some people of the total are in no category that is shown."""
+        """Whether the total counts people in no shown category."""
         shown = {member for output in self.outputs for member in output.members}
         return not shown.issuperset(self.population)
 
     @cached_property
     def wholes(self) -> Mapping[int, list[int]]:
-        """For each place that holds others the places of its parts: coarser levels, and the total."""
+        """The positions of the parts by the position of their whole: coarser levels, and the total."""
         parts: dict[int, list[int]] = {}
         for place, output in enumerate(self.outputs):
             if output.parent >= 0 or self.total:
@@ -123,7 +122,7 @@ class Dimension:
 
     @property
     def leaves(self) -> list[int]:
-        """The places of the outputs that hold no others."""
+        """The positions of the outputs that contain no others."""
         parents = {output.parent for output in self.outputs}
         return [place for place in range(len(self.outputs)) if place not in parents]
 
@@ -133,13 +132,13 @@ class Dimension:
 
     @cached_property
     def singles(self) -> NDArray[np.int64]:
-        """For each place, the total included, its base category where it is just one; else -1."""
+        """For each position, the total included, its base category if it is just one; else -1."""
         members = self.members()
         return np.fromiter((each[0] if len(each) == 1 else -1 for each in members), np.int64, len(members))
 
     @cached_property
     def depths(self) -> NDArray[np.int64]:
-        """How many outputs hold each output."""
+        """The depth of each output."""
         return np.fromiter((each.depth for each in self.outputs), np.int64, len(self.outputs))
 
     def __repr__(self) -> str:
@@ -189,11 +188,7 @@ def table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
 
 
 def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
-    """Which cells are empty by public knowledge: all their people would be in a declared structural zero.
-
-    A cell is one when, for every variable of a declared combination, all of the cell's base categories
-    are among the declared ones.
-    """
+    """The structural zeros: cells whose base categories are all declared, for every variable of a combination."""
     empty = np.zeros(shape.lengths, dtype=np.bool_)
     axes = {dimension.name: axis for axis, dimension in enumerate(shape.dimensions)}
     hidden = {hidden.name: set(hidden.members) for hidden in shape.filters}
@@ -214,14 +209,13 @@ def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
 
 
 def _along(values: NDArray[np.bool_], axis: int, ndim: int) -> NDArray[np.bool_]:
-    """Lay a vector along one axis of an ndim-dimensional array."""
     return values.reshape(tuple(-1 if a == axis else 1 for a in range(ndim)))
 
 
 def _dimension(
     dataset: Dataset, request: TableRequest, name: str, filters: Mapping[str, tuple[int, ...]]
 ) -> Dimension:
-    """A dimension; one that nobody filters, groups or names is made once, since areas are many."""
+    """A dimension; without filters, groups or names it is cached."""
     if filters or name in dict(request.groups) or name in dict(request.names):
         return _build_dimension(dataset, request, name, filters)
     key = ("dimension", name, dict(request.levels).get(name), request.totals)
@@ -264,9 +258,9 @@ def _build_dimension(
 
 
 def _population(dataset: Dataset, name: str, filters: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The categories in which anybody is left by the filters: on the variable, and on levels of its hierarchy.
+    """The categories that filters leave: on the variable, and on levels of its hierarchy.
 
-    Under `filter=region=R01` the districts of other regions are no cells of the question.
+    Under `filter=region=R01` the districts of other regions are no cells of the table.
     """
     open_ = np.zeros(len(dataset.variable(name)), dtype=np.bool_)
     open_[list(filters.get(name, range(open_.size)))] = True
@@ -278,7 +272,7 @@ def _population(dataset: Dataset, name: str, filters: Mapping[str, tuple[int, ..
 
 
 def _overlapping(dataset: Dataset, name: str, other: str, members: tuple[int, ...]) -> NDArray[np.bool_]:
-    """The categories of a variable that share people with categories of another level; all, if unrelated."""
+    """The categories of a variable that overlap categories of another level; all, if unrelated."""
     chosen = np.zeros(len(dataset.variable(other)), dtype=np.bool_)
     chosen[list(members)] = True
     up, down = ancestors(dataset, name, other), ancestors(dataset, other, name)
@@ -294,7 +288,7 @@ def _overlapping(dataset: Dataset, name: str, other: str, members: tuple[int, ..
 def level_outputs(
     dataset: Dataset, name: str, levels: tuple[str, ...], population: tuple[int, ...]
 ) -> tuple[Output, ...]:
-    """The outputs of several nested levels, coarse to fine: each is followed by what lies within it."""
+    """The outputs of several nested levels, each followed by the outputs within it."""
     kept = set(population)
     nodes: list[tuple[str, Group, tuple[int, ...], int]] = []
     owner: dict[int, int] = {}
@@ -310,7 +304,7 @@ def level_outputs(
 
 
 def _depth_first(nodes: list[tuple[str, Group, tuple[int, ...], int]]) -> tuple[Output, ...]:
-    """Every node after its parent; a code that two levels share is led by its level's name."""
+    """Each node after its parent; a code that two levels share gets its level's name as a prefix."""
     children: dict[int, list[int]] = {}
     for node, (_, _, _, parent) in enumerate(nodes):
         children.setdefault(parent, []).append(node)
@@ -328,7 +322,7 @@ def _depth_first(nodes: list[tuple[str, Group, tuple[int, ...], int]]) -> tuple[
 
 @lru_cache(maxsize=256)
 def plain_outputs(variable: Variable) -> tuple[Output, ...]:
-    """The categories of a variable, each as an output of its own; made once, since areas are many."""
+    """The categories of a variable, each as an output; cached, because areas are many."""
     return tuple(Output(c.code, c.label, (position,)) for position, c in enumerate(variable.categories))
 
 

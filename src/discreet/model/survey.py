@@ -1,10 +1,11 @@
-"""How a sample was drawn, as `[survey]` declares it: strata and clusters, or replicate weights.
+"""The public facts of a survey: form of weights, sizes, variability of weights, and sampling design.
 
     strata = "region", clusters = "household"                      errors by linearisation (ultimate clusters)
     replicates = "repwt1..repwt60", method = "jackknife"           errors by replication
-    none of them                                                   every record is drawn by itself
+    none of them                                                   simple random sampling of records
 
-Replicate weights give Σ_r c_r (θ_r - θ)², θ_r being the estimate by the r-th column and θ by the weights
+`[survey]` declares them, a load checks them against the records, and weighted tables print them. Weights are fixed-point
+integers. Replicate weights give Σ_r c_r (θ_r - θ)², θ_r being the estimate by the r-th column and θ by the weights
 themselves. The coefficients c_r follow from the method and the number R of replicates:
 
     jackknife   (R - 1) / R, or as `coefficients` declare them (JKn: (n_h - 1) / n_h of the stratum of replicate r)
@@ -12,16 +13,9 @@ themselves. The coefficients c_r follow from the method and the number R of repl
     fay         1 / (R (1 - fay)²)
     bootstrap   1 / (R - 1)
 
-`scale` replaces the method's own factor. The names are those of columns; they are no variables of any table.
+`scale` replaces the method's factor. The names are columns, not variables of a table.
 
 Source: Wolter (2007), chapters 2-5; Lumley (2004), `svrepdesign`; Fay (1989); Rao & Wu (1988).
-
-What the public knows of a survey: its size, its population, and how its weights vary.
-
-All of it is declared in `[survey]` of `dataset.toml`, checked against the records at load, and printed with
-weighted tables. Weights are fixed-point integers throughout.
-
-The section `[survey]` of a description: the form of weights, the sizes that are public, and the design.
 """
 
 from __future__ import annotations
@@ -46,14 +40,14 @@ _RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)\Z")
 
 @dataclass(frozen=True, slots=True)
 class SamplingDesign:
-    """The declared design of a sample; see docs/reference/dataset-toml.md for each key.
+    """The declared design of a sample; see docs/reference/dataset-toml.md.
 
     Args:
         strata: The column of the strata.
         clusters: The column of the primary sampling units; a name may occur in several strata.
-        fpc: The sampling fraction of each stratum by its value, or under "" that of all.
+        fpc: The sampling fraction by stratum value, or under "" that of all.
         replicates: The columns of the replicate weights.
-        coefficients: What each replicate's squared difference is multiplied by.
+        coefficients: The factor of each replicate's squared difference.
     """
 
     strata: str | None = None
@@ -69,7 +63,7 @@ class SamplingDesign:
 
     @property
     def in_words(self) -> str:
-        """Where sampling errors come from; empty where every record is drawn by itself."""
+        """The source of sampling errors; empty for simple random sampling."""
         if self.replicates:
             return message("sampling errors from {count} replicate weights", count=len(self.replicates))
         by = ((message("strata"), self.strata), (message("clusters"), self.clusters))
@@ -83,13 +77,10 @@ class SamplingDesign:
 
 
 def sampling_design(entry: Mapping[str, Any]) -> SamplingDesign:
-    """Read the design from the lines of `[survey]`.
+    """Parse the design in `[survey]`.
 
     >>> sampling_design({"replicates": "rep1..rep4", "method": "brr"}).coefficients[0]
     Fraction(1, 4)
-
-    Raises:
-        BadDescription: A line is wrong, or two of them contradict each other.
     """
     strata, clusters = (_column(entry, name) for name in ("strata", "clusters"))
     if "replicates" not in entry:
@@ -101,7 +92,7 @@ def sampling_design(entry: Mapping[str, Any]) -> SamplingDesign:
 
 
 def replicate_columns(given: object) -> tuple[str, ...]:
-    """The columns that `replicates` names: a list, or the first and the last of a numbered row.
+    """The columns of `replicates`: a list, or the first and the last of a numbered range.
 
     >>> replicate_columns("w01..w03")
     ('w01', 'w02', 'w03')
@@ -125,14 +116,13 @@ def replicate_columns(given: object) -> tuple[str, ...]:
 
 
 def _number_range(stem: str, first: str, last: str) -> tuple[str, ...]:
-    """The names from a first to a last number, with leading zeros where the first has them."""
+    """Numbered names, with leading zeros where the first has them."""
     width = len(first) if first.startswith("0") else 0
     upto = min(int(last), int(first) + MOST_REPLICATES)
     return tuple(f"{stem}{number:0{width}d}" for number in range(int(first), upto + 1))
 
 
 def _coefficients(entry: Mapping[str, Any], replicates: int) -> tuple[Fraction, ...]:
-    """What each replicate's squared difference counts."""
     method = entry.get("method")
     if method not in METHODS:
         raise BadDescription(f"`method` of [survey] is {method!r}.", nearest(str(method), METHODS))
@@ -174,7 +164,7 @@ def _positive(numbers: tuple[Fraction, ...], name: str) -> tuple[Fraction, ...]:
 
 
 def _fractions(given: object, strata: str | None) -> tuple[tuple[str, Fraction], ...]:
-    """The sampling fractions that are declared: one for all, or one for each stratum by its value."""
+    """The sampling fractions: one for all, or one per stratum value."""
     if given is None:
         return ()
     if isinstance(given, dict) and strata is None:
@@ -228,12 +218,12 @@ class Survey:
     Args:
         form: How weighted counts are protected.
         sample_size: The number of records, n.
-        population_size: What the weights add up to, N.
+        population_size: The sum of the weights, N.
         largest_weight: The largest weight; a load with a larger one is refused.
         relative_variance: The variance of the weights over their squared mean.
         stratum: For `public-strata`, the variable of the strata.
         stratum_weights: For `public-strata`, the public weight of each stratum, by code.
-        design: How the sample was drawn.
+        design: The sampling design.
         error_limit: A cell whose printed relative standard error is larger gets status `u`.
     """
 
@@ -249,9 +239,9 @@ class Survey:
 
     @property
     def weighted_only(self) -> bool:
-        """Whether records are not counted: weights are, in steps of the largest one, with noise of their own.
+        """Whether only weights are released, in steps of the largest one, with separate noise.
 
-        A count of the same people beside them would be a second look at them, with other noise.
+        A count of the same people would be a second measurement with other noise.
         """
         return self.form == "largest-weight"
 
@@ -278,11 +268,7 @@ class Survey:
 
 
 def parse_survey(section: Any) -> Survey:
-    """The section `[survey]`.
-
-    Raises:
-        BadDescription: With what is wrong and what to do.
-    """
+    """Parse `[survey]`."""
     entry = check_section(section, "survey", {f.name for f in fields(Survey)} - {"design"} | DESIGN_KEYS)
     require_keys(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
     form = str(entry.get("form", FORMS[0]))
@@ -313,7 +299,7 @@ def parse_survey(section: Any) -> Survey:
 
 
 def _fraction(value: object) -> Fraction:
-    """A number of the description as the decimal that was written."""
+    """A number as the exact decimal that was written."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.")
     try:

@@ -1,16 +1,10 @@
-"""The universe: every table that a differentially private dataset will ever answer, declared beforehand.
+"""The universe: the declared tables of a differentially private dataset. No other table is ever answered.
 
-A margin is a sorted tuple of variable names; () is the grand total. The universe lists the declared margins and
-those that are released with noise of their own, so that each person is counted in exactly
-
-    d = number of released margins
-
-cells. Two levels of one hierarchy never stand in one margin: the finer one says it all. Categories and
-structural zeros are the description's; nothing here is read off a record.
+A margin is a sorted tuple of variable names; () is the grand total. Each person is counted in d cells, one of every
+margin that is released with independent noise. Two levels of one hierarchy are never in one margin: the finer one
+determines the other. Categories and structural zeros come from the description, never from records.
 
 Source: Rinott et al. (2018), section 7; the grand total is counted in d, which the paper leaves out.
-
-What a dataset under `dp` declares: its terms and its universe, read together and checked against each other.
 """
 
 from __future__ import annotations
@@ -45,9 +39,9 @@ MOST_MARGINS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """A margin whose counts the custodian has declared public: the one reason for which an exact count may leave.
+    """A margin whose counts are declared public: the only reason for which an exact count may be released.
 
-    Only `parse_universe` makes one, from `invariants` of the description that is sealed with a version.
+    Only `parse_universe` creates one, from `invariants` of the description that is sealed with a version.
     """
 
     margin: Margin
@@ -55,16 +49,16 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class Universe:
-    """What may be asked, and which tables carry noise of their own.
+    """The declared margins, and those with independent noise.
 
     Args:
         declared: Every declared margin, by size and then by name.
-        margins: Those with noise and budget of their own; all others are sums of their cells.
-        style: `own`: every declared margin has its own noise. `sums`: only the largest have. `joint`: all of them are
-            linear functions of residuals that are measured once, and agree.
-        importance: The stated weight of some declared margins; every other one weighs 1.
-        known: The declared margins that are invariants: public, exact and not noised.
-        excluded: What is never answered, for any price, nor any margin that contains one of them.
+        margins: Those with independent noise and a share of the budget; all others are sums of their cells.
+        style: `own`: every declared margin has independent noise. `sums`: only the largest have. `joint`: all are linear
+            functions of residuals that are measured once, and agree.
+        importance: The stated weight of some declared margins; the default is 1.
+        known: The declared margins that are invariants: public, exact, without noise.
+        excluded: Margins that are never answered, nor any margin that contains one of them.
         by_cells: Under `joint`, a table weighs as much as it has cells.
     """
 
@@ -78,7 +72,7 @@ class Universe:
 
     @property
     def d(self) -> int:
-        """In how many cells each person is counted: one of every released margin."""
+        """The number of cells in which each person is counted: one of every released margin."""
         return len(self.margins)
 
     @property
@@ -96,19 +90,19 @@ class Universe:
         return tuple(sorted({name for margin in self.declared for name in margin}))
 
     def weight(self, margin: Margin) -> Fraction:
-        """The stated importance of a margin, 1 where nothing is said."""
+        """The stated importance of a margin, 1 by default."""
         return dict(self.importance).get(margin, Fraction(1))
 
     def weight_of(self, margin: Margin, dataset: Dataset) -> Fraction:
-        """What a margin weighs in a joint plan: its cells, or its stated importance."""
+        """The weight of a margin in a joint plan: its cells, or its stated importance."""
         return Fraction(margin_cells(margin, dataset)) if self.by_cells else self.weight(margin)
 
     def excludes(self, margin: Margin, dataset: Dataset) -> Margin | None:
-        """The excluded margin that a margin contains; None where it may be asked."""
+        """The excluded margin that a margin contains; None where it may be queried."""
         return next((out for out in self.excluded if contains(margin, out, dataset)), None)
 
     def with_margin(self, margin: Margin) -> Universe:
-        """The universe with one more released margin: what an interactive answer is made from."""
+        """The universe with one more released margin, for an interactive answer."""
         if margin in self.margins or self.knows(margin):
             return self
         return replace(
@@ -131,16 +125,13 @@ def parse_universe(
     known_total: bool = False,
     held: tuple[str, ...] = (),
 ) -> Universe:
-    """Read `[protection.universe]`; see docs/reference/dp-universe.md for its keys.
+    """Parse `[protection.universe]`; see docs/reference/dp-universe.md for its keys.
 
     Args:
         entry: The TOML table.
-        dataset: Whose variables, hierarchies and structural zeros it speaks of.
-        known_total: The number of records is a declared invariant.
-        held: The variable whose totals are declared invariants, if there is one.
-
-    Raises:
-        BadDescription: With what is wrong and what to do.
+        dataset: The description.
+        known_total: Whether the number of records is a declared invariant.
+        held: The variable whose totals are declared invariants, if any.
     """
     refuse_unknown_keys(entry, KEYS, "[protection.universe]")
     if not {"variables", "tables"} & set(entry):
@@ -188,18 +179,14 @@ def _invariants(
 def noisy_margins(
     declared: tuple[Margin, ...], style: str, dataset: Dataset, known: tuple[Invariant, ...]
 ) -> tuple[Margin, ...]:
-    """The margins that may have noise of their own: all, or the largest; what is public never."""
+    """The margins with independent noise: all, or the largest, without invariants."""
     chosen = maximal(declared, dataset) if style == "sums" else declared
     public = {each.margin for each in known}
     return tuple(margin for margin in chosen if margin not in public)
 
 
 def canonical_margin(names: Iterable[str], dataset: Dataset) -> Margin:
-    """A table as a margin: each variable once, only the finest level of a hierarchy, sorted.
-
-    Raises:
-        BadDescription: A name is not a variable.
-    """
+    """A table as a margin: each variable once, only the finest level of a hierarchy, sorted."""
     known = set(names)
     for name in sorted(known):
         try:
@@ -219,7 +206,7 @@ def contains(margin: Margin, other: Margin, dataset: Dataset) -> bool:
 
 @lru_cache(maxsize=MOST_MARGINS * 4)
 def _determined(margin: Margin, dataset: Dataset) -> frozenset[str]:
-    """The variables that a margin tells of: its own and their coarser levels."""
+    """The variables that a margin determines: its own and their coarser levels."""
     names = (variable.name for variable in dataset.variables)
     return frozenset(n for n in names if any(is_at_least_as_fine(dataset, fine, n) for fine in margin))
 
@@ -246,14 +233,14 @@ def margin_cells(margin: Margin, dataset: Dataset) -> int:
 def margin_zeros(
     margin: Margin, dataset: Dataset, kept: Mapping[str, NDArray[np.int64]] | None = None
 ) -> NDArray[np.bool_]:
-    """Which cells of a margin are empty by public knowledge, in the order of the description's categories.
+    """The cells of a margin that are structural zeros, in the order of the description's categories.
 
     A structural zero on a region also empties the region's areas, and one on all areas of a region the region.
 
     Args:
         margin: Sorted variable names.
         dataset: The description.
-        kept: For some variables the positions that are looked at; all by default.
+        kept: By variable the positions to look at; all by default.
     """
     positions = {name: (kept or {}).get(name, slice(None)) for name in margin}
     shape = tuple(np.arange(len(dataset.variable(name)))[positions[name]].size for name in margin)
@@ -275,7 +262,7 @@ def margin_zeros(
 def _within(
     margin: Margin, dataset: Dataset, name: str, codes: frozenset[str]
 ) -> tuple[int, NDArray[np.bool_]] | None:
-    """The axis that speaks of a variable, and its categories that lie within some codes; None if none does."""
+    """The axis related to a variable, and its categories within some codes; None if there is none."""
     declared = np.array([code in codes for code in dataset.variable(name).codes])
     for axis, own in enumerate(margin):
         flags = inside(dataset, name, declared, own)
@@ -285,7 +272,7 @@ def _within(
 
 
 def _margins_of(entry: Mapping[str, Any], dataset: Dataset, excluded: list[Margin]) -> tuple[Margin, ...]:
-    """All tables of up to so many variables but the excluded ones, and the extra tables."""
+    """All tables of up to `up_to` variables without the excluded ones, and the extra tables."""
     names = sorted(set(_names(entry.get("variables", []), "variables")))
     canonical_margin(names, dataset)
     up_to = entry.get("up_to", min(2, len(names)))
@@ -379,11 +366,7 @@ def _names(value: Any, key: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def dp_terms(dataset: Dataset) -> tuple[Terms, Universe]:
-    """The terms and the universe of a dataset whose protection is `dp`.
-
-    Raises:
-        BadDescription: With what is wrong and what to do.
-    """
+    """The terms and the universe of a dataset under `dp`, checked against each other."""
     terms = parse_terms(dataset.protection.budget)
     universe = parse_universe(
         dataset.protection.universe, dataset, known_total=terms.known_total, held=terms.held

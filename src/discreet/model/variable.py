@@ -1,13 +1,11 @@
-"""What the values of a file become: `values = { "0..14" = "child", "M" = "1" }` of a `[[variable]]`.
+"""Variables and their categories, recodes of source values, hierarchies, code lists and structural zeros.
 
-A value is looked for among the single values first, then among the ranges, then it is taken as it is. Ranges hold
-numbers or ISO dates; both ends belong to them, but for the upper end of `a..<b`. An end that is left out has no limit.
+    values = { "0..14" = "child", "M" = "1" }       recodes of a `[[variable]]`
 
-Variables and hierarchies: what can be tabulated, from public knowledge only.
+A source value is looked up among the single values first, then among the ranges; otherwise it is its own code. Ranges hold
+numbers or ISO dates and include both ends, except the upper end of `a..<b`. A missing end has no limit.
 
-A variable has ordered categories; each has a code (a string) and a label. A finer level of a hierarchy
-names, for each of its categories, the parent at the next coarser level. Codes and labels are data: they
-may hold any character and never become SQL, HTML, a formula or a path.
+Codes and labels are data: they are escaped wherever they appear and never used as HTML, SQL, a formula or a path.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _RANGE = re.compile(rf"{_END}\s*\.\.(<?)\s*{_END}\Z")
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """The values from `low` to `high`, and the code that they become.
+    """The values from `low` to `high`, and their code.
 
     >>> value_range("15..<65", "adult").holds(Decimal("64.5"))
     True
@@ -55,7 +53,7 @@ class ValueRange:
         return above and (self.high is None or value < self.high or (value == self.high and not self.below))  # type: ignore[operator]
 
     def meets(self, other: ValueRange) -> bool:
-        """Whether a value could lie in both."""
+        """Whether two ranges overlap."""
         if self.of_dates != other.of_dates:
             return False
         ends = [each.low for each in (self, other) if each.low is not None]
@@ -64,7 +62,7 @@ class ValueRange:
 
 @dataclass(frozen=True, slots=True)
 class Recodes:
-    """The declared recodes of one variable: single values with their codes, and ranges."""
+    """The recodes of one variable: single values with their codes, and ranges."""
 
     single: tuple[tuple[str, str], ...] = ()
     ranges: tuple[ValueRange, ...] = ()
@@ -95,7 +93,7 @@ def _end(text: str | None) -> End | None:
 
 
 def parse_recodes(given: Any, codes: tuple[str, ...], where: str) -> Recodes:
-    """Read `values` of a variable.
+    """Parse `values` of a variable.
 
     Raises:
         BadDescription: A code that is no category, an empty range, or two ranges that overlap.
@@ -123,11 +121,7 @@ def parse_recodes(given: Any, codes: tuple[str, ...], where: str) -> Recodes:
 
 
 def parse_missing(given: Any, where: str) -> Recodes:
-    """Read `missing` of a variable: values and ranges that count as missing.
-
-    Raises:
-        BadDescription: It is no list of texts.
-    """
+    """Parse `missing` of a variable: values and ranges that count as missing."""
     if not isinstance(given, list) or not all(isinstance(value, str) for value in given):
         raise BadDescription(
             f"`missing` of {where} is {given!r}.", 'Write the values in quotes: missing = ["-9", "NA"].'
@@ -184,25 +178,25 @@ class Category:
 class Variable:
     """A variable and its ordered categories.
 
-    Variables are equal when they are the same object: a list of 250,000 areas is never compared or hashed.
+    Variables are compared by identity, so that a list of 250,000 areas is never compared or hashed.
 
     Args:
-        name: Letters, digits and underscores; how requests call it.
-        label: How people call it.
-        categories: In the order in which they are shown.
-        column: The column of the records that holds it; its name by default.
-        not_stated: The code that a missing value becomes; without it a missing value is refused.
-        unlisted: The code that a value becomes which is not among the categories; without it such a value is refused.
-        categories_from: `records` where a draft read the categories off the records, which `dp` does not allow.
-        boundaries: The file beside the description that has the shapes of its categories; empty for none.
-        topic: Under which heading readers find it; empty for none.
-        description: What it means: its definition, in a sentence or two.
-        universe: Of whom it is asked, where not of everybody.
-        notes: What its users must know.
-        source: Where it comes from, where not from where the dataset does.
-        classification: The address of the classification that it follows.
-        missing: Values of the source that count as missing, as an empty one does.
-        recodes: What values of the source become, where they are not codes themselves.
+        name: Letters, digits and underscores; its name in requests.
+        label: Its name for people.
+        categories: In display order.
+        column: The column of the records; its name by default.
+        not_stated: The code of a missing value; without it a missing value is refused.
+        unlisted: The code of an unlisted value; without it such a value is refused.
+        categories_from: `records` where a draft took the categories from the records, which `dp` does not allow.
+        boundaries: The file with the shapes of its categories, next to the description; empty for none.
+        topic: The heading under which readers find it.
+        description: Its definition, in a sentence or two.
+        universe: The people to whom it applies, if not all.
+        notes: Remarks for users.
+        source: Its source, if not the dataset's.
+        classification: The URL of its classification.
+        missing: Source values that count as missing, like an empty one.
+        recodes: Codes of source values that are not codes themselves.
 
     >>> sex = Variable("sex", "Sex", (Category("1", "Male"), Category("2", "Female")))
     >>> sex.position("2")
@@ -277,7 +271,7 @@ class Variable:
         return tuple(category.code for category in self.categories)
 
     def position(self, code: str) -> int:
-        """Where a code stands among the categories; an unknown code is an error that names the nearest."""
+        """The position of a code; the error for an unknown code suggests the nearest."""
         try:
             return self._positions[code]
         except KeyError:
@@ -287,7 +281,7 @@ class Variable:
             ) from None
 
     def _advice(self, code: str) -> str:
-        r"""The nearest code; where a code was cut at its comma or plus, how to write it whole: `a\,b`."""
+        r"""The nearest code; for a code that was split at its comma or plus, how to escape it: `a\,b`."""
         whole = (
             next((c for c in self.codes if code in re.split(r"[,+=]", c) and code != c), None)
             if code
@@ -309,7 +303,7 @@ class Variable:
 
 
 def nearest_category(text: str, codes: Iterable[str], labels: Sequence[str]) -> str:
-    """A sentence that names the nearest code; where no code is near, the nearest label."""
+    """A sentence that suggests the nearest code; where no code is near, the nearest label."""
     by_code = nearest(text, codes)
     if by_code.startswith("Did") or len(labels) > MOST_COMPARED:
         return by_code
@@ -336,12 +330,12 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True)
 class StructuralZero:
-    """A combination that cannot occur: every cell within it is empty by public knowledge.
+    """A combination that cannot occur: its cells are empty by public knowledge.
 
     Args:
-        label: Why it cannot occur.
-        where: For each variable the codes that, taken together, are impossible.
-        move_to: The codes that a record within it gets at a load; nothing where such a record is refused.
+        label: The reason.
+        where: By variable the codes that are impossible together.
+        move_to: The codes that such a record gets at a load; empty where it is refused.
     """
 
     label: str
@@ -357,10 +351,10 @@ class CodeList:
     """The custodian's named grouping of a variable's categories: broad age bands, planning regions.
 
     Args:
-        name: How requests call it, among the levels of its variable.
-        label: How people call it.
-        variable: Whose categories it groups.
-        groups: For each group its code, its label and the codes of its members; groups do not overlap.
+        name: Its name in requests, among the levels of its variable.
+        label: Its name for people.
+        variable: The variable.
+        groups: Code, label and member codes of each group; groups do not overlap.
     """
 
     name: str

@@ -1,20 +1,15 @@
-"""A view: what is shown beside the numbers of a release, and which of its rows.
+"""A view of a release: percentages, ranks, the rows to show and their order; and a picture of it.
 
     percent      `row`, `column` or `table`: of that total; or of one cell, named as `sex=1,age=_T`
-    rank         the place of each number among the rows of its column
+    rank         the rank of each number among the rows of its column
     top          the n categories of the first row variable with the largest numbers
-    hide_empty   rows whose numbers are all zero are left out
-    sort         the order of the first row variable: `label`, `value`, or a column named as `sex=1`; `-` before it turns it
+    hide_empty   omit rows whose numbers are all zero
+    sort         the order of the first row variable: `label`, `value`, or a column named as `sex=1`; `-` before it reverses
+    chart        a chart of `pictures/charts`, as bars; by default the one that fits the table best
+    theme        light or dark
 
-A view is no part of the question. The release is the same, and it is charged once; all that a view shows follows from
-released numbers (`inference/table_view.py`).
-
-A picture of a release: which chart, in which colours, and how sure each number is.
-
-    chart   a kind of `pictures/charts`, as bars; the one that fits the table best by default
-    theme   light or dark
-
-Like a view it is no part of the question: all that a picture shows follows from released numbers and their public law.
+A view is no part of the request: the release is the same and is charged once, and all that is shown is computed from
+released numbers and the public distribution of their noise.
 """
 
 from __future__ import annotations
@@ -41,13 +36,13 @@ ORDERS = ("label", "value")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is shown of a release.
+    """What to show of a release.
 
     Args:
         percent: A word of `BASES`, or the name of a cell; empty for no percentages.
         rank: Whether each number has its rank.
-        top: How many categories of the first row variable are shown, the largest first; 0 for all.
-        hide_empty: Whether empty rows are left out.
+        top: The number of categories of the first row variable to show, largest first; 0 for all.
+        hide_empty: Whether empty rows are omitted.
         sort: A word of `ORDERS` or the name of a column, descending after a minus; empty for the declared order.
 
     >>> View(percent="row", top=10).to_query()
@@ -86,7 +81,7 @@ class View:
         return self != NO_VIEW
 
     def to_query(self) -> list[tuple[str, str]]:
-        """The view as parameters of an address."""
+        """The view as URL parameters."""
         texts = (self.percent, "yes" * self.rank, str(self.top or ""), "yes" * self.hide_empty, self.sort)
         return [(name, text) for name, text in zip(VIEW_PARAMETERS, texts, strict=True) if text]
 
@@ -96,11 +91,7 @@ NO_VIEW = View()
 
 
 def read_top(text: str) -> int:
-    """A number of rows from text; 0 for no text.
-
-    Raises:
-        BadRequest: It is no whole number above zero.
-    """
+    """Parse a number of rows; 0 for an empty text."""
     if not text:
         return 0
     if not (text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) <= 9):
@@ -122,15 +113,15 @@ DEFAULT_LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is drawn of a release.
+    """What to draw of a release.
 
     Args:
-        chart: The kind; empty for the one that fits best.
+        chart: The chart; empty for the one that fits best.
         theme: The colours.
-        level: The chance that the limits hold the true number, at least.
-        limits: Of every cell, in the shape of the table; below zero or not a number where a cell has none; None where
-            none are known.
-        bare: Whether title and note stand elsewhere, as on a page.
+        level: The minimum coverage of the limits.
+        limits: The interval of every cell, in the shape of the table; negative or NaN where a cell has none; None where
+            unknown.
+        bare: Whether title and note are shown elsewhere, as on a page.
 
     >>> Picture(chart="bars").to_query()
     [('chart', 'bars')]
@@ -147,7 +138,7 @@ class Picture:
             raise BadRequest(f'There is no theme "{self.theme}".', nearest(self.theme, THEMES))
 
     def to_query(self) -> list[tuple[str, str]]:
-        """The picture as parameters of an address."""
+        """The picture as URL parameters."""
         theme = "" if self.theme == THEMES[0] else self.theme
         return [
             (name, text) for name, text in zip(PICTURE_PARAMETERS, (self.chart, theme), strict=True) if text

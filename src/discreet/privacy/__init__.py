@@ -1,4 +1,4 @@
-"""What is promised: the exact audit of a noise table."""
+"""The exact audit of a noise table."""
 
 from __future__ import annotations
 

@@ -1,50 +1,28 @@
-"""Basic composition: what tables with their own epsilon and delta promise together, and one kind of table exactly.
+"""Accounting: the (epsilon, delta) of many tables together, by basic composition, zCDP and privacy-loss distributions.
 
-    (sum of epsilon, sum of delta)                                           Rinott Theorem 7.1
-
-Each table's delta is the exact one of its integers at its epsilon. When neighbours replace a record, one cell of each
-table gains it and another loses it: the pair is composed exactly where that is quick, and by the same theorem,
-(2 epsilon, delta forward + delta backward), where it is not.
-
-Source: Rinott et al. (2018), Theorem 7.1; Dwork & Roth (2014), Theorem 3.16.
-
-Zero-concentrated differential privacy of ideal laws: how it adds up, and what it says about (epsilon, delta).
+Basic composition adds up: (sum of epsilon, sum of delta), each delta being the exact one of the table's integers. If
+neighbours replace a record, one cell of each table gains it and another loses it: the pair is composed exactly where that is
+fast, else by the same theorem, (2 epsilon, delta forward + delta backward).
 
     discrete or rounded Gaussian, one cell changed by 1:  rho = 1 / (2 sigma^2);  by k: k^2 rho
     discrete Laplace (pure epsilon-DP):                   rho = epsilon^2 / 2
     together:                                             rho = sum of rho
     delta(epsilon) = min over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha
 
-A shipped table is cut, so its own rho is infinite; the claim is about the ideal law, and the shipped table's distance
-to it is added to delta (`distance`). Charges may be chosen adaptively as long as their rho add up to at most a
-cap fixed beforehand: the ledger sees to that.
-
-Source: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020) for delta; Feldman & Zrnic (2021) and Whitehouse et al.
-(2023) for adaptive charges.
-
-Privacy-loss distributions: many tables together, pessimistic, by the `dp-accounting` library.
-
-The loss of an output is log P/Q. Losses of independent cells add up, so their laws are convolved; the library rounds
-each loss up to a grid, and what it cuts it counts as failure, so its delta is never too small. Its arithmetic is
-in double precision: `ALLOWANCE` is added to delta for that.
-
-    delta(epsilon) = E max(0, 1 - e^(epsilon - loss))
-
-The laws are those of the shipped integers, cut ends included: nothing is assumed about an ideal.
-
-Source: Meiser & Mohammadi (2018); Koskela et al. (2020); Doroshenko et al. (2022); Google's dp-accounting.
-
-How far a shipped noise table is from the ideal law that its design stands for: total variation, from above.
-
-    distance = sum over all integers z of max(0, ideal(z) - shipped(z))
-
-A claim about the ideal law holds for the shipped table when delta is raised: if two neighbours differ in J cells,
+A shipped table is truncated, so its own rho is infinite; a zCDP claim is about the ideal distribution, and the distance of
+the shipped table to it, sum over z of max(0, ideal(z) - shipped(z)), is added to delta: if neighbours differ in J cells,
 
     delta(shipped) <= delta(ideal) + (1 + e^epsilon) J distance
 
-because each of the two laws is moved by at most J distance, and the second is multiplied by e^epsilon.
+because each of the two distributions moves by at most J distance, and the second is multiplied by e^epsilon. Charges may be
+adaptive as long as their rho add up to at most a cap fixed beforehand, which the ledger enforces.
 
-Source: the definition; Canonne, Kamath & Steinke (2020) for the discrete Gaussian.
+Privacy-loss distributions, delta(epsilon) = E max(0, 1 - e^(epsilon - loss)), are those of the shipped integers. The library
+`dp-accounting` (extra `pld`) rounds losses up and counts truncated mass as failure, so its delta is never too small.
+
+Source: Rinott et al. (2018), Theorem 7.1; Dwork & Roth (2014), Theorem 3.16; Bun & Steinke (2016); Canonne, Kamath & Steinke
+(2020) for delta; Feldman & Zrnic (2021) and Whitehouse et al. (2023) for adaptive charges; Meiser & Mohammadi (2018);
+Koskela et al. (2020); Doroshenko et al. (2022).
 """
 
 from __future__ import annotations
@@ -75,7 +53,7 @@ WIDEST_EXACT_TABLE = 120
 
 
 class TableCost(NamedTuple):
-    """A noise table, the epsilon at which one of its cells is accounted, and how many margins use it."""
+    """A noise table, the epsilon at which one of its cells is accounted, and the number of margins that use it."""
 
     table: NoiseTable
     epsilon: float
@@ -101,19 +79,14 @@ def table_delta(table: NoiseTable, epsilon: float, changes: int = 1) -> Fraction
 
 
 def basic_composition(parts: Sequence[TableCost], changes: int = 1) -> tuple[Fraction, Fraction]:
-    """Theorem 7.1 for many tables: epsilon and delta, both exact sums.
-
-    Args:
-        parts: The tables with the epsilon of one changed cell.
-        changes: In how many cells of a table a record shows: 2 when it is replaced.
-    """
+    """Theorem 7.1 for many tables: epsilon and delta, both exact sums; `changes` is 2 if a record is replaced."""
     epsilon = sum((changes * part.times * Fraction(part.epsilon) for part in parts), Fraction(0))
     delta = sum((part.times * table_delta(part.table, part.epsilon, changes) for part in parts), Fraction(0))
     return epsilon, min(Fraction(1), delta)
 
 
 def same_table_epsilon(parts: Sequence[TableCost], changes: int, delta: Fraction) -> float | None:
-    """The epsilon of margins that all use one noise table, from the product of their laws; None where too large."""
+    """The exact epsilon of margins that all use one noise table; None where the product is too large."""
     if len(parts) != 1 or len(parts[0].table.rows) != 1:
         return None
     table, _, times = parts[0]
@@ -127,13 +100,13 @@ _WIDEST_LOG = 12.0
 
 
 def ideal_rho(table: NoiseTable) -> Fraction | None:
-    """The exact rho of one cell that changes by one, under the table's ideal law; None where it is not known."""
+    """The exact rho of one cell that changes by one, under the table's ideal distribution; None where it is not known."""
     law = ideal_distribution(table)
     return None if law is None else law.rho(Fraction(law.scale_of(table)))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """The smallest delta that rho-zCDP is known to give at an epsilon; any alpha is valid, the best is taken.
+    """The smallest delta known for rho-zCDP at an epsilon; any alpha is valid, the best is taken.
 
     >>> zcdp_delta(0.5, 10.0) < math.exp(-(10.0 - 0.5) ** 2 / 2)
     True
@@ -175,17 +148,17 @@ def rho_for(epsilon: float, delta: float) -> float:
 
 
 def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The rho that a budget in rho has at (epsilon, delta), in whole units: half of delta is kept for the distance.
+    """The rho of a budget at (epsilon, delta), in whole units; half of delta is reserved for the distance.
 
-    The cap of such a budget and what a version spends of it are the same function of their epsilon and delta, so
-    that a version may spend all of it.
+    The cap of a budget in rho and the cost of a version are the same function of epsilon and delta, so that a version may
+    spend all of it.
     """
     found = Fraction(rho_for(float_down(epsilon), float_down(delta / 2)))
     return found // LOSS_UNIT * LOSS_UNIT
 
 
 def add_distance(delta: float, epsilon: float, cells: int, distance: Fraction) -> float:
-    """A delta of the ideal law as one of the shipped table: each of the cells may be off by the distance."""
+    """A delta of the ideal distribution as one of the shipped table: each of the cells may be off by the distance."""
     moved = (1 + math.exp(min(epsilon, 700.0))) * cells * float(distance)
     return min(1.0, (delta + moved) * (1 + 1e-12))
 
@@ -197,16 +170,16 @@ COARSEST_GRID = 1e-4
 
 
 def available() -> bool:
-    """Whether the library is installed."""
+    """Whether `dp-accounting` is installed."""
     return importlib.util.find_spec("dp_accounting") is not None
 
 
 class LossDistribution:
-    """The privacy loss of many tables at once.
+    """The privacy loss of many tables together.
 
     Args:
-        tables: Each noise table and how many margins use it; one row each.
-        changes: 1 when neighbours add or remove a record, 2 when they replace one: another cell then loses it.
+        tables: Each noise table, of one row, and the number of margins that use it.
+        changes: 1 if neighbours add or remove a record, 2 if they replace one.
         grid: The step to which losses are rounded up; by default fine enough for the number of tables.
 
     Raises:
@@ -228,7 +201,7 @@ class LossDistribution:
         return min(1.0, float(self._pld.get_delta_for_epsilon(epsilon)) + ALLOWANCE)
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon whose bound on delta is within `delta`; infinite where none is."""
+        """The smallest epsilon whose bound on delta is within `delta`; infinite if there is none."""
         if delta <= ALLOWANCE:
             return math.inf
         return float(self._pld.get_epsilon_for_delta(delta - ALLOWANCE))
@@ -245,7 +218,6 @@ def _library() -> Any:
 
 
 def _grid(tables: Mapping[NoiseTable, int], changes: int) -> float:
-    """Every loss is rounded up by less than a step, so many tables need a small one."""
     return max(FINEST_GRID, min(COARSEST_GRID, 0.002 / (changes * sum(tables.values()))))
 
 
@@ -266,7 +238,7 @@ def _of_table(library: Any, table: NoiseTable, changes: int, step: float) -> Any
 
 
 def distance_to_ideal(table: NoiseTable) -> Fraction | None:
-    """An upper bound on the total variation between a table's row and its ideal law; None where none is known.
+    """An upper bound on the total variation between a table's row and its ideal distribution; None where unknown.
 
     >>> from discreet.noise import laplace
     >>> float(distance_to_ideal(laplace(epsilon=1.0, modulus=2**64))) < 1e-17
@@ -280,5 +252,5 @@ def distance_to_ideal(table: NoiseTable) -> Fraction | None:
 
 @lru_cache(maxsize=4096)
 def _distance(row: NoiseRow, law: IdealDistribution, scale: float) -> Fraction:
-    """Remembered by the scale too: tables are equal whatever their parameters."""
+    """Cached by the scale too: tables are equal whatever their parameters."""
     return min(Fraction(1), law.distance(row, scale))

@@ -1,27 +1,17 @@
-"""What a noise row does on average: bias, variance, entropy, the chance of an exact value, support.
-
-    bias = sum v p(v),  variance = sum v^2 p(v) - bias^2,  entropy = -sum p ln p (nats),  P(exact) = p(0)
-
-Bias, variance and P(exact) are fractions; entropy is a float, being a sum of logarithms.
-
-Source: Fraser & Wooton (2005); Rinott et al. (2018), section 5.
-
-What a custodian should know before using a noise table: one sentence a problem, rows named.
-
-Source: Rinott et al. (2018), sections 4.3-4.5 (zeros, negative counts, delta against 1/N).
-
-The exact audit: what the integers of a noise table promise, whoever designed them.
+"""The exact audit: the guarantee of a noise table, computed from its integers, whatever designed them.
 
     delta(epsilon) = max over neighbouring counts a, a + 1 and both directions of
                      sum over outputs y of max(0, P_a(y) - e^epsilon P_(a+1)(y))
 
-The claim is about one counting query under the stated neighbours. It is said twice: for all counts, and for
-counts above D (the largest change), because a table that keeps zeros or avoids small counts has a large
-delta at the smallest counts by design. Nothing is sampled and no float decides.
+It is stated for all counts, and for counts above D (the largest change), because a table that keeps zeros or avoids small
+counts has a large delta at the smallest counts by design. Nothing is sampled and no float decides. The audit also has the
+moments of every row,
 
-Source: Sadeghi & Chien (2022), section III-B; Rinott et al. (2018), section 4, eq. 4.5.
+    bias = sum v p(v),  variance = sum v^2 p(v) - bias^2,  entropy = -sum p ln p (nats),  P(exact) = p(0)
 
-The exact audit as a document: what `discreet audit --json` prints and a dataset's methodology holds.
+and one sentence for each problem that a custodian should know.
+
+Source: Sadeghi & Chien (2022), section III-B; Rinott et al. (2018), sections 4.3-4.5 and 5; Fraser & Wooton (2005).
 """
 
 from __future__ import annotations
@@ -91,75 +81,49 @@ def find_problems(
     asked: float | Fraction | None,
     population: int | None,
 ) -> tuple[str, ...]:
-    """All that is worth a warning; an empty tuple means nothing was found."""
-    found = [
-        _no_epsilon(delta, epsilon, asked),
-        _above_one_in_population(delta, epsilon, population),
-        _bias(rows),
-        _no_noise(rows),
-    ]
-    return tuple(sentence for sentence in found if sentence)
+    """Warnings in sentences; empty without problems."""
+    found = []
+    if asked is not None and not math.isfinite(epsilon):
+        found.append(
+            f"No epsilon reaches delta {float(asked):.6g}: outputs that one of two neighbouring counts can "
+            f"never make have probability {float(delta):.6g}."
+        )
+    if population is not None and delta * population > 1:
+        found.append(
+            f"Delta is {float(delta):.3g} at epsilon {epsilon:.6g}, above 1/N for N = {population}: "
+            "the promise allows that someone's presence is revealed outright."
+        )
+    biased = [row for row in rows if abs(row.bias) > BIAS_WORTH_SAYING]
+    if biased:
+        worst = max(biased, key=lambda row: abs(row.bias))
+        found.append(
+            f"The mean is not zero for {_count_list(biased, rows)}; the largest bias is "
+            f"{float(worst.bias):.6g}, at count {worst.count}."
+        )
+    # Zero has a note of its own, unless nothing is perturbed.
+    fixed = [row for row in rows if row.support == (0,) and (row.count > 0 or len(rows) == 1)]
+    if fixed:
+        found.append(f"No noise at all for {_count_list(fixed, rows)}: released as counted.")
+    return tuple(found)
 
 
 def find_notes(table: NoiseTable, rows: Sequence[RowMoments]) -> tuple[str, ...]:
-    """What a reader of the numbers should know, though it is meant to be so."""
-    return tuple(sentence for sentence in (_zeros(rows[0], rows), _negative(table)) if sentence)
-
-
-def _no_epsilon(delta: Fraction, epsilon: float, asked: float | Fraction | None) -> str:
-    if asked is None or math.isfinite(epsilon):
-        return ""
-    return (
-        f"No epsilon reaches delta {float(asked):.6g}: outputs that one of two neighbouring counts can never "
-        f"make have probability {float(delta):.6g}."
-    )
-
-
-def _above_one_in_population(delta: Fraction, epsilon: float, population: int | None) -> str:
-    if population is None or delta * population <= 1:
-        return ""
-    return (
-        f"Delta is {float(delta):.3g} at epsilon {epsilon:.6g}, above 1/N for N = {population}: "
-        "the promise allows that someone's presence is revealed outright."
-    )
-
-
-def _zeros(zero: RowMoments, rows: Sequence[RowMoments]) -> str:
-    if zero.support != (0,) or all(row.support == (0,) for row in rows):
-        return ""
-    return "Zero stays zero: any other released value proves that the true count is not zero."
-
-
-def _bias(rows: Sequence[RowMoments]) -> str:
-    biased = [row for row in rows if abs(row.bias) > BIAS_WORTH_SAYING]
-    if not biased:
-        return ""
-    worst = max(biased, key=lambda row: abs(row.bias))
-    return (
-        f"The mean is not zero for {_count_list(biased, rows)}; the largest bias is {float(worst.bias):.6g}, "
-        f"at count {worst.count}."
-    )
-
-
-def _no_noise(rows: Sequence[RowMoments]) -> str:
-    """Zero has a sentence of its own, unless nothing at all is perturbed."""
-    fixed = [row for row in rows if row.support == (0,) and (row.count > 0 or len(rows) == 1)]
-    return f"No noise at all for {_count_list(fixed, rows)}: released as counted." if fixed else ""
-
-
-def _negative(table: NoiseTable) -> str:
-    """No count of `largest` or more can: the search stops there."""
-    below = next(
-        (c for c in reversed(range(min(table.largest, LARGEST_SEARCH))) if c + table.row(c).values[0] < 0),
-        None,
-    )
-    if below is None:
-        return ""
-    return f"Counts up to {below} can become negative; clipping them at zero adds bias, never protection."
+    """Properties by design that a reader of the numbers should know."""
+    found = []
+    if rows[0].support == (0,) and any(row.support != (0,) for row in rows):
+        found.append("Zero stays zero: any other released value proves that the true count is not zero.")
+    # No count of `largest` or more can become negative.
+    counts = reversed(range(min(table.largest, LARGEST_SEARCH)))
+    below = next((count for count in counts if count + table.row(count).values[0] < 0), None)
+    if below is not None:
+        found.append(
+            f"Counts up to {below} can become negative; clipping them at zero adds bias, never protection."
+        )
+    return tuple(found)
 
 
 def _count_list(some: Sequence[RowMoments], rows: Sequence[RowMoments]) -> str:
-    """Counts in words; the last row is named with all the larger counts that it serves."""
+    """Counts in words; the last row is named with all larger counts."""
     if len(some) == len(rows):
         return "every count"
     names = [f"{row.count} and above" if row is rows[-1] else str(row.count) for row in some]
@@ -186,7 +150,7 @@ class CurvePoint(NamedTuple):
 
 
 class AboveD(NamedTuple):
-    """The same promise for counts above D, the largest change that the table can make."""
+    """The guarantee for counts above D, the largest change of the table."""
 
     D: int
     epsilon: float
@@ -204,11 +168,10 @@ class _Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a noise table promises at one epsilon, and what it does to a count.
+    """The guarantee of a noise table at one epsilon, and its effect on a count.
 
-    `bias`, `variance`, `entropy`, `p_exact` and `support` describe the last row, which serves large counts;
-    `rows` has them for every count. `delta_probabilistic` is the delta of Rinott 4.5, for one
-    count and one person, never below `delta`.
+    `bias`, `variance`, `entropy`, `p_exact` and `support` describe the last row, which serves large counts; `rows` has them
+    for every count. `delta_probabilistic` is the delta of Rinott 4.5, for one count and one person, never below `delta`.
     """
 
     neighbours: str
@@ -250,9 +213,9 @@ def delta(
     Args:
         table: Any noise table.
         epsilon: From 0 to infinity.
-        neighbours: "add-remove" changes a person's cells by one; "replace-one" lowers as many others too.
-        cells: In how many overlapping cells a person is counted.
-        group: How many people may come or go together in a cell.
+        neighbours: "add-remove" changes a person's cells by one; "replace-one" also lowers as many others.
+        cells: The number of overlapping cells in which a person is counted.
+        group: The number of people that may come or go together in a cell.
 
     >>> from discreet.noise.table import NoiseRow, NoiseTable
     >>> delta(NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),)), epsilon=math.inf)
@@ -292,8 +255,7 @@ def curve(
 ) -> list[CurvePoint]:
     """Delta at each epsilon, both directions and the worst pair of counts; the outputs are sorted once."""
     both, _ = _both(table, neighbours, cells, group)
-    labelled = _single(neighbours, cells, group)
-    return [_point(each, both, labelled=labelled) for each in epsilons]
+    return [_point(each, both, labelled=_single(neighbours, cells)) for each in epsilons]
 
 
 def probabilistic_delta(table: NoiseTable, *, epsilon: float | Fraction | Decimal) -> Fraction:
@@ -328,7 +290,7 @@ def audit(
     cells: int = 1,
     group: int = 1,
 ) -> Audit:
-    """Everything that a noise table promises at an epsilon, or at the epsilon that a delta asks for.
+    """The audit of a noise table at an epsilon, or at the epsilon for a delta.
 
     Args:
         table: Any noise table, imported ones included.
@@ -336,16 +298,16 @@ def audit(
         delta: In place of epsilon: the smallest epsilon with at most this delta is used.
         population: The number of people; a delta above one in that number is a problem.
         neighbours: "add-remove" or "replace-one".
-        cells: In how many overlapping cells a person is counted.
-        group: How many people may come or go together.
+        cells: The number of overlapping cells in which a person is counted.
+        group: The number of people that may come or go together.
 
     Raises:
-        BadRequest: If both epsilon and delta are given, or one lies outside its range.
+        BadRequest: Both epsilon and delta are given, or one is out of range.
     """
     change = _Change(neighbours, cells, group)
     both, exact = _both(table, *change)
     at = _epsilon_at(table, both, epsilon, delta)
-    point = _point(at, both, labelled=_single(*change))
+    point = _point(at, both, labelled=_single(neighbours, cells))
     rows = table_moments(table)
     above = _above(table, at, delta, change)
     return Audit(
@@ -359,7 +321,9 @@ def audit(
         worst_pair=point.worst_pair,
         exact=exact,
         above_D=above,
-        delta_probabilistic=probabilistic_delta(table, epsilon=at) if _one_person(change) else None,
+        delta_probabilistic=probabilistic_delta(table, epsilon=at)
+        if change == ("add-remove", 1, 1)
+        else None,
         delta_infinite=max(each.delta(Exponential.of(math.inf))[0] for each in both),
         bias=rows[-1].bias,
         variance=rows[-1].variance,
@@ -374,13 +338,13 @@ def audit(
 
 
 def _above(table: NoiseTable, at: float, delta: float | Fraction | None, change: _Change) -> AboveD:
-    """The promise for counts above D; where a delta was asked for, at the epsilon that these counts need."""
+    """The guarantee for counts above D; for a given delta, at the epsilon that these counts need."""
     first = table.largest + 1
     both, _ = _both(table, *change, first=first)
     if delta is not None:
         at = max(each.epsilon(_probability(delta)) for each in both)
-    point = _point(at, both, labelled=_single(*change))
-    return AboveD(table.largest, at, point.delta, point.delta_forward, point.delta_backward, point.worst_pair)
+    point = _point(at, both, labelled=_single(change.neighbours, change.cells))
+    return AboveD(table.largest, *point)
 
 
 def curve_above_largest(table: NoiseTable, epsilons: Iterable[float]) -> list[CurvePoint]:
@@ -410,14 +374,9 @@ def _both(
     return (joint.forward, joint.backward), joint.exact
 
 
-def _single(neighbours: str, cells: int, group: int) -> bool:  # noqa: ARG001  a change as it comes
+def _single(neighbours: str, cells: int) -> bool:
     """Whether one count changes, so that a worst pair of counts has a meaning."""
     return neighbours == "add-remove" and cells == 1
-
-
-def _one_person(change: _Change) -> bool:
-    """Whether the change is one count and one person: what probabilistic DP is computed for."""
-    return change == _Change("add-remove", 1, 1)
 
 
 def _probability(delta: float | Fraction) -> Fraction:
@@ -445,44 +404,29 @@ def _epsilon_at(
 CURVE_STEPS = 40
 
 
+#: The keys of the document, in order.
+_DOCUMENTED = (
+    *("neighbours", "epsilon", "delta", "delta_forward", "delta_backward", "worst_pair", "above_D"),
+    *("bias", "variance", "entropy", "p_exact", "row_sums_ok", "support", "cells", "group", "exact"),
+    *("delta_probabilistic", "delta_infinite", "delta_exact", "problems", "notes"),
+)
+
+
 def audit_document(result: Audit) -> dict[str, Any]:
-    """The audit as JSON: probabilities as floats, an epsilon that does not exist as null."""
-    above = result.above_D
-    document: dict[str, Any] = plain(
-        {
-            "neighbours": result.neighbours,
-            "epsilon": result.epsilon,
-            "delta": result.delta,
-            "delta_forward": result.delta_forward,
-            "delta_backward": result.delta_backward,
-            "worst_pair": result.worst_pair,
-            "above_D": above._asdict(),
-            "bias": result.bias,
-            "variance": result.variance,
-            "entropy": result.entropy,
-            "p_exact": result.p_exact,
-            "row_sums_ok": result.row_sums_ok,
-            "support": result.support,
-            "cells": result.cells,
-            "group": result.group,
-            "exact": result.exact,
-            "delta_probabilistic": result.delta_probabilistic,
-            "delta_infinite": result.delta_infinite,
-            "delta_exact": exact_text(result),
-            "problems": result.problems,
-            "notes": result.notes,
-        }
-    )
+    """The audit as JSON: probabilities as floats, an infinite epsilon as null."""
+    values = {name: getattr(result, name, None) for name in _DOCUMENTED}
+    values |= {"above_D": result.above_D._asdict(), "delta_exact": exact_text(result)}
+    document: dict[str, Any] = plain(values)
     return document
 
 
 def exact_text(result: Audit) -> str | None:
-    """Delta as a fraction of whole numbers where it is one of moderate size."""
+    """Delta as a fraction of integers, if they are of moderate size."""
     return str(result.delta) if result.delta.denominator <= 2**64 else None
 
 
 def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:
-    """Delta over epsilons from 0 to where the table can do no better."""
+    """Delta for epsilons from 0 to the point where the table can do no better."""
     names: dict[str, Any] = {"neighbours": result.neighbours, "cells": result.cells, "group": result.group}
     flat = epsilon(table, delta=result.delta_infinite, **names)
     end = max(1.0, 1.1 * flat)

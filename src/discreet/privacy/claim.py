@@ -1,7 +1,6 @@
-"""A claim: what is promised, against which neighbours, by which argument. One sentence says all of it.
+"""A claim: a privacy guarantee with its neighbours, invariants, method and assumption, in one sentence.
 
-An epsilon without its neighbours, its delta, its invariants and its assumption promises nothing that can be checked,
-so they travel together. Groups follow from the claim for one:
+An epsilon without them cannot be checked, so they stay together. Groups follow from the claim for one:
 
     k units at once: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))
 
@@ -38,19 +37,19 @@ ASSUMPTION = message(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is promised about everything that will ever be said of the datasets of one budget, or of one version.
+    """The guarantee of all releases of one budget, or of one version.
 
     Args:
         epsilon: The privacy loss, rounded up.
-        delta: The probability that it may fail, rounded up.
+        delta: The failure probability, rounded up.
         method: A name of `METHODS`.
         neighbours: `add-remove` or `replace-one`.
-        unit: What is protected.
-        records_per_unit: The most records that one unit has.
-        group: How many units together.
-        invariants: What is public exactly.
-        cells: In how many released cells a unit's record is counted.
-        scope: What the claim covers, as the subject of its sentence.
+        unit: The protected unit.
+        records_per_unit: The maximum number of records per unit.
+        group: The number of units together.
+        invariants: Public facts.
+        cells: The number of released cells in which a unit's record is counted.
+        scope: The subject of the sentence.
     """
 
     epsilon: Fraction | float
@@ -143,9 +142,9 @@ def group_delta(delta: float, epsilon: float, units: int) -> float:
 
 
 def three_digits_up(number: Fraction | float) -> str:
-    """A number in three figures, rounded up: a promise errs on the safe side.
+    """A number in three significant digits, rounded up: a promise errs on the safe side.
 
-    >>> up(1.0001), up(2.0981e-05), up(0.0), up(1.0)
+    >>> three_digits_up(1.0001), three_digits_up(2.0981e-05), three_digits_up(0.0), three_digits_up(1.0)
     ('1.01', '2.1e-05', '0', '1')
     """
     if number == 0 or not math.isfinite(number):

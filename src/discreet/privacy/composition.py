@@ -1,12 +1,12 @@
-"""Many cells at once: a person in d overlapping cells, and neighbours that replace one person.
+"""Exact composition over cells: a person in d overlapping cells, and neighbours that replace one person.
 
-Cells have independent keys, so the joint law is a product and the privacy losses add up. Add/remove with d
-cells composes d changes of one direction; replace-one takes a person out of d cells and puts another into d
-others, so d forward and d backward changes. Outputs of equal ratio are joined, which keeps products small.
+Cells have independent keys, so the joint distribution is a product and privacy losses add up. Add-remove with d cells
+composes d changes in one direction; replace-one takes a person out of d cells and puts another into d others: d forward and
+d backward changes. Outputs of equal ratio are merged, which keeps products small.
 
-Where there are too many pairs of counts to try all combinations, the dominating pair stands for all of them
-(the hull of their trade-offs); where a product has too many outputs, ratios are spread over fewer. Both
-make delta larger, never smaller, and `Composed.exact` says when neither was needed.
+If there are too many pairs of counts to try all combinations, the dominating pair replaces them (the hull of their
+trade-offs); if a product has too many outputs, its ratios are spread over fewer. Both only increase delta, and
+`Composed.exact` is true where neither was needed.
 
 Source: Rinott et al. (2018), Theorem 4.2, corrected: pointwise bounds do not add up, mass does, so truncated
 Laplace noise at epsilon/d in d cells has delta 1 - (1 - p(m))^d. Zhu, Dong & Wang (2022), Theorem 10;
@@ -41,7 +41,7 @@ class Composed:
 
 
 def product(left: Sequence[Masses], right: Sequence[Masses]) -> list[Masses]:
-    """The joint outputs of two independent cells, those of equal ratio joined.
+    """The joint outputs of two independent cells; those of equal ratio are merged.
 
     >>> product([(1, 2), (3, 2)], [(1, 1)])
     [(3, 2), (1, 2)]
@@ -51,11 +51,11 @@ def product(left: Sequence[Masses], right: Sequence[Masses]) -> list[Masses]:
 
 
 def coarsen(masses: list[Masses], most: int = KEPT_RATIOS) -> list[Masses]:
-    """Keep some of the ratios and spread every output between two of them over both.
+    """Keep some of the ratios and split every output between two of them.
 
-    An output (p, q) with a ratio between r1 and r2 is the union of one of ratio r1 and one of ratio r2 (two
-    equations for two amounts), so the original is a post-processing of the result and no divergence gets
-    smaller. What rounding to integers leaves over goes to outputs that only one of the laws can make.
+    An output (p, q) with a ratio between r1 and r2 is the union of one of ratio r1 and one of ratio r2 (two equations
+    for two amounts), so the original is a post-processing of the result and no divergence decreases. The remainder of
+    rounding to integers goes to outputs that only one of the distributions can produce.
     """
     ordered = [each for each in by_ratio(masses) if each[0] > 0]
     unmatched, matched = sum(p for p, q in ordered if q == 0), [each for each in ordered if each[1] > 0]
@@ -73,7 +73,7 @@ def coarsen(masses: list[Masses], most: int = KEPT_RATIOS) -> list[Masses]:
 
 
 def _evenly_spaced(matched: Sequence[Masses], most: int) -> list[int]:
-    """Places of ratios that are spread evenly on a logarithmic scale, the first and the last among them."""
+    """Indices of ratios that are evenly spaced on a logarithmic scale, the first and the last included."""
     if not matched:
         return []
     logs = [math.log(p) - math.log(q) for p, q in matched]
@@ -83,7 +83,7 @@ def _evenly_spaced(matched: Sequence[Masses], most: int) -> list[int]:
 
 
 def _share(total: Masses, high: Masses, low: Masses, above: list[int], below: list[int]) -> None:
-    """Add (p, q) to the outputs of a higher and a lower ratio, rounded down."""
+    """Split (p, q) between a higher and a lower ratio, rounded down."""
     (p, q), (p1, q1), (p2, q2) = total, high, low
     determinant = p1 * q2 - p2 * q1
     up, down = p * q2 - p2 * q, p1 * q - p * q1
@@ -94,7 +94,7 @@ def _share(total: Masses, high: Masses, low: Masses, above: list[int], below: li
 
 
 def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
-    """One pair of laws that is at least as easy to tell apart as any of the given pairs."""
+    """A pair of distributions that dominates all given pairs."""
     points = [(0, 0, (0, 0)), (total, total, (0, 0))]
     for masses in each:
         a = b = 0
@@ -128,7 +128,6 @@ def _swap(masses: list[Masses]) -> list[Masses]:
 
 
 def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
-    """The product of all cells, and whether it is exact."""
     whole = [True]
 
     def step(left: list[Masses], right: Sequence[Masses]) -> list[Masses]:
@@ -142,7 +141,7 @@ def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
 
 
 def _work(masses: Sequence[Sequence[Masses]], forward: int, backward: int) -> int:
-    """How many outputs all combinations of pairs have in all."""
+    """The number of outputs of all combinations of pairs."""
     pairs, size = len(masses), max(len(each) for each in masses)
     combinations = math.comb(pairs + forward - 1, forward) * math.comb(pairs + backward - 1, backward)
     outputs: int = size ** (forward + backward)

@@ -1,15 +1,14 @@
-"""The Gaussian trade-off: one number μ for all normal noise that is released.
+"""The Gaussian trade-off: one number μ for all Gaussian noise of a release.
 
-Independent Gaussian measurements whose answers shift by Δ_i in units of their standard deviation are as hard
-to tell apart as N(0,1) and N(μ,1) with μ² = Σ Δ_i². That pair's trade-off is known in closed form:
+Independent Gaussian measurements whose answers shift by Δ_i in units of their standard deviation are as hard to
+distinguish as N(0,1) and N(μ,1) with μ² = Σ Δ_i². The trade-off of that pair has a closed form:
 
     δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ).
 
-Nothing is lost in composition: no zCDP bound, no advanced composition. The claim is about the Gaussian law and
-about whatever is made of it, rounding included. The integers that ship differ from it by their grid and by the
-cut of the tables: `margins/integer_noise.py` and `protect/best_composition.py` add what that costs. It is not claimed
-    for the
-discrete Gaussian, whose divergence may lie a little above this curve between its steps.
+Composition is tight: no zCDP bound, no advanced composition. The claim covers the Gaussian distribution and all
+post-processing, rounding included. The cost of the grid and the truncation of the shipped integers is added elsewhere
+(`margins`, `protect`). It does not cover the discrete Gaussian, whose divergence may be a little above this curve between
+its steps.
 
 Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Corollary 1.
 """
@@ -40,7 +39,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest μ that is (ε, δ): found from below, so that the δ asked for is never exceeded.
+    """The largest μ that is (ε, δ), found from below so that δ is never exceeded.
 
     >>> round(gaussian_mu(1.0, 1e-6), 6)
     0.236704
@@ -63,7 +62,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_delta_above(mu: float, epsilon: float) -> float:
-    """δ at an ε, rounded up by more than double precision loses: what a claim may state.
+    """δ at an ε, rounded up by more than double precision loses, for claims.
 
     >>> gaussian_delta_above(1.0, 1.0) > gaussian_delta(1.0, 1.0)
     True
@@ -75,16 +74,16 @@ def gaussian_delta_above(mu: float, epsilon: float) -> float:
 
 
 def total_mu(variances: list[float], changes: int = 1) -> float:
-    """The μ of tables with normal noise of some variances, each changed in so many cells by one.
+    """The μ of tables with Gaussian noise of these variances, each with `changes` cells changed by one.
 
-    >>> composed_mu([4.0, 4.0])
+    >>> total_mu([4.0, 4.0])
     0.7071067811865476
     """
     return math.sqrt(changes * math.fsum(1 / variance for variance in variances))
 
 
 def require_budget(epsilon: float, delta: float) -> None:
-    """Refuse an ε or a δ that means nothing."""
+    """Refuse an ε or a δ that is out of range."""
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise InfeasibleDesign(f"epsilon = {epsilon}: it must be above 0 and finite.")
     if not 0 <= delta < 1:

@@ -1,36 +1,22 @@
-"""e^epsilon between two fractions: the only irrational number in the audit, never a float.
-
-    low <= e^epsilon <= high,   (high - low) / low < 10^(2 - digits)
-
-`decimal` rounds `exp` correctly, so one unit in the last place on each side encloses the truth. A
-comparison asks for more digits until it is certain; e^epsilon is irrational for every rational epsilon
-but 0, so it always becomes certain.
-
-Source: Python's `decimal` (General Decimal Arithmetic: `exp` and `ln` are correctly rounded).
-
-The hockey-stick divergence between two laws of integers over one modulus: exact, and one sort.
+"""The hockey-stick divergence of two distributions of integers over one modulus, exactly, and its worst pair of counts.
 
     delta(P | Q; epsilon) = sum over outputs y of max(0, P(y) - e^epsilon Q(y))
 
-The best event is always a set of outputs with the largest ratios P/Q. So the outputs are sorted by ratio
-once, and the pairs (A, B) = (keys of P, keys of Q) of the growing set are kept: delta is then the largest
-(A - e^epsilon B) / modulus for any epsilon whatever. Reported values err upward by less than 1e-30 of
-themselves and are exact at epsilon = 0 and where only unmatched support contributes (B = 0).
-
-Source: Sadeghi & Chien (2022), eqs 17-21; Balle & Wang (2018), Theorem 5. Both directions are needed: after
-quantisation the reverse can be worse.
-
-The frontier of a noise table: the worst of all pairs of neighbouring counts, for every epsilon at once.
-
-Each pair (count, count + 1) has a profile of best events (A, B). For any epsilon the worst pair is the one
-with the largest A - e^epsilon B, so only the upper convex hull of all pairs' events can ever matter:
+The best event is always a set of outputs with the largest ratios P/Q. So the outputs are sorted by ratio once, and the pairs
+(A, B) = (keys of P, keys of Q) of the growing set are stored: delta is the largest (A - e^epsilon B) / modulus for any
+epsilon. Both directions are needed: after quantisation the reverse can be worse. Over all pairs of neighbouring counts only
+the upper convex hull of their events matters, the frontier:
 
     delta(epsilon) = max over hull vertices of (A - e^epsilon B) / modulus,
     e^epsilon(delta) = max over hull vertices of (A - delta modulus) / B      (exactly, a fraction).
 
-One hull is made per direction; every question after that is a binary search.
+e^epsilon is never a float but an enclosure, low <= e^epsilon <= high with (high - low) / low < 10^(2 - digits): `decimal`
+rounds `exp` correctly, so one unit in the last place on each side suffices. A comparison adds digits until it is certain;
+e^epsilon is irrational for every rational epsilon but 0, so it ends. Reported values err upward by less than 1e-30 of
+themselves and are exact at epsilon = 0 and where only unmatched support contributes (B = 0).
 
-Source: Zhu, Dong & Wang (2022) for domination by the worst trade-off; the hull is Andrew's monotone chain.
+Source: Sadeghi & Chien (2022), eqs 17-21; Balle & Wang (2018), Theorem 5; Zhu, Dong & Wang (2022) for domination; Andrew's
+monotone chain for the hull; General Decimal Arithmetic (`exp` and `ln` are correctly rounded).
 """
 
 from __future__ import annotations
@@ -52,7 +38,7 @@ WIDEST_EXPONENT = 999_999_999
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """e^epsilon as an enclosure that can be tightened at will.
+    """e^epsilon as an enclosure that can be tightened.
 
     >>> low, high = Exponential.of(1.5).bounds(60)
     >>> float(low) == float(high) == math.exp(1.5)
@@ -66,7 +52,7 @@ class Exponential:
 
     @classmethod
     def of(cls, epsilon: float | Fraction | Decimal) -> Exponential:
-        """Take an epsilon as it is given: a float means exactly the binary fraction that it is."""
+        """An epsilon as given: a float is exactly its binary fraction."""
         if isinstance(epsilon, float | Decimal) and (
             math.isnan(epsilon) or epsilon < 0 or math.isinf(epsilon)
         ):
@@ -79,7 +65,7 @@ class Exponential:
         return cls(exact)
 
     def beyond(self, ratio: int) -> bool:
-        """Whether e^epsilon is surely above a whole number: 2^epsilon is already."""
+        """Whether e^epsilon is certainly above an integer: 2^epsilon is already."""
         return self.epsilon is None or self.epsilon > ratio.bit_length()
 
     def bounds(self, digits: int = FIRST_DIGITS) -> tuple[Fraction, Fraction]:
@@ -144,21 +130,21 @@ LARGEST_ERROR = Fraction(1, 10**31)
 
 
 def output_distribution(row: NoiseRow, count: int) -> dict[int, int]:
-    """The law of what is released for a count: count + noise to number of keys."""
+    """The distribution of the released value of a count: count + noise to number of keys."""
     return {count + value: keys for value, keys in zip(row.values, row.masses(), strict=True)}
 
 
 def outcomes(law: Mapping[int, int], other: Mapping[int, int]) -> list[Masses]:
-    """Both laws' keys for every output that either can make."""
+    """The keys of both distributions for every output that either can produce."""
     matched = [(keys, other.get(output, 0)) for output, keys in law.items()]
     return matched + [(0, keys) for output, keys in other.items() if output not in law]
 
 
 def by_ratio(masses: Iterable[Masses]) -> list[Masses]:
-    """Outputs by falling ratio P/Q, those of equal ratio joined; exact at any size of integers.
+    """Outputs by falling ratio P/Q, those of equal ratio merged; exact for integers of any size.
 
-    Two different ratios of integers below N differ by more than 1/N^2, so the ratio scaled by N^2 and
-    rounded down orders them exactly.
+    Two different ratios of integers below N differ by more than 1/N^2, so the ratio scaled by N^2 and rounded down orders
+    them exactly.
     """
     known = list(masses)
     unmatched = sum(p for p, q in known if q == 0)
@@ -174,10 +160,10 @@ def by_ratio(masses: Iterable[Masses]) -> list[Masses]:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How well one law can be told from another: every best event as (keys of P, keys of Q).
+    """The distinguishability of two distributions: every best event as (keys of P, keys of Q).
 
     Args:
-        total: The number of keys of each law.
+        total: The number of keys of each distribution.
         vertices: (A, B) of the growing best event; the first has B = 0. Ratios above one only.
     """
 
@@ -211,7 +197,7 @@ class Profile:
 
 
 def best_place(vertices: Sequence[Masses], total: int, exponential: Exponential) -> int:
-    """Which vertex has the largest A - e^epsilon B: the last whose edge is steeper than e^epsilon."""
+    """The index of the vertex with the largest A - e^epsilon B: the last whose edge is steeper than e^epsilon."""
     if exponential.beyond(total):
         return 0
     low, high = 0, len(vertices) - 1
@@ -243,15 +229,7 @@ def best_difference(vertices: Sequence[Masses], total: int, exponential: Exponen
 def hockey_stick(
     law: Mapping[int, int], other: Mapping[int, int], *, epsilon: float | Fraction
 ) -> tuple[Fraction, Fraction]:
-    """Both directions of the divergence between two laws over the same number of keys.
-
-    Args:
-        law: Output to number of keys.
-        other: The neighbour's law, over as many keys.
-        epsilon: From 0 to infinity.
-
-    Returns:
-        delta(law | other) and delta(other | law).
+    """Both directions of the divergence, delta(law | other) and delta(other | law), over the same number of keys.
 
     >>> hockey_stick({0: 4}, {0: 1, 1: 3}, epsilon=0)
     (Fraction(3, 4), Fraction(3, 4))
@@ -268,7 +246,7 @@ LabelledProfile = tuple[Pair, Profile]
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The hull of many profiles, and which pair of counts each of its vertices comes from."""
+    """The hull of many profiles, and the pair of counts of each vertex."""
 
     total: int
     vertices: tuple[Masses, ...]
@@ -276,7 +254,7 @@ class Frontier:
 
     @classmethod
     def of(cls, profiles: Iterable[LabelledProfile]) -> Frontier:
-        """Keep what no other pair exceeds; of equal pairs the one with the smallest counts stays."""
+        """The hull; of equal pairs the one with the smallest counts stays."""
         known = list(profiles)
         points = [(a, b, pair) for pair, profile in known for a, b in profile.vertices]
         hull = upper_hull(points)
@@ -299,7 +277,7 @@ class Frontier:
 
 
 def upper_hull(points: list[tuple[int, int, Pair]]) -> list[tuple[int, int, Pair]]:
-    """The upper convex hull of (A, B) by rising B: no vertex that another pair's event exceeds."""
+    """The upper convex hull of (A, B) by rising B."""
     hull: list[tuple[int, int, Pair]] = []
     for point in sorted(points, key=lambda each: (each[1], -each[0])):
         a, b, _ = point
@@ -315,16 +293,13 @@ def upper_hull(points: list[tuple[int, int, Pair]]) -> list[tuple[int, int, Pair
 
 
 def neighbouring_counts(table: NoiseTable, *, first: int = 0, change: int = 1) -> Iterator[Pair]:
-    """Every pair (count, count + change) that differs from the others, from a first count on.
-
-    The repeating block is walked once, its wrap-around included.
-    """
+    """Every distinct pair (count, count + change) from a first count on, the repeating block with its wrap-around."""
     end = max(len(table.rows), first + table.repeats)
     yield from ((count, count + change) for count in range(first, end))
 
 
 def pair_masses(table: NoiseTable, pair: Pair) -> list[Masses]:
-    """Both laws of a pair of counts, output by output."""
+    """Both distributions of a pair of counts, output by output."""
     small, large = pair
     return outcomes(
         output_distribution(table.row(small), small), output_distribution(table.row(large), large)
@@ -332,7 +307,7 @@ def pair_masses(table: NoiseTable, pair: Pair) -> list[Masses]:
 
 
 def masses_by_pair(table: NoiseTable, first: int, group: int) -> list[tuple[Pair, list[Masses]]]:
-    """The masses of every pair; two pairs that use the same rows at the same distance are one."""
+    """The masses of every pair; pairs with the same rows at the same distance are merged."""
     seen: set[tuple[object, object, int]] = set()
     found: list[tuple[Pair, list[Masses]]] = []
     for change in range(1, group + 1):

@@ -1,1 +1,1 @@
-"""May this be asked, may this be shown? Answers with a reason and advice, and never sees a true count."""
+"""Disclosure rules: which requests and cells may be released, with reasons and advice. They never see a true count."""

@@ -1,7 +1,6 @@
-"""What to ask instead: a refusal's advice, followed until a table is allowed.
+"""Alternatives to a refused request: the edits of rules, tried breadth first until one is allowed.
 
-Each rule offers edits of a refused request, nearest first. `allowed_nearby` tries them, and the edits of what
-they lead to, breadth first: the first table found is the one that fewest changes lead to.
+The first alternative found is the one with the fewest changes; pages link to it.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ def find_alternatives(
     rules: Iterable[Rule],
     refusal_of: Callable[[TableRequest], Refused | None],
 ) -> Iterator[TableRequest]:
-    """The requests that are allowed, the nearest first; only itself if it is. What is allowed is not changed further.
+    """The allowed requests, nearest first; only the request itself if it is allowed.
 
     Args:
         request: In canonical form.
         dataset: Its dataset.
         rules: The declared rules.
-        refusal_of: Asks whether a canonical request is refused, and by what.
+        refusal_of: The refusal of a canonical request, if any.
     """
     declared = tuple(rules)
     waiting, seen = deque([request]), {request.identity}
@@ -55,7 +54,7 @@ def find_alternatives(
 def _mends(
     request: TableRequest, refusal: Refused, dataset: Dataset, rules: tuple[Rule, ...]
 ) -> Iterator[TableRequest]:
-    """The edits of the rules with the refusal's code, then what helps against refusals that no rule makes."""
+    """The edits of the rules with the refusal's code, then edits for refusals that no rule makes."""
     for rule in (*rules, *protection_rules(dataset)):
         if rule.refusal_code() == refusal.code:
             yield from rule.mends(request, dataset)

@@ -1,10 +1,8 @@
-r"""Declared groups that are close to each other: unions of a variable's categories that differ by little.
+"""Declared groups that are nearly equal: unions of a variable's categories that differ by little.
 
-    |A| + |B| - 2 |A and B|        of two groups of two lists that share something
+    |A| + |B| - 2 |A and B|        of two groups of two lists that overlap
 
-What is added up for each category is the caller's: people, for a custodian (`release/load_cautions.py`); one, where
-    only the public
-description shall speak (`server/watch`).
+The caller chooses the size of a category: people, for a custodian; one, where only public facts may be used (detectors).
 
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 """
@@ -27,10 +25,7 @@ _Owners = tuple["NDArray[np.int64]", tuple[str, ...]]
 def close_groups(
     dataset: Dataset, name: str, people: NDArray[np.int64], fewer_than: int
 ) -> Iterator[tuple[str, str, str, str, int]]:
-    """Groups of two declared lists that share people and differ by fewer than some: list, code, list, code, by how many.
-
-    With one for each category it speaks of categories, not of people: then all of it is public.
-    """
+    """Overlapping groups of two declared lists that differ by less than `fewer_than`: list, code, list, code, difference."""
     codes = dataset.variable(name).codes
     lists = {name: (np.arange(len(codes), dtype=np.int64), codes)}
     lists |= {level: _owners(groups, len(codes)) for level, groups in groupings(dataset, name).items()}
@@ -50,7 +45,7 @@ def _owners(groups: tuple[Group, ...], length: int) -> _Owners:
 def _close(
     one: _Owners, other: _Owners, people: NDArray[np.int64], fewer_than: int
 ) -> Iterator[tuple[str, str, int]]:
-    """Pairs of groups that share people and differ by 1 to k - 1: |A| + |B| - 2 |A and B|."""
+    """Pairs of overlapping groups that differ by 1 to k - 1."""
     (left, codes), (right, others) = one, other
     sizes, other_sizes = _sizes(left, people, len(codes)), _sizes(right, people, len(others))
     both = (left >= 0) & (right >= 0) & (people > 0)

@@ -1,8 +1,7 @@
-"""Counts that already carry their noise: all that a rule on counts may see.
+"""Noisy counts by area: the only counts that a rule may see.
 
-A `NoisyTable` is the noisy, unfiltered table with its totals; it is made from integers that may be
-released, never from an exact table. `Slices` cuts it into areas: one slice for each area of its
-geography and one for the total over areas; a table without geography is one slice.
+A `NoisyTable` is the noisy, unfiltered table with its totals, made from integers that may be released. `Slices` divides it
+into areas: one slice per area of its geography and one for the total; without geography the table is one slice.
 
 Source: Rinott et al. (2018), section 2.2; a rule on true counts would itself be a release.
 """
@@ -28,8 +27,8 @@ class NoisyTable:
 
     Args:
         shape: Its cells; every variable has its total.
-        noisy: Counts with their noise, before any adjustment, as a plain integer array.
-        impossible: Which cells are structural zeros: public knowledge, and not sparse.
+        noisy: Noisy counts before any adjustment, as a plain integer array.
+        impossible: Structural zeros, which do not make a table sparse.
     """
 
     shape: TableShape
@@ -52,12 +51,12 @@ class NoisyTable:
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """A noisy table cut into areas.
+    """A noisy table divided into areas.
 
     Args:
-        places: The dimensions of geography; their product is the slices, totals included.
-        counts: Noisy counts: one slice a row, then the other dimensions, totals last.
-        possible: Which interior cells can occur, in the shape of `interior`.
+        places: The geographic dimensions; the slices are their product, totals included.
+        counts: Noisy counts: one slice per row, then the other dimensions, totals last.
+        possible: The interior cells that can occur, in the shape of `interior`.
         dataset: The public description.
     """
 
@@ -69,22 +68,22 @@ class Slices:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The lengths of the dimensions of geography, totals included."""
+        """The lengths of the geographic dimensions, totals included."""
         return tuple(place.length for place in self.places)
 
     @property
     def variables(self) -> int:
-        """How many variables are crossed beside geography."""
+        """The number of crossed variables without geography."""
         return self.counts.ndim - 1
 
     @cached_property
     def populated(self) -> NDArray[np.bool_]:
-        """Which interior cells can occur and show somebody."""
+        """The interior cells that can occur and have a positive count."""
         return (self.interior > 0) & self.possible
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many interior cells of each slice can occur."""
+        """The number of interior cells per slice that can occur."""
         return number(self.possible)
 
     @property
@@ -94,18 +93,18 @@ class Slices:
 
     @property
     def total(self) -> NDArray[np.int64]:
-        """The count of everybody in each slice, which has a noise of its own."""
+        """The total of each slice, which has independent noise."""
         place: tuple[slice | int, ...] = (slice(None), *(-1,) * self.variables)
         return self.counts[place]
 
     def margin(self, axis: int) -> NDArray[np.int64]:
-        """The counts of one variable in each slice: its categories, all other variables at their total."""
+        """The counts of one variable in each slice, all other variables at their total."""
         others = (slice(-1) if other == axis else -1 for other in range(1, self.counts.ndim))
         place: tuple[slice | int, ...] = (slice(None), *others)
         return self.counts[place]
 
     def within(self, level: str | None) -> NDArray[np.bool_]:
-        """Which slices are at or below a level of the geography: they lie within one of its areas."""
+        """The slices at or below a level of the geography, which lie within one of its areas."""
         if level not in self._within:
             self._within[level] = self._work_out(level)
         return self._within[level]
@@ -122,11 +121,11 @@ class Slices:
         return inside.ravel()
 
     def none(self) -> NDArray[np.bool_]:
-        """No slice at all."""
+        """An empty mask of slices."""
         return np.zeros(len(self.counts), dtype=np.bool_)
 
     def areas(self) -> NDArray[np.bool_]:
-        """Which slices are areas of the finest level, and not coarser ones or a total over areas."""
+        """The slices that are areas of the finest level."""
         shown = np.ones(self.lengths, dtype=np.bool_)
         for axis, place in enumerate(self.places):
             coarse = place.depths < place.depths.max(initial=0)
@@ -135,15 +134,15 @@ class Slices:
 
 
 def slices_of(table: NoisyTable, dataset: Dataset, crossed: frozenset[str] | None = None) -> Slices:
-    """Cut a table along its geography.
+    """Divide a table along its geography.
 
     Args:
         table: The noisy counts.
         dataset: Its dataset.
-        crossed: The variables beside geography that are looked at, the others at their total; all if not given.
+        crossed: The other variables to look at, the rest at their total; all by default.
 
     Raises:
-        ValueError: Two levels of one geography: the finer one alone says where.
+        ValueError: Two levels of one geography.
     """
     dimensions = table.shape.dimensions
     places = [axis for axis, dimension in enumerate(dimensions) if dimension.geography]
@@ -165,6 +164,6 @@ def slices_of(table: NoisyTable, dataset: Dataset, crossed: frozenset[str] | Non
 
 
 def number(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many flags are set in each slice; slices stand first."""
+    """The number of flags set per slice; the first axis is the slice."""
     found: NDArray[np.int64] = flags.reshape(len(flags), -1).sum(axis=1, dtype=np.int64)
     return found

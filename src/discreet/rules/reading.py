@@ -1,7 +1,7 @@
-"""Reading a `[[rule]]`: each key of each kind says what it may hold, and what to write instead.
+"""Parse a `[[rule]]`: every key of a kind has a reader.
 
-A rule is a frozen dataclass whose fields are its keys; `key(reader)` makes a field that is read by a
-function of the value and the dataset. A reader that cannot use a value raises `Unusable` with advice.
+A rule is a frozen dataclass whose fields are its keys; `key(reader)` makes a field that a function of the value and the
+dataset parses. A reader raises `Unusable` with advice for an invalid value.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ T = TypeVar("T")
 
 
 class Unusable(ValueError):
-    """A value that a key cannot have; the text is the advice."""
+    """An invalid value of a key; the text is the advice."""
 
 
 def key(reader: Reader, default: Any = MISSING) -> Any:
-    """A field of a rule that is a key of its section; without a default it is required."""
+    """A field of a rule that is a key of its section; required without a default."""
     return field(default=default, metadata={"reader": reader})
 
 
 def read_rule(rule: type[T], entry: Mapping[str, Any], dataset: Dataset) -> T:
-    """Make a rule from its section.
+    """Create a rule from its section.
 
     Raises:
-        BadDescription: A key that is missing, unknown or has a value that it cannot have.
+        BadDescription: A key is missing, unknown or invalid.
     """
     where = f'The rule "{entry["kind"]}"'
     keys = {each.name: each for each in fields(rule) if "reader" in each.metadata}  # type: ignore[arg-type]

@@ -1,7 +1,6 @@
-"""Small changes to a request: what a refusal's advice means, as requests that can be asked instead.
+"""Edits of a refused request, which a page offers as alternatives.
 
-Each edit gives a new request or nothing; none leaves a table without variables. A refused question and
-its edits are what a page offers "one click away".
+Each yields a new request or nothing; none leaves a table without variables.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _SAYINGS = ("filters", "groups", "levels")
 
 
 def drop_variables(request: TableRequest, *names: str) -> Iterator[TableRequest]:
-    """Take variables out: from the table, and from filters, groups and levels."""
+    """Remove variables from the table, filters, groups and levels."""
     rows, columns, layers = (
         tuple(name for name in axis if name not in names)
         for axis in (request.rows, request.columns, request.layers)
@@ -36,12 +35,12 @@ def drop_choices(
 
 
 def add_variables(request: TableRequest, *names: str) -> Iterator[TableRequest]:
-    """Put variables into the columns."""
+    """Add variables to the columns."""
     yield replace(request, columns=(*request.columns, *(n for n in names if n not in request.variables)))
 
 
 def drop_one_variable(request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-    """Take one variable out that is no geography: hidden filters first, then the one with most categories."""
+    """Remove one variable that is no geography: hidden filters first, then the one with most categories."""
     free = sorted(request.used - dataset.geography)
     free.sort(key=lambda name: (name in request.variables, -len(dataset.variable(name))))
     for name in free:
@@ -49,7 +48,7 @@ def drop_one_variable(request: TableRequest, dataset: Dataset) -> Iterator[Table
 
 
 def use_larger_areas(request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-    """Leave out the finest level, or replace it by the next coarser one, or take the geography out."""
+    """Drop the finest level, or replace it by the next coarser one, or remove the geography."""
     for name in finest(dataset, request.used & dataset.geography):
         levels = dict(request.levels).get(name, (name,))
         if len(levels) > 1:
@@ -72,7 +71,7 @@ def use_larger_areas(request: TableRequest, dataset: Dataset) -> Iterator[TableR
 
 
 def _unsaid(request: TableRequest, names: Iterable[str], what: tuple[str, ...] = _SAYINGS) -> dict[str, Any]:
-    """The fields of a request without what they say of some variables."""
+    """The choices of a request without those of some variables."""
     gone = set(names)
     return {
         saying: tuple(entry for entry in getattr(request, saying) if entry[0] not in gone) for saying in what

@@ -1,18 +1,16 @@
-"""A rule: what a custodian declares in one `[[rule]]`, and the stages at which it speaks.
+"""Disclosure rules: the stages at which a rule of a `[[rule]]` section is evaluated, and the registry of kinds.
 
-A kind of rule is a frozen dataclass. Its fields are the keys of its section (`reading.key`), and it
-implements one stage or more; it inherits the others, which let everything pass.
+A kind of rule is a frozen dataclass. Its fields are the keys of its section (`reading.key`), and it implements at least one
+stage; the inherited ones let everything pass.
 
     by shape, before a record is read   refuse, refuse_account      -> a refusal, or None
     on noisy counts, area by area       withholds                   -> the areas that it withholds
-    on what other rules withhold        spares, fails               -> areas to show again; a failed table
+    on withheld areas                   spares, fails               -> areas to show again; a failed table
+
+The kinds of Discreet register themselves in the modules of `kinds/`, which are imported at first use. A third party calls
+`register` in the same way.
 
 Source: Rinott et al. (2018), section 2.2.
-
-The one registry of kinds of rules: a kind that is registered is read, evaluated and documented by its own class.
-
-The kinds of Discreet register themselves in the modules of `kinds/`, which are found by walking that folder.
-A third party calls `register` in the same way. A kind without a stage is refused: what is accepted is evaluated.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ STAGES = ("refuse", "refuse_account", "withholds", "spares", "fails")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that lets everything pass: the parent of all kinds."""
+    """A rule that lets everything pass: the base class of all kinds."""
 
     #: Its name in `dataset.toml`.
     kind: ClassVar[str] = ""
@@ -63,12 +61,12 @@ class Rule:
 
     @classmethod
     def implements(cls, stage: str) -> bool:
-        """Whether the kind has a stage of its own."""
+        """Whether the kind implements a stage."""
         return getattr(cls, stage) is not getattr(Rule, stage)
 
     @classmethod
     def refuses(cls) -> bool:
-        """Whether the kind refuses tables, by their shape or by what an account has used."""
+        """Whether the kind refuses tables, by shape or by an account's usage."""
         return cls.implements("refuse") or cls.implements("refuse_account")
 
     @classmethod
@@ -96,11 +94,11 @@ class Rule:
     def refuse_account(
         self, request: TableRequest, meter: Meter | None, account: str | None
     ) -> Refused | None:
-        """The refusal of a request that is not refused by its shape, by what an account has used before."""
+        """The refusal of a request by the earlier usage of an account."""
         return None
 
     def is_metered(self, request: TableRequest) -> bool:
-        """Whether its answer to a request depends on what an account has used."""
+        """Whether the answer depends on the usage of an account."""
         return False
 
     def refusal(self, message: str, advice: str, *, cacheable: bool = True) -> Refused:
@@ -108,7 +106,7 @@ class Rule:
         return self.error(message, advice, code=self.refusal_code(), cacheable=cacheable)
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """Edits of a request that it refuses, the nearest first."""
+        """Edits of a refused request, the nearest first."""
         yield from use_larger_areas(request, dataset)
         yield from drop_one_variable(request, dataset)
 
@@ -118,7 +116,7 @@ class Rule:
         return True
 
     def reach(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices of a table that it looks at."""
+        """The slices that it looks at."""
         return slices.within(None)
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
@@ -127,12 +125,12 @@ class Rule:
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds, as the end of a sentence: "In 3 of 9 areas ..."."""
+        """The defect of a withheld area, as the end of a sentence: "In 3 of 9 areas ..."."""
         return message("a rule withholds the cells")
 
     @property
     def sentence(self) -> str:
-        """What it does, in a sentence for readers of the dataset's methodology."""
+        """A sentence for the dataset's methodology."""
         if self.looks_at_counts:
             return message("An area is withheld where {reason}.", reason=self.reason)
         return str(self.__doc__).partition("\n")[0]
@@ -142,13 +140,13 @@ class Rule:
         return slices.none()
 
     def fails(self, withheld: int, total: int) -> str | None:
-        """Why a table fails as a whole when so many of its areas are withheld, as a sentence."""
+        """A sentence why a table fails as a whole, given its number of withheld areas; None if it does not."""
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountRule(Rule):
-    """A rule on noisy counts that may look at small areas only, and at tables of enough variables only."""
+    """A rule on noisy counts that may be limited to small areas and to tables of enough variables."""
 
     level: str | None = key(reading.level, None)
     from_variables: int = key(reading.whole(1), 1)
@@ -163,12 +161,12 @@ class CountRule(Rule):
 
     @property
     def sentence(self) -> str:
-        """What it does, and where."""
+        """A sentence for the dataset's methodology, with the scope."""
         return message("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
 
     @property
     def where(self) -> str:
-        """The tables that it looks at, as the end of a sentence; empty for all."""
+        """The tables in scope, as the end of a sentence; empty for all."""
         crossed = self.from_variables
         level = at_level(self.level)
         if crossed <= 1:
@@ -192,8 +190,8 @@ def register(kind: K) -> K:
     """Add a kind of rule; use it as the outermost decorator of its class.
 
     Raises:
-        TypeError: The class is no rule, has no name, or has no stage at which it would be evaluated.
-        ValueError: Another kind has the same name.
+        TypeError: The class is no rule, has no name, or implements no stage.
+        ValueError: The name is taken.
     """
     _refuse_idle(kind)
     if not kind.__module__.startswith(f"{home.__name__}."):
@@ -205,7 +203,7 @@ def register(kind: K) -> K:
 
 
 def unregister(name: str) -> None:
-    """Take a kind out again; datasets that declare it can then not be opened."""
+    """Remove a kind; datasets that declare it can then not be opened."""
     del _KINDS[name]
 
 
@@ -229,6 +227,5 @@ def _refuse_idle(kind: type[Rule]) -> None:
 
 @cache
 def _discover() -> None:
-    """Import every module of `kinds/` once: each registers its own."""
     for module in iter_modules(home.__path__, f"{home.__name__}."):
         import_module(module.name)

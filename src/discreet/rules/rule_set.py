@@ -1,12 +1,7 @@
-"""The rules of `[protection]`: they hold for every dataset, whatever it declares beside them.
+"""The rules of a dataset: those of `[protection]`, which always apply, then the declared ones in order.
 
-Two of them are declared kinds with the limits of `[protection]`. The third is not declared by anybody: groups of
-areas are refused wherever cell keys protect, since two unions that differ by one area reveal it.
-
-The rules that a custodian declares: read from `[[rule]]`, asked in their order.
-
-Rules by shape refuse before a record is read; rules on counts wait for the noisy, unfiltered table
-(`verdict`). The rules of `[protection]` (`protection_rules`) come first and always hold.
+Rules by shape refuse before a record is read; rules on counts see the noisy, unfiltered table (`verdict`). Groups of
+areas are always refused under cell keys, because two unions that differ by one area disclose it.
 """
 
 from __future__ import annotations
@@ -56,13 +51,9 @@ class NoGroupsOfAreas(Rule):
 
 
 def protection_rules(dataset: Dataset, most_cells: int | None = None) -> tuple[Rule, ...]:
-    """The rules of [protection] that hold for a dataset, in the order in which they are asked.
+    """The rules of [protection], in the order in which they are evaluated.
 
-    Under `dp` the universe says what may be combined, and groups are sums of released cells.
-
-    Args:
-        dataset: The description.
-        most_cells: In place of `max_cells`, for a table of which only cells that are not 0 are listed.
+    Under `dp` the universe limits combinations, and groups are sums of released cells. `most_cells` replaces `max_cells`.
     """
     protection = dataset.protection
     cells = MaxCells(most=protection.max_cells if most_cells is None else most_cells)
@@ -72,11 +63,7 @@ def protection_rules(dataset: Dataset, most_cells: int | None = None) -> tuple[R
 
 
 def parse_rules(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple[Rule, ...]:
-    """Read the `[[rule]]` sections of a dataset, in order.
-
-    Raises:
-        BadDescription: With what is wrong and what to do.
-    """
+    """Parse the `[[rule]]` sections of a dataset, in order."""
     return tuple(_rule(entry, dataset) for entry in entries)
 
 
@@ -105,9 +92,9 @@ def refuse_by_rules(
         request: In canonical form.
         shape: Its shape.
         dataset: Its dataset.
-        rules: What `parse_rules` gave.
-        meter: How many free groups of a variable an account has used.
-        account: Who asks; None is anybody.
+        rules: The result of `parse_rules`.
+        meter: The number of free groups of a variable that an account has used.
+        account: The requester; None if anonymous.
         most_cells: In place of `max_cells`, for a table that is not laid out.
 
     Raises:
@@ -120,5 +107,5 @@ def refuse_by_rules(
 
 
 def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
-    """Whether the answer to a request depends on what an account has used."""
+    """Whether the answer to a request depends on the usage of an account."""
     return any(rule.is_metered(request) for rule in rules)

@@ -1,20 +1,18 @@
-"""The complement: which more areas are withheld, so that no difference gives a withheld area back.
+"""Secondary suppression: further areas are withheld so that no difference discloses a withheld area.
 
-A coarser area less those of its parts that are shown is the sum of the parts that are withheld. So, of the parts of
-every area that is shown, none is withheld, or at least two are, and no area that a rule withholds has more than a
-tenth of the people in all that are withheld beside it, nor a tenth of what is unusual about them. So, for each of two
-weights w of an area, its noisy number of people n, and its squared distance from the shares of all parts together,
+A coarser area less its shown parts is the sum of its withheld parts. So, of the parts of every shown area, none is
+withheld, or at least two are, and for each of two weights w, the noisy number of people n and the squared distance
+from the shares of all parts together,
 
     10 · max w(withheld by a rule) <= Σ w(withheld),   or all parts are withheld
     w = n   and   w = Σ over cells (x - n · Σ x / Σ n)²
 
-Even without any noise the sum then says little of one of them. What a guess by shares misses is the second weight, and
-the squared error of the best linear guess falls by an area's share of it. Without it an area that is withheld because
-it is unusual, such as barracks, shows in the sum. The areas that are added are chosen by noisy counts alone: the
-smallest that is large enough, or the largest, and again. Ties go to the first. Two more things follow:
+Even without noise the sum then says little about one of them. The second weight is the error of a guess by shares: without
+it an area that is withheld because it is unusual, such as barracks, would show in the sum. The added areas are chosen by
+noisy counts alone: the smallest that is large enough, or the largest, and again. Ties go to the first. Consequently
 
-    an area that is withheld is withheld with all its parts, since they would add up to it
-    an area that has one part only is the same people: both are withheld, or none
+    an area is withheld together with all its parts, because they would add up to it
+    an area with a single part is the same people: both are withheld, or none
 
 Source: Hundepool et al. (2012), Statistical Disclosure Control, section 4.4 (secondary suppression).
 """
@@ -44,11 +42,11 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Division:
-    """An area and its parts, by their places along a dimension.
+    """An area and its parts, by their positions along a dimension.
 
     Args:
-        whole: The place of the area; None for a declared group that is not among the areas.
-        parts: The places of its parts.
+        whole: The position of the area; None for a declared group that is not among the areas.
+        parts: The positions of its parts.
     """
 
     whole: int | None
@@ -56,7 +54,7 @@ class Division:
 
 
 def divisions(place: Dimension, dataset: Dataset) -> list[Division]:
-    """All areas with their parts, each after the one that holds it; then the groups of declared code lists."""
+    """All areas with their parts, each after the one that contains it; then the groups of declared code lists."""
     key = ("divisions", place)
     if key not in dataset.worked_out:
         dataset.worked_out[key] = _work_out(place, dataset)
@@ -75,7 +73,7 @@ def _work_out(place: Dimension, dataset: Dataset) -> list[Division]:
 
 
 def _group_divisions(place: Dimension, dataset: Dataset) -> list[Division]:
-    """The declared groups of the finest areas, of whatever level or code list."""
+    """The declared groups of the finest areas, of all levels and code lists."""
     finest = max((output.depth for output in place.outputs), default=0)
     at = {
         output.members[0]: number
@@ -88,7 +86,7 @@ def _group_divisions(place: Dimension, dataset: Dataset) -> list[Division]:
 
 
 def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
-    """What the rules withhold, where an only part is judged as the area that it fills."""
+    """The failures, with a single part judged like the area that it fills."""
     if not failed.any():
         return failed
     lines = failed.reshape(slices.lengths).copy()
@@ -101,7 +99,7 @@ def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
 
 
 def add_secondary(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
-    """All slices that are withheld.
+    """All withheld slices.
 
     Args:
         failed: Those that a rule withholds.
@@ -124,7 +122,7 @@ def add_secondary(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: S
 
 
 class _Line:
-    """The divisions along one dimension, and the weights of their parts, which are worked out once."""
+    """The divisions along one dimension, and the cached weights of their parts."""
 
     def __init__(self, tree: list[Division], axis: int) -> None:
         self.tree = tree
@@ -138,7 +136,7 @@ class _Line:
         people: NDArray[np.int64],
         cells: NDArray[np.int64],
     ) -> None:
-        """Add what is missing along the dimension; the mask is changed."""
+        """Withhold further areas along the dimension, in place."""
         shown, ruled, first_people, first_cells = map(self.first, (mask, by_rule, people, cells))
         for place in np.ndindex(shown.shape[1:]):
             line = (slice(None), *place)
@@ -148,7 +146,6 @@ class _Line:
                     _within(division, shown[line], ruled[line], weigh)
 
     def _weights(self, key: tuple[int, ...], people: NDArray[np.int64], cells: NDArray[np.int64]) -> Weights:
-        """The people of the parts of a division, and how unusual each part is."""
         if key not in self.known:
             parts = self.tree[key[0]].parts
             self.known[key] = people[parts], unusual(people[parts], cells[parts])
@@ -158,7 +155,7 @@ class _Line:
 def _within(
     division: Division, mask: NDArray[np.bool_], by_rule: NDArray[np.bool_], weigh: Callable[[], Weights]
 ) -> None:
-    """Add what is missing among the parts of one area."""
+    """Withhold further parts of one area, in place."""
     whole, parts = division.whole, division.parts
     if whole is not None and len(parts) == 1:
         mask[whole] = mask[parts[0]] = mask[whole] or mask[parts[0]]
@@ -174,7 +171,7 @@ def _within(
 
 
 def unusual(people: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How far each part is from the shares of all parts together: a sum of squares over its cells, rounded.
+    """The squared distance of each part from the shares of all parts together, over its cells, rounded.
 
     >>> unusual(np.array([10, 30]), np.array([[10, 0], [10, 20]]))
     array([50, 50])
@@ -187,7 +184,7 @@ def unusual(people: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.i
 def _next(
     gone: NDArray[np.bool_], people: NDArray[np.int64], weights: NDArray[np.int64], needed: int
 ) -> int | None:
-    """The part to withhold next: the smallest that is enough, else the largest; None where nothing is missing."""
+    """The next part to withhold: the smallest that is enough, else the largest; None where nothing is missing."""
     missing = needed - int(weights[gone].sum())
     open_parts = np.flatnonzero(~gone & (people > 0))
     if not open_parts.size or (missing <= 0 and gone.sum() >= FEWEST):

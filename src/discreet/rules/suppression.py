@@ -1,20 +1,15 @@
-"""From withheld areas to withheld cells: the verdict of the unfiltered table, laid on the requested one.
+"""From withheld areas to suppressed cells: the verdict of the unfiltered table, applied to the requested one.
 
-A cell counts the people of a set of areas: one area, a coarser one, those of a filter, or all. If the verdict is about
-that very set, its answer holds. Any other union is never counted: two of them, or one and a declared level, would
-differ by a withheld area. Where the table lists the areas of a union, the sum of those shown stands in its place
-(`Layout.add_shown`); where it does not, the union is withheld as soon as one of its areas is.
-
-Areas that a filter names are listed: their union is not counted, and its total is the sum of the areas shown.
-
-A count of a union that somebody chooses, taken from a declared total, is the count of the areas that were left out.
-So, where a rule on counts may withhold areas, a request that filters areas shows them one by one:
+A cell counts the people of a set of areas: one area, a coarser one, those of a filter, or all. The verdict applies if it is
+about that very set. Any other union is never counted: two of them, or one and a declared level, could differ by a withheld
+area. If the table lists the areas of a union, the sum of those shown replaces it (`Layout.add_shown`); otherwise the union
+is withheld as soon as one of its areas is. Therefore, where a rule may withhold areas, a request that filters areas lists
+them (`list_areas`):
 
     a filter of several areas that the table does not show   the areas become rows
     a filter on areas that are shown at a coarser level      their own level is shown, too
 
-and `withheld` puts the sum of the areas shown in the place of every union that is not declared. Levels, code lists and
-single areas are declared, and are counted as they are.
+Levels, code lists and single areas are declared, and are counted.
 """
 
 from __future__ import annotations
@@ -41,8 +36,8 @@ class Sums:
 
     Args:
         axis: The dimension.
-        parts: For each output the places of its finest areas.
-        cells: Which cells are sums of these parts, in the shape of the table.
+        parts: For each output the positions of its finest areas.
+        cells: The cells that are sums of these parts, in the shape of the table.
     """
 
     axis: int
@@ -52,11 +47,11 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What becomes of each cell of a table.
+    """The treatment of each cell of a table.
 
     Args:
         withheld: Cells that are not shown.
-        sums: Cells that are not counted but added up from the areas shown.
+        sums: Cells that are added up from the areas shown.
     """
 
     withheld: NDArray[np.bool_]
@@ -71,7 +66,7 @@ class Layout:
         return added
 
     def add_shown(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The values, with the sum of the areas shown where a union of areas was asked for."""
+        """The values, with the sum of the areas shown in place of a requested union."""
         for sums in self.sums:
             shown = np.moveaxis(np.where(self.withheld, 0, values), sums.axis, 0)
             added = np.stack([shown[list(parts)].sum(axis=0) for parts in sums.parts], axis=sums.axis)
@@ -80,14 +75,14 @@ class Layout:
 
 
 def lay_out(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> Layout:
-    """Which cells of a requested shape are withheld, and which are sums of the areas shown.
+    """The cells of a requested shape that are withheld, and those that are sums of the areas shown.
 
     Args:
         verdict: On the unfiltered table of the same request.
         shape: The requested shape.
         dataset: Its dataset.
-        sums: Whether totals are sums of cells (additivity `interior` or `fitted`): what is withheld could then be
-            had by subtraction without noise, so every union that holds it is withheld with it.
+        sums: Whether totals are sums of cells (additivity `interior` or `fitted`): a withheld cell would then follow by
+            subtraction without noise, so every union that contains it is withheld with it.
 
     Raises:
         ValueError: The verdict is of a table with another geography.
@@ -118,7 +113,6 @@ def _spread_out(mask: NDArray[np.bool_], axes: list[int], shape: TableShape) -> 
 
 
 def _sums(axis: int, cells: NDArray[np.bool_], shape: TableShape) -> Sums:
-    """The unions of one geography, whose areas stand along one axis."""
     dimension = shape.dimensions[axis]
     leaf = _leaves(dimension)
     parts = tuple(
@@ -128,17 +122,17 @@ def _sums(axis: int, cells: NDArray[np.bool_], shape: TableShape) -> Sums:
 
 
 def _leaves(dimension: Dimension) -> dict[int, int]:
-    """Where the finest areas of a dimension stand; of two names for the same area, the finer one."""
+    """The positions of the finest areas of a dimension; of two names for the same area, the finer one."""
     return {
         output.members[0]: place for place, output in enumerate(dimension.outputs) if len(output.members) == 1
     }
 
 
 def layout_for(verdict: Verdict | None, shape: TableShape, dataset: Dataset, additivity: str) -> Layout:
-    """What becomes of each cell; everything is shown where no rule on counts applies.
+    """The layout of a request; everything is shown without a verdict.
 
-    Fitted totals are the same in tables with and without areas, so that a withheld area would follow from
-    the others by subtraction: with anything withheld, or added up from what is shown, nothing is fitted.
+    Fitted totals are the same in tables with and without areas, so that a withheld area would follow from the others by
+    subtraction: with anything withheld, or added up from the areas shown, nothing is fitted.
 
     Raises:
         TableNotReleased: The table fails as a whole, or nothing of it could be shown.
@@ -168,7 +162,7 @@ def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
 
 
 def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
-    """The dimension of the verdict that says where a dimension of the requested shape lies."""
+    """The dimension of the verdict that covers a dimension of the requested shape."""
     for place in verdict.places:
         if name == place.name or name in coarser(dataset, place.name):
             return place.name
@@ -178,7 +172,7 @@ def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
 def _laid_out(
     lookup: _Lookup, shown: list[Dimension], shape: TableShape, dataset: Dataset
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """The answers along the requested dimensions in place of the verdict's one, which stands first; and the unions.
+    """The answers along the requested dimensions, in place of the verdict's first axis; and the unions.
 
     The unions have the requested dimensions only; None where the table does not list the verdict's areas.
     """
@@ -207,14 +201,13 @@ def _laid_out(
 
 
 def _spread(members: tuple[int, ...], name: str, place: Dimension, dataset: Dataset) -> NDArray[np.bool_]:
-    """Categories of a level as a set of areas of the verdict's one."""
     chosen = np.zeros(len(dataset.variable(name)), dtype=np.bool_)
     chosen[list(members)] = True
     return chosen if name == place.name else chosen[ancestors_or_self(dataset, place.name, name)]
 
 
 class _Lookup:
-    """What the verdict says along one dimension, by the set of areas."""
+    """The verdict along one dimension, by set of areas."""
 
     def __init__(self, known: NDArray[np.bool_], place: Dimension, *, sums: bool) -> None:
         self.known = known
@@ -232,10 +225,7 @@ class _Lookup:
     def along(
         self, fine: Dimension | None, inside: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """The answer for every output of a dimension when only some areas count, and which are added up.
-
-        There is one row if the dimension is not shown.
-        """
+        """For every output of a dimension restricted to some areas, its answer, and whether it is added up."""
         if fine is None:
             return self.of(np.flatnonzero(inside))[None], np.zeros(1, dtype=np.bool_)
         unions = fine.members()
@@ -256,19 +246,18 @@ class _Lookup:
         return rows, added
 
     def _knows(self, areas: NDArray[np.int64]) -> bool:
-        """Whether the verdict is about this very set of areas, or nobody is in it."""
+        """Whether the verdict is about this very set of areas, or the set is empty."""
         return len(areas) < 2 or areas.tobytes() in self.unions
 
     def _nothing_of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether no area of a set is shown."""
         return np.asarray(self.known[self.single[areas]].all(axis=0))
 
     def of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether a set of areas is withheld; a set without people in it is not."""
+        """Whether a set of areas is withheld; an empty set is not."""
         return np.asarray(self.known[self._answering(np.sort(areas))].any(axis=0))
 
     def _answering(self, areas: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the answer for a set stands: at the set itself if the verdict has it, else at all that it touches."""
+        """The index of the set itself if the verdict has it, else the indices of all that it touches."""
         if len(areas) == 1 and self.single[areas[0]] >= 0:
             return self.single[areas]
         union = self.unions.get(areas.tobytes())
@@ -278,7 +267,7 @@ class _Lookup:
         return np.array(sorted(own), dtype=np.int64)
 
     def _touching(self, areas: NDArray[np.int64]) -> set[int]:
-        """The areas of the verdict, and where it has groups only the groups, that a set touches."""
+        """The areas of the verdict that a set touches; the groups, where it has groups only."""
         numbers = self.single[areas]
         found = set(numbers[numbers >= 0].tolist())
         if (numbers < 0).any():
@@ -299,7 +288,7 @@ NOTE = (
 
 
 def list_areas(request: TableRequest, dataset: Dataset) -> TableRequest:
-    """The canonical request that shows every area it names."""
+    """The canonical request that lists every area of its filters."""
     filters = dict(request.filters)
     for name in finest(dataset, request.used & dataset.geography):
         if name not in request.variables and len(filters[name]) > 1:
@@ -314,7 +303,7 @@ def _with_own(entry: tuple[str, tuple[str, ...]], name: str) -> tuple[str, tuple
 
 
 def label_sums(dimensions: tuple[Dimension, ...], layout: Layout) -> tuple[Dimension, ...]:
-    """Call a sum of the areas shown so, in the dimensions that have one."""
+    """Label the sums of the areas shown, in the dimensions that have one."""
     named = list(dimensions)
     for sums in layout.sums:
         along = np.moveaxis(sums.cells, sums.axis, 0)

@@ -1,19 +1,13 @@
-"""The verdict on a table: which areas are withheld, whether the table fails as a whole, and why, as data.
+"""The verdict on a table: the withheld areas, whether the table fails as a whole, and the reasons as data.
 
-`verdict_of` asks every declared rule, in order, about the noisy, unfiltered table. A rule withholds the
-areas that fail it, unless another rule spares them; the total over areas is treated like an area, since it is
-the table without geography. An area that is withheld with fewer variables is withheld with more: the larger table
-has the smaller one as its totals. Then the complement is withheld (`complement`), so that no difference gives an area
-back. A table whose areas are all withheld fails, and a rule may fail one with too many.
+The rules see one table for all requests with the same variables: all of them crossed, unfiltered, ungrouped, with totals, so
+that no filter, group or missing total evades them. Of a geography the finest level used is crossed, with the areas of all
+coarser levels above it; of another hierarchy only the finest level. A rule withholds the areas that fail it, unless another
+rule spares them; the total over areas is treated like an area. An area that is withheld with fewer variables is withheld
+with more, because the larger table has the smaller one as its totals. Secondary suppression follows. A table fails if all
+its areas are withheld, or if a rule fails it.
 
 Source: Rinott et al. (2018), section 2.2, property 3.
-
-The table that the rules look at: everything that a request uses, nothing filtered, nothing regrouped.
-
-If a filter, a group or a missing total changed what the rules see, it could evade them. So every request
-that uses the same variables gets the verdict of one table: all of them crossed, with totals. Of a geography the
-finest level that is used is crossed, and the areas of all coarser levels stand above it: a difference between levels
-must not give a withheld area back. Of another hierarchy only the finest level is crossed.
 """
 
 from __future__ import annotations
@@ -47,7 +41,7 @@ COMPLEMENT = "complement"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one rule found: its code, a sentence and what helps."""
+    """The finding of one rule: its code, a sentence and advice."""
 
     code: str
     message: str
@@ -56,16 +50,16 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the rules say of one table.
+    """The result of all rules on one table.
 
     Args:
-        places: The dimensions of geography of the table that the rules looked at.
-        mask: Which areas are withheld, along these dimensions, totals last; without geography a single flag.
-        by_rule: Those of them that a rule withholds; the others are the complement.
-        withheld: How many areas of the finest level are withheld.
-        total: How many there are; 1 without geography.
-        table_error: Why the table fails as a whole, or None.
-        rules: Why areas are withheld, in the order of the rules, the complement last.
+        places: The geographic dimensions of the table that the rules saw.
+        mask: The withheld areas along these dimensions, totals last; without geography a single flag.
+        by_rule: Those that a rule withholds; the others are secondary.
+        withheld: The number of withheld areas of the finest level.
+        total: The number of areas; 1 without geography.
+        table_error: The reason why the table fails as a whole, or None.
+        rules: The findings, in the order of the rules, secondary suppression last.
     """
 
     places: tuple[Dimension, ...]
@@ -78,7 +72,7 @@ class Verdict:
 
     @property
     def passed(self) -> int:
-        """How many areas may be shown."""
+        """The number of areas that may be shown."""
         return self.total - self.withheld
 
     def as_json(self) -> dict[str, Any]:
@@ -93,7 +87,7 @@ class Verdict:
 
 
 def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Verdict:
-    """Ask the declared rules about a noisy, unfiltered table; rules by shape have nothing to say here."""
+    """Evaluate the rules on a noisy, unfiltered table; rules by shape do nothing here."""
     declared = tuple(rules)
     whole = slices_of(table, dataset)
     seen: dict[frozenset[str], _Withheld] = {}
@@ -119,14 +113,14 @@ def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Ve
 
 
 def _fewer_first(table: NoisyTable) -> list[frozenset[str]]:
-    """All sets of the variables beside geography, smaller ones first; the last is all of them."""
+    """All sets of the other variables, smaller ones first; the last is all of them."""
     names = [dimension.name for dimension in table.shape.dimensions if not dimension.geography]
     return [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Withheld:
-    """What is withheld of one table: by each rule, in their order, and in all."""
+    """The withheld slices of one table: by each rule, in their order, and in all."""
 
     by_rule: tuple[NDArray[np.bool_], ...]
     mask: NDArray[np.bool_]
@@ -138,7 +132,7 @@ class _Withheld:
 
 
 def _suppress(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld]) -> _Withheld:
-    """What is withheld of a table, and of the tables with one variable less."""
+    """The withheld slices of a table, given those of the tables with one variable less."""
     reaching = [rule for rule in rules if rule.reach(slices).any()]
     by_rule = tuple(
         reduce(
@@ -165,7 +159,7 @@ def _failures(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_
 
 
 def _table_error(withheld: int, by_rule: int, total: int, rules: list[Rule]) -> str | None:
-    """Why a table fails as a whole; what is withheld as a complement fails no table but an empty one."""
+    """The reason why a table fails as a whole; secondary suppression alone fails only a table without any area left."""
     if withheld == total:
         return (
             message("The table is too sparse to be released.")
@@ -178,7 +172,7 @@ def _table_error(withheld: int, by_rule: int, total: int, rules: list[Rule]) -> 
 
 
 def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tuple[Finding, ...]:
-    """Why areas of the finest level are withheld: by which rules, and to keep those from coming back."""
+    """The reasons why areas of the finest level are withheld."""
     areas = slices.areas()
     total = int(areas.sum())
     advice = advice_on(slices.places, slices.dataset)
@@ -208,7 +202,7 @@ def _complement_in_words(more: int) -> str:
 
 
 def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
-    """What helps against sparse areas."""
+    """Advice against sparse areas."""
     for place in places:
         above = coarser(dataset, place.name)
         finest = place.depths == place.depths.max(initial=0)
@@ -228,17 +222,17 @@ MOST_TABLES = 1_000
 
 
 def needs_table(rules: Iterable[Rule], request: TableRequest, dataset: Dataset) -> bool:
-    """Whether any rule on counts applies to a request; if none does, no table need be made for them."""
+    """Whether any rule on counts applies to a request."""
     return any(rule.looks_at_counts and rule.concerns(request, dataset) for rule in rules)
 
 
 def rule_table(request: TableRequest, dataset: Dataset) -> TableRequest:
-    """The request whose noisy table the rules look at: equal for all that see the same levels."""
+    """The request whose noisy table the rules see: equal for all requests that show the same levels."""
     return _table(request, dataset)[0]
 
 
 def _table(request: TableRequest, dataset: Dataset) -> tuple[TableRequest, TableShape]:
-    """That request and its shape, which are remembered: many requests have the same."""
+    """The cached request and shape: many requests have the same."""
     names = finest(dataset, request.used)
     chosen = {name for name, _ in (*request.filters, *request.groups)}
     shown = {name: levels for name, levels in request.levels if name not in chosen}
@@ -255,7 +249,7 @@ def _table(request: TableRequest, dataset: Dataset) -> tuple[TableRequest, Table
 
 
 def _rule_levels(name: str, shown: tuple[str, ...], dataset: Dataset) -> tuple[str, ...]:
-    """The levels of a variable that the rules look at."""
+    """The levels of a variable that the rules see."""
     if name not in dataset.geography:
         return shown[-1:]
     above = levels_down_to(dataset, shown[-1] if shown[-1] in dataset.geography else name)
@@ -267,7 +261,7 @@ def rule_table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
     """The shape of that table.
 
     Raises:
-        TooManyCells: It is too large for the rules to look at, however little of it is asked for.
+        TooManyCells: It is too large for the rules, however small the request.
     """
     shape = _table(request, dataset)[1]
     most = dataset.protection.max_cells

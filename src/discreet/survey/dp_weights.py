@@ -1,14 +1,13 @@
-"""Weighted counts that are differentially private: made of noisy counts and public constants alone.
+"""Differentially private weighted counts, from noisy counts and public constants alone.
 
-No function here can be given an exact count or weight: whatever was promised for the noisy counts holds for
-what comes out (post-processing).
+No function here takes an exact count or weight: the guarantee of the noisy counts holds for the result (post-processing).
 
     public strata     Σ_h w_h · ñ_kh          weights w_h are public; strata are an axis of the table
     average weight    ñ_k · N/n               N and n are public
     invariant         ñ_k · N/n               n is released exactly; neighbours replace one person
 
-Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. Without the invariant a sample of
-one stands for everyone, and the sensitivity is N.
+Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. Without the invariant a sample of one represents
+the whole population, and the sensitivity is N.
 
 Source: Bailie (2020), section 4.1 and table 2.
 """

@@ -1,16 +1,15 @@
-"""Released sampling errors: from noisy counts, released numbers and design effects, rounded up to a public ladder.
+"""Released sampling errors: from noisy counts, released numbers and design effects, rounded up to public steps.
 
 With ñ the noisy sample count of a cell, X̃ its released number, deff its design effect and V the variance of
 the noise in X̃:
 
     relative standard error = √(deff / ñ + V / X̃²)      noise's share = (V / X̃²) / (deff / ñ + V / X̃²)
 
-An exact standard error would give the exact count away: it is about 1/√n. Here the count is the noisy one, and the
-result is rounded up to 1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500 or 1,000 %, the noise's share to 1, 2, 5
-or tens of percent. A cell whose printed error passes the limit gets status `u`; so does a number of zero or less,
-which has no relative error.
+An exact standard error would disclose the exact count: it is about 1/√n. Here the count is the noisy one, and the result is
+rounded up to 1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500 or 1,000 %, the noise's share to 1, 2, 5 or tens of
+percent. A cell whose printed error exceeds the limit, or whose number is not positive, gets status `u`.
 
-Nothing here can be given an exact count or weight.
+No function here takes an exact count or weight.
 
 Source: Kish (1965), section 11.7; Wolter (2007), chapter 7.
 """
@@ -28,7 +27,7 @@ from discreet.survey.weight_forms import SurveyDesign
 
 
 class RelativeErrors(NamedTuple):
-    """What stands beside the numbers of a table, in tenths of a percent; negative where nothing does."""
+    """Printed errors and noise shares in tenths of a percent; negative where there is none."""
 
     errors: NDArray[np.int64]
     noise_shares: NDArray[np.int64]
@@ -49,13 +48,13 @@ def relative_errors(
     """The printed errors of a table and the noise's share of each.
 
     Args:
-        noisy: Sample counts with their noise.
+        noisy: Noisy sample counts.
         values: Released numbers.
         effects: Design effects.
         noise_variance: Of the noise in the released numbers, in people squared.
 
-    >>> told = errors_told(np.array([0, 4, 100]), np.array([0, 40, 1000]), np.full(3, 1.2), np.full(3, 300.0))
-    >>> told.errors.tolist(), told.noise_shares.tolist()
+    >>> found = relative_errors(np.array([0, 4, 100]), np.array([0, 40, 1000]), np.full(3, 1.2), np.full(3, 300.0))
+    >>> found.errors.tolist(), found.noise_shares.tolist()
     ([-1, 750, 150], [-1, 400, 50])
     """
     there = (noisy > 0) & (values > 0)
@@ -69,5 +68,5 @@ def relative_errors(
 
 
 def unreliable(errors: NDArray[np.int64], limit: Fraction) -> NDArray[np.bool_]:
-    """Which cells get status `u`: the printed error passes the limit, or there is none."""
+    """The cells with status `u`: the printed error exceeds the limit, or there is none."""
     return np.asarray((errors < 0) | (errors > float(limit * WHOLE)))

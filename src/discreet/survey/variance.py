@@ -1,51 +1,38 @@
-"""The sampling variance of weighted totals, from the design of the sample. Confidential: for `answer` and `assess`.
+"""Sampling variance of weighted totals, estimates with exact standard errors, and design effects. Confidential.
 
 With z_hc the weights of the cell's people in unit c of stratum h, n_h units and the sampling fraction f_h:
 
     linearised    V = Σ_h (1 - f_h) n_h / (n_h - 1) Σ_c (z_hc - mean of stratum h)²
     replicates    V = Σ_r c_r (θ_r - θ)²
 
-The units are the clusters (ultimate clusters: what was drawn within them is in their sums) or else the records,
-drawn with replacement. A stratum with a single unit has no spread of its own: its unit counts with its whole square,
-as R survey does it for totals under `lonely.psu = "adjust"`. Replicates are centred at the full estimate (`mse`).
+Units are the clusters (ultimate clusters) or else the records, drawn with replacement. The unit of a single-unit stratum
+counts with its whole square, like R survey for totals under `lonely.psu = "adjust"`. Replicates are centred at the full
+estimate (`mse`). Sums are added in the order of cells and strata, so that floats are the same on every machine.
 
-Sums are added in the order of cells and strata: the same floats on every machine.
-
-Source: Wolter (2007), eqs 2.4.6, 3.3.4, 4.5.1 and section 5.3; Lumley (2010), chapter 2; Rao & Shao (1999).
-
-Estimates of a survey with their exact standard errors: totals, ratios, shares, differences. For the custodian.
-
-An estimate carries its value, what each row of the sample adds to it per person of weight (its linearisation), and
-its value by each replicate weight. So estimates can be combined, and one rule gives the error of all:
+An estimate has its value, its linearisation per row of the sample, and its value by each replicate weight:
 
     total of A             linearisation 1_A
     ratio R = A / B        linearisation (1_A - R 1_B) / B;   a share or the mean of a 0/1 variable where A is part of B
     difference of two      the difference of their linearisations
 
-Nothing here is released: an exact standard error would tell about the exact count.
+The design effect of a cell is its relative variance times its people:
 
-Source: Woodruff (1971); Wolter (2007), chapter 6; Lumley (2010), section 2.
+    deff_k = (√(V_k / n_k) + √n_k |x_k - w_k|)² / x_k²
 
-How much larger a cell's sampling variance is than that of so many people drawn at random: its design effect.
+with n_k its people, V_k the design's variance of its weighted count, w_k the mean weight of its people, and x_k the
+value per person that the form would show without noise; the difference to w_k is an error of forms with public
+weights, added in full. A released deff has the noisy count in place of √n_k, because a known difference would
+disclose the count. It is the only figure of a released error that reads exact weights. Only a step of it is released:
 
-    relative variance of the cell = deff_k / n_k      so      deff_k = (√(V_k / n_k) + √n_k |x_k - w_k|)² / x_k²
+    step = RATIO^(⌊l⌋ + 1 + [u < l - ⌊l⌋]),    l = log(deff) / log(RATIO),    u uniform, keyed by the people in the cell
 
-with n_k its people, V_k the design's variance of its weighted count, w_k the mean weight of its people, and x_k what the
-form would show without noise, per person; where the form stands on public weights, the difference to w_k is an error too,
-and is added in full. What is released has the noisy count in place of √n_k: else the difference, which is
-known where all people of a cell have one known weight, would tell the count.
+It is never below deff, and one step above on average (in logarithms). With u there is no deff at which the step changes with
+certainty: one person more or less changes the probabilities of two steps a little. Design effects below (1 - n/N)(1 - ñ/n)
+are raised to that, because a cell that is a whole stratum has none. A cell with fewer than 16 people after noise gets the
+largest step of the table's other cells, or the declared design effect where that is larger.
 
-This is the one figure of a released error that reads exact weights. A reader sees one rung of it and nothing finer:
-
-    rung = RATIO^(⌊l⌋ + 1 + [u < l - ⌊l⌋]),    l = log(deff) / log(RATIO),    u uniform, keyed by who is in the cell
-
-It is never below deff, on average (in logarithms) one rung above. There is no value of deff at which the rung changes for
-certain: with one person more or less the chances of two rungs change a little. A rule without u tells on which side of
-such a value the count lies. Design effects below (1 - n/N)(1 - ñ/n) are told as that, since a cell that is a whole stratum
-has none; and of small cells nothing is told: a cell with fewer than 16 people after noise takes the largest rung of the
-table's other cells, or the declared design effect where that is larger.
-
-Source: Kish (1965), section 8.2; Wolter (2007), chapter 7 (generalised variance functions: relative variance = deff / n).
+Source: Wolter (2007), eqs 2.4.6, 3.3.4, 4.5.1, section 5.3, chapters 6 and 7; Lumley (2010), chapter 2; Rao & Shao (1999);
+Woodruff (1971); Kish (1965), section 8.2.
 """
 
 from __future__ import annotations
@@ -84,7 +71,7 @@ def stratum_variance(
     units: NDArray[np.int64] | int,
     fraction: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
-    """The part of strata in the variance: (1 - f) n / (n - 1) (Σz² - (Σz)² / n), and Σz² of a lonely unit.
+    """The variance within strata: (1 - f) n / (n - 1) (Σz² - (Σz)² / n), and Σz² for a single unit.
 
     >>> float(stratum_variance(np.array(30.0), np.array(500.0), 2))
     100.0
@@ -99,7 +86,7 @@ def stratum_variance(
 
 
 def fractions(design: SamplingDesign, strata: int) -> NDArray[np.float64]:
-    """The sampling fraction of each stratum, in the order in which they are stored."""
+    """The sampling fraction of each stratum, in storage order."""
     named = [value for value, _ in design.fpc if value]
     listed = [float(design.fraction_of(named[place] if named else "")) for place in range(strata)]
     return np.array(listed)
@@ -121,7 +108,7 @@ class Estimate(Confidential):
 
     Args:
         value: By the weights themselves.
-        influence: What one person of weight in each row adds to it, to first order.
+        influence: The contribution per unit of weight of each row, to first order.
         replicates: The same estimate by each replicate weight.
     """
 
@@ -143,12 +130,7 @@ class Estimate(Confidential):
 
 
 class Sample(Confidential):
-    """A sample and its design.
-
-    Args:
-        rows: The sample by categories and units.
-        design: How it was drawn.
-    """
+    """A sample and its design."""
 
     __slots__ = ("_design", "_rows")
 
@@ -187,7 +169,6 @@ class Sample(Confidential):
 def _sum_by_group(
     group: NDArray[np.int64], values: NDArray[np.float64], groups: int = 0
 ) -> NDArray[np.float64]:
-    """The sum of the values of each group, in the order of the rows."""
     return np.asarray(np.bincount(group, weights=values, minlength=groups), dtype=np.float64)
 
 
@@ -206,14 +187,14 @@ def design_effects(
     without_noise: NDArray[np.float64],
     noisy: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """The design effect of each cell; 0 where nobody is.
+    """The design effect of each cell; 0 for empty cells.
 
     Args:
         variance: Of the weighted counts, by the design.
         counts: Exact sample counts.
         weighted: Exact weighted counts, in people.
-        without_noise: What the form would show without noise, in people.
-        noisy: Sample counts with their noise, for what is released; else the exact ones.
+        without_noise: The values of the form without noise, in people.
+        noisy: Noisy sample counts for a release; else the exact ones.
 
     >>> one = np.array([16])
     >>> design_effects(np.array([625.0]), one, np.array([100.0]), np.array([100.0]), one).tolist()
@@ -227,7 +208,7 @@ def design_effects(
 
 
 def minimum_effects(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.float64]:
-    """The least design effects that are told: those of people drawn at random, with at least 16 people outside the cell."""
+    """The smallest released design effects: those of random sampling, with at least 16 people outside the cell."""
     outside = np.maximum(design.sample_size - noisy, min(SMALL, design.sample_size))
     return np.asarray(float(1 - design.sampling_fraction) * np.minimum(outside / design.sample_size, 1))
 
@@ -235,14 +216,14 @@ def minimum_effects(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[n
 def effect_steps(
     effects: NDArray[np.float64], least: NDArray[np.float64], chances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The rung of each design effect, by chance the next or the one after it.
+    """The step of each design effect, randomly the next or the one after it.
 
     Args:
         effects: Of each cell.
-        least: Design effects below it are told as it is.
-        chances: Numbers from 0 to 1 that belong to the people of each cell; secret.
+        least: Smaller design effects are raised to it.
+        chances: Secret numbers from 0 to 1, keyed by the people of each cell.
 
-    >>> np.log(effect_rungs(np.full(2, RATIO**2.3), np.ones(2), np.array([0.2, 0.4]))) / np.log(RATIO)
+    >>> np.log(effect_steps(np.full(2, RATIO**2.3), np.ones(2), np.array([0.2, 0.4]))) / np.log(RATIO)
     array([4., 3.])
     """
     at = np.log(np.maximum(effects, np.maximum(least, _TINY))) / np.log(RATIO)
@@ -253,16 +234,16 @@ def effect_steps(
 def effects_for_release(
     effects: NDArray[np.float64], noisy: NDArray[np.int64], declared: float, shown: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """The design effects that errors are made of: small cells take the largest of the others.
+    """The design effects used for released errors: small cells take the largest of the others.
 
     Args:
-        effects: The rung of each cell.
-        noisy: Sample counts with their noise.
-        declared: The declared design effect, the least for small cells.
+        effects: The step of each cell.
+        noisy: Noisy sample counts.
+        declared: The declared design effect, the minimum for small cells.
         shown: Cells that can occur.
 
     >>> both = np.array([1.2, 9.0, 3.0])
-    >>> told_effects(both, np.array([100, 4, 50]), 1.1, np.full(3, True)).tolist()
+    >>> effects_for_release(both, np.array([100, 4, 50]), 1.1, np.full(3, True)).tolist()
     [1.2, 3.0, 3.0]
     """
     small = noisy < SMALL

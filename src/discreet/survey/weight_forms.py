@@ -1,13 +1,8 @@
-"""What the public knows of a survey: sizes, the sum and the largest of the weights, and how much they vary.
+"""Public constants of a weighted sample, and the forms of a weighted table with their promises.
 
-Every figure here is declared by the custodian and printed with the table; nothing is computed per request.
-The average weight is the ratio weight_total / sample_size, kept as two integers.
-
-The forms of a weighted table, each with what it promises and what it does not.
-
-All but `largest-weight` are functions of noisy counts and public weights: they tell nothing that the noisy counts do
-not tell. They are differentially private where these are (`dp`). Claims treat a record's weight as a fixed attribute
-of the record.
+The custodian declares every constant, and tables print it; nothing is computed per request. All forms but
+`largest-weight` are functions of noisy counts and public weights: they disclose nothing beyond the noisy counts and
+are differentially private where these are. Claims treat a record's weight as a fixed attribute of the record.
 
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
 """
@@ -87,7 +82,7 @@ class SurveyDesign:
 
 
 def relative_variance(weights: NDArray[np.int64]) -> Fraction:
-    """The variance of weights over their squared mean: n·Σw²/(Σw)² - 1. For the custodian, at load.
+    """The variance of weights over their squared mean, n·Σw²/(Σw)² - 1, for the custodian at load.
 
     >>> import numpy as np
     >>> relative_variance(np.array([1, 3]))
@@ -104,13 +99,13 @@ VARIANCE_LIMIT = Fraction(1, 10)
 
 @dataclass(frozen=True, slots=True)
 class WeightForm:
-    """One way to a weighted table.
+    """One form of a weighted table.
 
     Args:
-        name: The name of the form in `dataset.toml`.
-        formula: What is released for cell k.
-        promise: What it promises, in sentences for the table's page.
-        by_average: Whether it stands on the overall average weight.
+        name: Its name in `dataset.toml`.
+        formula: The released value of cell k.
+        promise: Its guarantee, in sentences for the table's page.
+        by_average: Whether it uses the overall average weight.
     """
 
     name: str
@@ -168,7 +163,7 @@ def weight_form(name: str) -> WeightForm:
     """The form of a name.
 
     Raises:
-        BadOption: There is none; the message names the nearest.
+        BadOption: It is unknown; the error suggests the nearest.
     """
     try:
         return FORMS[name]
@@ -177,7 +172,7 @@ def weight_form(name: str) -> WeightForm:
 
 
 def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
-    """What the custodian must be told before choosing a form for a survey.
+    """Warnings for the custodian who chooses a form for a survey.
 
     >>> from discreet.survey.weight_forms import SurveyDesign
     >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))

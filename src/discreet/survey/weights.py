@@ -1,10 +1,4 @@
-"""Exact arithmetic on fixed-point weights: products and quotients of integers, rounded by one stated rule.
-
-A weight of 666.6667 with four decimals is the integer 6666667. Quotients are rounded to the nearest unit of
-the last decimal, halves away from zero, so that gains and losses are alike. No float takes part, and products
-that would pass 64 bits are never formed.
-
-Weighted counts that move with the noise of the sample count, and weighted counts in steps.
+"""Weighted counts in fixed point: by the noise of the sample count, and in steps of a grid.
 
 With W_k the exact weighted count of cell k, n_k its sample count, p the noise of that count and w̄ = N/n:
 
@@ -12,11 +6,12 @@ With W_k the exact weighted count of cell k, n_k its sample count, p the noise o
     (b) cell average      W_k + p·W_k/n_k  =  (n_k + p)·W_k/n_k
     (c) largest weight    g·(round(W_k/g) + noise),  noise for a sensitivity of ⌈w_max/g⌉ steps of the grid g
 
-No table that is served is made by (a) or (b): (a) releases W_k modulo w̄, (b) the cell's average weight, and either
-undoes the noise of the count beside it. They stand here for the papers that use them and for the attack that opens
-them. In (c) the rounding to a public grid is what makes it private: noise in steps of w_max on an unrounded W_k
-would release W_k modulo w_max. All is fixed point, rounded to the last decimal, halves away from zero; the result
-is the same on every machine.
+(a) and (b) are never served: (a) releases W_k modulo w̄, (b) the cell's average weight, and either undoes the noise of the
+published count. They exist for reproductions and attacks. In (c) the rounding to a public grid makes it private: noise in
+steps of w_max on an unrounded W_k would release W_k modulo w_max.
+
+A weight of 666.6667 with four decimals is the integer 6666667. Quotients are rounded to the last decimal, halves away from
+zero. No float is used, and products that would exceed 64 bits are never formed.
 
 Source: (a), (b) Shlomo, Krenzke & Li (2019), eqs 4-5; (c) Rinott et al. (2018), section 8; R cellKey is (b).
 """
@@ -78,15 +73,12 @@ def cell_average(
     weight_sums: NDArray[np.int64],
     design: SurveyDesign,
 ) -> NDArray[np.int64]:
-    """(b) The noisy sample counts times the cell's own average weight, in fixed point.
-
-    A cell without people has no average: if noise changed its count, the overall average stands in.
-    """
+    """(b) The noisy counts times the cell's average weight, in fixed point; an empty cell uses the overall average."""
     filled = counts > 0
     moved = weight_sums + times_ratio(noisy - counts, weight_sums, np.where(filled, counts, 1))
     return np.where(filled, moved, overall_average(noisy, counts, weight_sums, design))
 
 
 def on_grid(weight_sums: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
-    """(c) before the noise: weighted counts in steps of a public grid, which get noise like counts."""
+    """(c) before the noise: weighted counts in steps of a public grid."""
     return nearest_quotient(weight_sums, grid)

@@ -1,17 +1,12 @@
-"""Reading a `dataset.toml`: from its text to a `Dataset`, or to what is wrong with it.
+"""Parse `dataset.toml` into a `Dataset`, and compare two descriptions key by key.
 
-Every key is known, every value has its type, and a mistyped key names the nearest one. What the parts mean
-together is checked by `Dataset` itself.
-
-What differs between two descriptions, key by key: what a custodian compares, and what a correction may not touch.
-
-A list of tables is compared by the names or codes of its entries (`variable.sex.categories.1.label`), and by their order.
+Unknown keys are refused with the nearest known one; `Dataset` checks how the sections fit together.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from types import MappingProxyType
@@ -47,7 +42,7 @@ from discreet.model.variable import (
 
 
 class Names(NamedTuple):
-    """What a description calls itself, before anything else of it is read."""
+    """The names of a description."""
 
     id: str
     lineage: str
@@ -55,9 +50,9 @@ class Names(NamedTuple):
 
 
 def parse_names_only(text: str) -> Names:
-    """The id, the lineage and the version of a description.
+    """The id, lineage and version of a description, without parsing the rest.
 
-    >>> names_of('id = "town"')
+    >>> parse_names_only('id = "town"')
     Names(id='town', lineage='town', version='1')
     """
     document = parse_toml(text)
@@ -68,15 +63,15 @@ def parse_names_only(text: str) -> Names:
 def parse_dataset(
     text: str, defaults: int | None = None, boundaries: Mapping[str, Boundaries] = MappingProxyType({})
 ) -> Dataset:
-    """Read the text of a `dataset.toml`.
+    """Parse the text of a `dataset.toml`.
 
     Args:
         text: The text.
-        defaults: The revision of the defaults for keys that it leaves out; today's by default.
-        boundaries: By variable, where they are kept already.
+        defaults: The revision of the defaults for missing keys; the newest by default.
+        boundaries: By variable, if they are stored already.
 
     Raises:
-        BadDescription: With what is wrong and what to do.
+        BadDescription: With the cause and advice.
     """
     return dataset_from_document(parse_toml(text), defaults, boundaries)
 
@@ -86,56 +81,25 @@ def dataset_from_document(
     defaults: int | None = None,
     boundaries: Mapping[str, Boundaries] = MappingProxyType({}),
 ) -> Dataset:
-    """The dataset of a description that was read from its text.
-
-    Args:
-        description: As `description_document` gives it.
-        defaults: The revision of the defaults for keys that it leaves out; today's by default.
-        boundaries: By variable, where they are kept already.
-
-    Raises:
-        BadDescription: With what is wrong and what to do.
-    """
-    plain_document = add_former_defaults(description, newest_defaults() if defaults is None else defaults)
-    document = attach_labels(plain_document)
-    allowed = {f.name for f in fields(Dataset)} - {
-        "variables",
-        "hierarchies",
-        "structural_zeros",
-        "code_lists",
-        "rules",
-        "kept_by",
-        "boundaries",
-    }
-    allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule", "engine"}
-    refuse_unknown_keys(document, allowed, "dataset.toml")
+    """The dataset of a parsed document; the arguments are those of `parse_dataset`."""
+    former = add_former_defaults(description, newest_defaults() if defaults is None else defaults)
+    document = attach_labels(former)
+    lists = {field for field, _ in _LISTS.values()}
+    scalars = (
+        {field.name for field in fields(Dataset)} - lists - _SECTIONS - {"rules", "kept_by", "boundaries"}
+    )
+    refuse_unknown_keys(document, scalars | _SECTIONS | {*_LISTS}, "dataset.toml")
     require_keys(document, ("id", "label", "id_column"), "dataset.toml")
-    plain = {
-        k: v
-        for k, v in document.items()
-        if k
-        not in {
-            "variable",
-            "hierarchy",
-            "structural_zero",
-            "code_list",
-            "protection",
-            "survey",
-            "rule",
-            "engine",
-            "file",
-            "about",
-            "publish",
-            "access",
-        }
-    }
-    _strings(plain, except_for={"weight_decimals", "key_decimals"})
+    plain = {key: value for key, value in document.items() if key in scalars}
+    for key, value in plain.items():
+        if key in {"weight_decimals", "key_decimals"}:
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise BadDescription(f"`{key}` is {value!r}.", "Give a whole number.")
+        elif not isinstance(value, str):
+            raise BadDescription(f"`{key}` is {value!r}.", "Put it in quotes.")
+    plain |= {field: tuple(map(parse, _tables(document, key))) for key, (field, parse) in _LISTS.items()}
     dataset = Dataset(
         **plain,
-        variables=tuple(_variable(entry) for entry in _tables(document, "variable")),
-        hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
-        structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
-        code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
         survey=parse_survey(document["survey"]) if "survey" in document else None,
         protection=parse_protection(document.get("protection", {}), document.get("survey")),
         rules=tuple(_tables(document, "rule")),
@@ -152,10 +116,10 @@ def dataset_from_document(
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """What a description says, as plain values; its comments are not among them.
+    """A description as plain values; amounts of the budget stay decimals.
 
     Raises:
-        BadDescription: It is no TOML.
+        BadDescription: It is not valid TOML.
     """
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
@@ -176,7 +140,6 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _with_floats(value: Any) -> Any:
-    """Decimals as floats: only amounts of a budget stay the decimals that were written."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):
@@ -297,13 +260,14 @@ def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _strings(entry: dict[str, Any], *, except_for: set[str]) -> None:
-    for key, value in entry.items():
-        if key in except_for:
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise BadDescription(f"`{key}` is {value!r}.", "Give a whole number.")
-        elif not isinstance(value, str):
-            raise BadDescription(f"`{key}` is {value!r}.", "Put it in quotes.")
+#: Sections of a description; and its lists of sections, with the field that each fills and its parser.
+_SECTIONS = {"protection", "survey", "engine", "file", "about", "publish", "access", "rule"}
+_LISTS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
+    "variable": ("variables", _variable),
+    "hierarchy": ("hierarchies", _hierarchy),
+    "structural_zero": ("structural_zeros", _structural_zero),
+    "code_list": ("code_lists", _code_list),
+}
 
 
 _NAMES = ("name", "code", "id")
@@ -313,12 +277,9 @@ NOTHING = None
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A key that differs.
+    """A key that differs between two descriptions; `before` and `after` are `NOTHING` where it is missing.
 
-    Args:
-        path: The keys from the top, as `("variable", "sex", "label")`.
-        before: Its value in the first description; `NOTHING` where it is not there.
-        after: Its value in the second.
+    `path` has the keys from the top, as `("variable", "sex", "label")`.
     """
 
     path: tuple[str, ...]
@@ -327,12 +288,14 @@ class Change:
 
     @property
     def place(self) -> str:
-        """The path as people write it."""
+        """The path in one word: `variable.sex.label`."""
         return ".".join(self.path)
 
 
 def description_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[Change]:
-    """Every key that differs, in the order of the first description.
+    """All keys that differ, in the order of the first description.
+
+    Lists of tables are compared by the names or codes of their entries, and by order.
 
     >>> changes = description_changes({"variable": [{"name": "sex", "label": "Sex"}]}, {"variable": [{"name": "sex"}]})
     >>> [(change.place, change.before, change.after) for change in changes]
@@ -354,7 +317,7 @@ def description_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> 
 
 
 def _by_key(value: Any) -> dict[str, Any] | None:
-    """A table by its keys, a list of tables by the names of its entries; None for anything else."""
+    """A table by its keys, a list of tables by the names of its entries; None for other values."""
     if isinstance(value, dict):
         return value
     if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):

@@ -9,9 +9,8 @@
     [labels.de.hierarchy.place]                     label
     [labels.de.code_list.broad]                     label, categories
 
-A category may also have its labels beside it, `{ code = "1", label = "Male", label_de = "Männlich" }`, as a file of codes
-has them in columns. What is not translated keeps its own label. Names and codes never change, and no number depends on a
-label.
+A category may carry its own translations, `{ code = "1", label = "Male", label_de = "Männlich" }`, like the columns of a
+code file. Untranslated labels stay. Names and codes never change, and no number depends on a label.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ _SECTIONS = {
 
 
 def attach_labels(document: dict[str, Any]) -> dict[str, Any]:
-    """A description whose labels know their translations.
+    """The description with every translated label as a `Label`.
 
     Raises:
-        BadDescription: A translation of something that is not there.
+        BadDescription: A translation has no original.
     """
     sections = document.pop("labels", {})
     for entry in (*_entries(document, "variable").values(), *_entries(document, "code_list").values()):
@@ -104,7 +103,7 @@ def _tell(entry: dict[str, Any], key: str, language: str, text: object, where: s
 
 
 def _beside(category: Any) -> Any:
-    """A category as a section of its own, with the labels that stand beside it; what is none is left for later."""
+    """A category as a table whose label includes the translations `label_xx`; other values are returned unchanged."""
     if isinstance(category, str):
         return {"code": category}
     if not isinstance(category, dict):
@@ -118,7 +117,6 @@ def _beside(category: Any) -> Any:
 
 
 def _entries(document: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
-    """The sections of a kind by their names; what is no section is left for later."""
     return {str(entry["name"]): entry for entry in _list(document, kind) if "name" in entry}
 
 

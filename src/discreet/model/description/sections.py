@@ -1,37 +1,19 @@
-"""A section of a TOML file, checked: it is one, its keys are known, and those that are needed are there.
-
-What people expect to be told of a dataset beside its numbers: who publishes it, under which licence, when it changes.
+"""Small sections of `dataset.toml`: `[about]`, `[engine]`, `[file]`, `[publish]`, and the checks all sections share.
 
     [about]
     publisher = "Statistics Example"
     licence = "https://creativecommons.org/licenses/by/4.0/"
-    contact = "tables@example.org"
-    keywords = ["census", "population"]
-    spatial = "Halvern"
     temporal = "2026-03-01"
-    next_update = "2027-03-01"
-
-Words for people and catalogues: no number depends on them, and they may be corrected after a load
-    (`workspace/versions/label_corrections.py`).
-
-The section `[engine]`, the same in `dataset.toml` and `workspace.toml`: which engine keeps the records.
-
-The section `[file]` of `dataset.toml`: how the file of records is read, where it does not tell by itself.
-
-A draft writes down what it found, so that a load reads the next file in the same way.
-
-Which tables of a dataset are published: written once, as protected releases, for machines without a record.
 
     [publish]
-    variables = ["region", "sex", "age"]      every table of some of these
-    up_to = 2                                 with at most so many variables
+    variables = ["region", "sex", "age"]      every table of these variables
+    up_to = 2                                 with at most two of them
     tables = ["district*sex", "district*age*job"]
     universe = true                           of a joint dp universe: its noisy numbers, which answer all its tables
-
     [publish.levels]
-    district = ["region", "district"]         shown at these levels, wherever it stands
+    district = ["region", "district"]         the levels at which a variable is shown
 
-No number depends on the section, so it may be changed after a load (`workspace/versions/label_corrections.py`).
+No number depends on `[about]` and `[publish]`: `discreet relabel` may change them after a load.
 """
 
 from __future__ import annotations
@@ -40,22 +22,19 @@ import codecs
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadDescription, DiscreetError
 from discreet.model.grammar import variables_of
 from discreet.model.messages.text import nearest
 
-if TYPE_CHECKING:
-    from discreet.model.dataset import Dataset
-
 
 def check_section(
     value: Any, name: str, known: Collection[str], error: type[DiscreetError] = BadDescription
 ) -> dict[str, Any]:
-    """A value that must be the section `[name]`, with known keys only.
+    """The value as a section `[name]`, if it is one and all its keys are known.
 
-    >>> section_of({"publisher": "Office"}, "about", ["publisher"])
+    >>> check_section({"publisher": "Office"}, "about", ["publisher"])
     {'publisher': 'Office'}
     """
     if not isinstance(value, dict):
@@ -83,15 +62,15 @@ def require_keys(entry: Mapping[str, Any], keys: Iterable[str], where: str) -> N
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is told of a dataset; empty where nothing is.
+    """Metadata for people and catalogues; a missing entry is empty.
 
     Args:
-        publisher: Who publishes it.
-        licence: The address of the licence of its tables.
-        contact: Whom to ask: an e-mail address or a web address.
-        keywords: What it is about, in words to search for.
-        spatial: The country or region that it covers.
-        temporal: The time that it covers: a date, or two with a slash between.
+        publisher: The publisher.
+        licence: The URL of the licence of the tables.
+        contact: An e-mail address or a URL.
+        keywords: Search terms.
+        spatial: The country or region covered.
+        temporal: The period covered: a date, or two separated by a slash.
         next_update: When the next version is expected.
     """
 
@@ -104,18 +83,15 @@ class About:
     next_update: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """What is known, by name."""
+        """The entries that are not empty."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: list(value) if name == "keywords" else value for name, value in found.items() if value}
 
 
 def parse_about(section: Any) -> About:
-    """The section `[about]`.
+    """Parse `[about]`.
 
-    Raises:
-        BadDescription: With what is wrong and what to do.
-
-    >>> about_of({"publisher": "Office", "keywords": ["census"]}).as_json()
+    >>> parse_about({"publisher": "Office", "keywords": ["census"]}).as_json()
     {'publisher': 'Office', 'keywords': ['census']}
     """
     for key, value in check_section(section, "about", [field.name for field in fields(About)]).items():
@@ -129,10 +105,10 @@ def parse_about(section: Any) -> About:
 
 
 def parse_engine(section: Any, error: type[DiscreetError]) -> str:
-    """The kind that an `[engine]` section names, in `dataset.toml` or `workspace.toml`; empty if it names none.
+    """The kind in `[engine]`, of `dataset.toml` or `workspace.toml`; empty if none is named.
 
     >>> from discreet.errors import BadDescription
-    >>> engine_named({"kind": "duckdb"}, BadDescription)
+    >>> parse_engine({"kind": "duckdb"}, BadDescription)
     'duckdb'
     """
     kind = check_section(section, "engine", ["kind"], error).get("kind", "")
@@ -143,12 +119,12 @@ def parse_engine(section: Any, error: type[DiscreetError]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """How a file is read; what is empty is found out.
+    """How the file of records is read; an empty option is detected.
 
     Args:
-        encoding: Of a CSV file, as Python names it: "utf-8", "cp1252".
-        delimiter: What separates the fields of a CSV file: one character.
-        decimal: The decimal sign of the numbers in a CSV file, "." or ",".
+        encoding: Of a CSV file, by its Python name: "utf-8", "cp1252".
+        delimiter: The separator of a CSV file: one character.
+        decimal: The decimal sign of a CSV file, "." or ",".
         table: The sheet of a workbook, or the table of a database.
     """
 
@@ -173,18 +149,15 @@ class FileOptions:
             raise BadDescription(f"The decimal sign is {self.decimal!r}.", 'Use "." or ",".')
 
     def given(self) -> dict[str, str]:
-        """What is not empty, by its key."""
+        """The options that are not empty."""
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name))}
 
 
 def parse_file_options(section: Any) -> FileOptions:
-    """Read the section.
+    """Parse `[file]`.
 
-    >>> file_options({"encoding": "cp1252"}).given()
+    >>> parse_file_options({"encoding": "cp1252"}).given()
     {'encoding': 'cp1252'}
-
-    Raises:
-        BadDescription: With what is wrong.
     """
     for key, value in check_section(section, "file", [f.name for f in fields(FileOptions)]).items():
         if not isinstance(value, str):
@@ -197,13 +170,13 @@ PUBLISH_KEYS = ("variables", "up_to", "tables", "levels", "universe")
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """What `[publish]` declares; nothing where there is none.
+    """The tables that are published, as `[publish]` declares them.
 
     Args:
-        variables: Those of which tables are made.
-        up_to: How many of them a table has at most.
-        tables: Further tables, each by its variables.
-        levels: For a variable, the levels at which it is shown.
+        variables: Tables are made of these.
+        up_to: The maximum number of them in a table.
+        tables: Further tables by their variables.
+        levels: The levels at which a variable is shown.
         universe: Whether the numbers of a joint dp universe are published.
     """
 
@@ -228,26 +201,16 @@ class Publish:
                 seen.add(frozenset(names))
                 yield names
 
-    def refuse_unknown(self, dataset: Dataset) -> None:
-        """Refuse variables that the dataset does not have.
-
-        Raises:
-            BadDescription: With the nearest match.
-        """
-        known = [variable.name for variable in dataset.variables]
-        named = [*self.variables, *(name for table in self.tables for name in table), *dict(self.levels)]
-        for name in named:
-            if name not in known:
-                raise BadDescription(f'[publish] names the variable "{name}".', nearest(name, known))
+    @property
+    def named_variables(self) -> list[str]:
+        """All variables that the section names."""
+        return [*self.variables, *(name for table in self.tables for name in table), *dict(self.levels)]
 
 
 def parse_publish(section: Any) -> Publish:
-    """The section `[publish]`.
+    """Parse `[publish]`.
 
-    Raises:
-        BadDescription: With what is wrong and what to do.
-
-    >>> publish_of({"variables": ["sex", "age"], "tables": ["sex*job"]}).tables
+    >>> parse_publish({"variables": ["sex", "age"], "tables": ["sex*job"]}).tables
     (('sex', 'job'),)
     """
     check_section(section, "publish", PUBLISH_KEYS)

@@ -1,7 +1,6 @@
-"""Where a table comes from and what its reader must be told, as lines of name and text.
+"""Citation and provenance of a table, as lines of name and text for file formats.
 
-Formats with a place for words write all of them: the mandatory note first. That counts are perturbed is said of
-the table, never of a cell.
+The mandatory note comes first. That counts are perturbed is stated for the table, never for a cell.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Citable(Protocol):
-    """What can be cited: a release, or a question before it is answered."""
+    """A release, or a request before it is answered."""
 
     @property
     def dataset(self) -> Dataset:
@@ -27,7 +26,7 @@ class Citable(Protocol):
 
     @property
     def digest(self) -> str:
-        """Which version it is of."""
+        """The version id."""
 
     @property
     def request(self) -> TableRequest:
@@ -35,11 +34,11 @@ class Citable(Protocol):
 
     @property
     def title(self) -> str:
-        """What is counted, by what."""
+        """The measure and the variables."""
 
 
 def citation(cited: Citable, address: str = "") -> str:
-    """How to cite a table: what, from where, which version, at which address, or by which query."""
+    """How to cite a table: title, dataset, version, and its URL or query."""
     last = address or message("Query: {query}", query=cited.request.permalink)
     return join_sentences(
         [*_with_full_stops(cited.title), dataset_citation(cited.dataset, cited.digest), last]
@@ -47,7 +46,7 @@ def citation(cited: Citable, address: str = "") -> str:
 
 
 def dataset_citation(dataset: Dataset, digest: str) -> str:
-    """How to cite a dataset as such: which one, which version, from where."""
+    """How to cite a dataset: label, version and source."""
     named = message(
         "{label}, version {version} ({digest})",
         label=dataset.label,
@@ -58,12 +57,11 @@ def dataset_citation(dataset: Dataset, digest: str) -> str:
 
 
 def _with_full_stops(*parts: str) -> list[str]:
-    """Parts that are there, each with its full stop."""
     return [Message("{part:bare}.", {"part": part}) for part in parts if part]
 
 
 def provenance(release: Release | Listing) -> list[tuple[str, str]]:
-    """All that travels with a table, without empty lines; a name may stand on several."""
+    """The lines that accompany a table, without empty ones; a name may occur several times."""
     dataset = release.dataset
     lines = [
         ("title", release.title),

@@ -1,7 +1,7 @@
-"""The attacks of the red team: their names, and what each of them does.
+"""The attacks of the red team: their names and descriptions, for the methodology of a dataset.
 
-discreet attack NAME          tries one on invented people
-discreet attack NAME --keep   keeps what it found, for the methodology of the workspace's datasets
+discreet attack NAME          runs one on invented people
+discreet attack NAME --keep   stores its result for the methodology of the workspace's datasets
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Attack:
     """One attack.
 
     Args:
-        name: After `discreet attack`; its page is docs/methods/attack-NAME.md.
-        what: What it does, in a sentence.
+        name: The argument of `discreet attack`; docs/methods/attack-NAME.md describes it.
+        what: Its description in a sentence.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Attack:
 
     @property
     def command(self) -> str:
-        """What measures it for a workspace."""
+        """The command that measures it for a workspace."""
         return f"discreet attack {self.name} --keep"
 
 

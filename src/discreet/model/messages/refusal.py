@@ -1,4 +1,4 @@
-"""Parts of the sentences in which rules refuse."""
+"""Parts of the sentences with which rules refuse a request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def quote_names(names: Iterable[str]) -> Message:
 
 
 def or_coarser(dataset: Dataset, level: str | None) -> str:
-    """The end of an advice: where a level sets the limit, a coarser one lifts it."""
+    """The end of an advice: a coarser level than the one with the limit."""
     if level is None:
         return ""
     above = coarser(dataset, level)
@@ -32,7 +32,7 @@ def or_coarser(dataset: Dataset, level: str | None) -> str:
 
 
 def at_level(level: str | None) -> str:
-    """Where a limit holds.
+    """The level at which a limit applies.
 
     >>> at_level("area")
     ' at "area" or below'
@@ -41,9 +41,9 @@ def at_level(level: str | None) -> str:
 
 
 def cell_count(cells: int) -> str:
-    """How many cells a table has, in words that fit a line.
+    """The number of cells of a table, rounded to a power of ten where it is huge.
 
-    >>> size(1200), size(7 * 10**20)
+    >>> cell_count(1200), cell_count(7 * 10**20)
     ('1,200', 'about 10^20')
     """
     if cells < 10**15:

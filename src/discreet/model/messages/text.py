@@ -1,22 +1,16 @@
-"""Sentences that know how they were made: a face may say them in another language.
+"""Translatable messages, suggestions for mistyped words, and one-line summaries of values.
 
-    told("The table has {cells:,} cells; at most {most:,} are allowed.", cells=36_000, most=20_000)
+    message("The table has {cells:,} cells; at most {most:,} are allowed.", cells=36_000, most=20_000)
 
-is its English sentence, a `str` like any other. Beside it stand the template and the values, so that a page can look the
-template up in a catalogue and write the numbers as its language does. A value may be a `Text` itself, a `Label`, or a
-tuple, which is listed:
+is its English sentence, a `str`, which also keeps template and values: `web/i18n` looks the template up in a catalogue
+and formats numbers for the language. A value may be a `Message`, a `Label`, or a tuple, which is listed:
 
     {names}  a, b and c      {names:or}  a, b or c      {names:comma}  a, b, c      {names:semicolon}  a; b; c
     {names:each}  a and b and c      {names:either}  a or b or c      {names:plus}  a + b      {names:times}  a x b
-    {label:lower}  in small letters, in languages that write nouns so      {unit:capital}  with a capital letter
+    {label:lower}  in lower case, in languages that write nouns so         {unit:capital}  with a capital letter
     {title:bare}   without its full stop                                   {parts:joined}  sentence after sentence
 
-The known word nearest to a mistyped one: the advice of many errors.
-
-How a value shows itself: its kind and what it is in one short line, whatever is inside.
-
-A table of a million cells, a list of 250,000 areas and a noise table are read in a notebook by their line, and looked into
-by their attributes. Labels are data: a line holds no line break and no control character.
+This module imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ _CHANGES: dict[str, Callable[[str], str]] = {
 
 
 class Translatable(str):
-    """A text that a face may show in another language; as a `str` it is what the core says."""
+    """A text that can be shown in another language; as a `str` it is English, or the dataset's own language."""
 
     __slots__ = ()
 
@@ -48,7 +42,7 @@ class Translatable(str):
 
 
 class Message(Translatable):
-    """A sentence with its template and values; made by `told` and `told_number`."""
+    """A sentence with its template and values; `message` and `plural_message` make it."""
 
     __slots__ = ("amount", "plural", "template", "values")
     template: str
@@ -59,7 +53,7 @@ class Message(Translatable):
     def __new__(
         cls, template: str, values: Mapping[str, object] | None = None, plural: str = "", amount: int = 1
     ) -> Self:
-        """The English sentence, with what it was made of."""
+        """Format the English sentence."""
         chosen = plural if plural and amount != 1 else template
         english = ENGLISH.vformat(chosen, (), values) if values else chosen
         return cls._made(english, template, values or {}, plural, amount)
@@ -74,7 +68,7 @@ class Message(Translatable):
 
     @classmethod
     def joined(cls, parts: tuple[str, ...]) -> Self:
-        """Sentence after sentence: every table has several, so they are joined without looking at a template."""
+        """Sentence after sentence; formatted without parsing a template, because every table has several."""
         return cls._made(" ".join(parts), "{parts:joined}", {"parts": parts}, "", 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,7 +92,7 @@ class Label(Translatable):
 
 
 class MessageFormatter(Formatter):
-    """Puts values into a template, as English does; `web/i18n/messages.py` has one for every language."""
+    """Fills a template in English; `web/i18n` has a subclass for other languages."""
 
     def text(self, value: object) -> str:
         """A value as text."""
@@ -109,11 +103,11 @@ class MessageFormatter(Formatter):
         return format(value, spec)
 
     def enumeration(self, parts: Sequence[str], word: str) -> str:
-        """Several parts in a row, with "and" or "or" before the last."""
+        """Several parts, with "and" or "or" before the last."""
         return ", ".join(parts[:-1]) + f" {word} " + parts[-1] if len(parts) > 1 else "".join(parts)
 
     def chain(self, parts: Sequence[str], word: str) -> str:
-        """Several parts in a row, with "and" or "or" between any two."""
+        """Several parts, with "and" or "or" between any two."""
         return f" {word} ".join(parts)
 
     def lower(self, text: str) -> str:
@@ -121,14 +115,14 @@ class MessageFormatter(Formatter):
         return text.lower()
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
-        """`{label!r}` in quotes: of what was told, in this language."""
+        """A conversion such as `{label!r}`, applied to the translated text."""
         return super().convert_field(
             str.__str__(self.text(value)) if isinstance(value, Translatable) and conversion else value,
             conversion,
         )
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """One value in its place."""
+        """Format one value."""
         if isinstance(value, tuple):
             return self._listed(value, format_spec)
         if format_spec in _CHANGES or format_spec == "lower":
@@ -152,9 +146,9 @@ ENGLISH = MessageFormatter()
 
 
 def message(template: str, **values: object) -> Message:
-    """A sentence with its values; without values its braces are plain.
+    """A sentence with its values; without values, braces are literal.
 
-    >>> told("{names:lower} have {cells:,} cells", names=("Sex", "Age"), cells=3600)
+    >>> message("{names:lower} have {cells:,} cells", names=("Sex", "Age"), cells=3600)
     'sex and age have 3,600 cells'
     """
     return Message(template, values)
@@ -163,16 +157,16 @@ def message(template: str, **values: object) -> Message:
 def plural_message(one: str, many: str, count: int, **values: object) -> Message:
     """A sentence that depends on a number, which is `{count}` in it.
 
-    >>> told_number("{count} cell", "{count} cells", 1), told_number("{count} cell", "{count} cells", 3600)
+    >>> plural_message("{count} cell", "{count} cells", 1), plural_message("{count} cell", "{count} cells", 3600)
     ('1 cell', '3,600 cells')
     """
     return Message(one, {"count": Count(count), **values}, many, count)
 
 
 def join_sentences(parts: Iterable[str]) -> Message:
-    """Sentence after sentence.
+    """Sentence after sentence, without empty ones.
 
-    >>> joined(["One.", "", "Two."])
+    >>> join_sentences(["One.", "", "Two."])
     'One. Two.'
     """
     return Message.joined(tuple(part for part in parts if part))
@@ -190,7 +184,7 @@ def first_few(words: Sequence[str], most: int = 12) -> Message:
 
 
 class Count(int):
-    """A number that is written with separators wherever it stands."""
+    """A number that is always written with separators."""
 
     def __str__(self) -> str:
         return f"{int(self):,}"
@@ -203,7 +197,7 @@ MOST_LISTED = 24
 
 
 def nearest(word: object, words: Iterable[str]) -> str:
-    """A sentence that names the known word nearest to a mistyped one, whatever stands in its place.
+    """A sentence that suggests the known word nearest to a mistyped one.
 
     >>> nearest("sexx", ["age", "sex"])
     'Did you mean "sex"?'
@@ -220,7 +214,7 @@ def nearest(word: object, words: Iterable[str]) -> str:
 
 
 def _candidates(word: str, known: Iterable[str]) -> list[str]:
-    """The known words that a mistyped one is compared with: of many, those that begin or end most alike."""
+    """The words to compare with: of many, those that begin or end most alike."""
     words = list(known)
     if len(words) <= MOST_COMPARED:
         return words
@@ -229,7 +223,6 @@ def _candidates(word: str, known: Iterable[str]) -> list[str]:
 
 
 def _neighbours(word: str, words: list[str]) -> list[str]:
-    """Half of what is compared: the words around a word in their order, which begin most alike."""
     ordered, reach = sorted(words), MOST_COMPARED // 4
     at = bisect(ordered, word)
     return ordered[max(0, at - reach) : at + reach]
@@ -242,7 +235,7 @@ LONGEST = 150
 
 
 def printable(text: str) -> str:
-    r"""Text that a terminal shows and does not obey: controls and turns of direction become U+FFFD.
+    r"""Text that is safe for a terminal: control and bidi characters become U+FFFD.
 
     >>> printable("a\x1b[31mb\n")
     'a\ufffd[31mb\n'
@@ -251,7 +244,7 @@ def printable(text: str) -> str:
 
 
 def one_line(value: object, *words: object) -> str:
-    r"""The line of a value.
+    r"""The repr of a value in one short line, without line breaks and control characters.
 
     >>> one_line(3, "apples\n", "from", "Kent")
     '<int apples from Kent>'

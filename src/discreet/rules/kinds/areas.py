@@ -1,8 +1,7 @@
-"""Declared rules on areas: those too small for any table by a public figure, and how many may be withheld.
+"""Rules on areas: a minimum size by a public figure, and a maximum share of withheld areas.
 
-Figures are declared with the rule and never counted from records, so that the answer is the same whatever
-they are. A table of many areas withholds the small ones; a question about small areas alone is refused.
-A table of which too many areas are withheld says little: it fails as a whole.
+Figures are declared with the rule and never counted from records. A table of many areas withholds the small ones; a
+request for small areas alone is refused. A table with too many withheld areas fails as a whole.
 
 Source: Rinott et al. (2018), section 1 (thresholds on the population size).
 """
@@ -52,7 +51,7 @@ class MinimumAreaSize(Rule):
                 )
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse a question about nothing but areas that are too small."""
+        """Refuse a request for small areas alone."""
         for name, members in self._asked(shape, dataset):
             small = self._small(dataset, name)
             if small[list(members)].all():
@@ -87,7 +86,7 @@ class MinimumAreaSize(Rule):
         )
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
-        """The areas that are too small, and unions of areas that are still too small."""
+        """Small areas, and unions of areas that are still small."""
         bad = np.zeros(slices.lengths, dtype=np.bool_)
         for axis, place in enumerate(slices.places):
             if is_level_of(slices.dataset, place.name, self.variable):
@@ -97,11 +96,11 @@ class MinimumAreaSize(Rule):
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds."""
+        """The defect of a withheld area."""
         return message("the public figure is below {least:,} people", least=self.least)
 
     def _figures(self, dataset: Dataset) -> NDArray[np.int64]:
-        """The figure of each area of the rule's level, -1 where none is declared."""
+        """The figure of each area of the rule's level, -1 without one."""
         own = dataset.variable(self.variable)
         figures = np.full(len(own), -1, dtype=np.int64)
         for code, number in self.figures:
@@ -109,18 +108,18 @@ class MinimumAreaSize(Rule):
         return figures
 
     def _small(self, dataset: Dataset, name: str) -> NDArray[np.bool_]:
-        """For each area at the rule's level or below, whether it lies in one that is too small."""
+        """For each area at the rule's level or below, whether it lies in a small one."""
         figures = self._figures(dataset)[ancestors_or_self(dataset, name, self.variable)]
         return (figures >= 0) & (figures < self.least)
 
     def _small_unions(self, dataset: Dataset, name: str, unions: list[tuple[int, ...]]) -> NDArray[np.bool_]:
-        """The same for unions: their figures are added up, each area of the rule's level once."""
+        """Whether unions are small: the figures of their areas are added up, each area once."""
         figures = self._figures(dataset)
         parts = [figures[units] for units in units_of(dataset, name, unions, self.variable)]
         return np.array([bool((each >= 0).all() and each.sum() < self.least) for each in parts])
 
     def _asked(self, shape: TableShape, dataset: Dataset) -> list[tuple[str, tuple[int, ...]]]:
-        """The areas that the table, and each hidden filter, is about, at the rule's level or below."""
+        """The areas of the table, and of each hidden filter, at the rule's level or below."""
         reached = {self.variable} | finer(dataset, self.variable)
         asked = [(d.name, d.population) for d in shape.dimensions if d.name in reached]
         return asked + [(f.name, f.members) for f in shape.filters if f.name in reached]

@@ -1,8 +1,7 @@
-"""Declared rules on what is combined: how many variables, which ones, how many cells, how fine a geography.
+"""Rules on combinations: the number of variables and cells, forbidden and mandatory combinations.
 
-They are functions of the request, its shape and the description: the same answer whatever the records are.
-A variable of a filter counts like one of the table, and a rule that names a variable holds for the finer
-levels of its hierarchy too: otherwise a slice, or more detail, would evade it.
+They depend on the request, its shape and the description only. A variable of a filter counts like one of the table, and a
+rule on a variable also covers the finer levels of its hierarchy: otherwise a slice, or more detail, would evade it.
 
 Source: Rinott et al. (2018), section 2.2 (rules on the structure of the list).
 """
@@ -29,7 +28,7 @@ from discreet.rules.rule import Rule, register
 @register
 @dataclass(frozen=True, slots=True)
 class MaxVariables(Rule):
-    """At most so many variables beside geography, perhaps only in small areas."""
+    """At most `most` variables in addition to geography; with `level`, only in small areas."""
 
     kind: ClassVar[str] = "max-variables"
     error: ClassVar[type[Refused]] = TooManyVariables
@@ -76,7 +75,7 @@ class MaxVariables(Rule):
 @register
 @dataclass(frozen=True, slots=True)
 class MaxCells(Rule):
-    """At most so many cells, totals included, perhaps only in small areas."""
+    """At most `most` cells, totals included; with `level`, only in small areas."""
 
     kind: ClassVar[str] = "max-cells"
     error: ClassVar[type[Refused]] = TooManyCells
@@ -200,7 +199,7 @@ class MandatoryTogether(Rule):
         yield from drop_variables(request, *variables_showing(request, dataset, self.variable))
 
     def _missing(self, request: TableRequest, dataset: Dataset) -> list[str]:
-        """Only what stands in the table counts as used: a filter shows one slice and leaves out the rest."""
+        """Only variables of the table count as used: a filter shows one slice and leaves out the rest."""
         if not variables_showing(request, dataset, self.variable):
             return []
         shown = frozenset(request.variables)

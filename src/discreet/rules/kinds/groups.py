@@ -1,8 +1,8 @@
-"""Declared rules on unions: groups of one's own, and filters that come close to a declared group.
+"""Rules on unions: free groups, and filters that nearly equal a declared group.
 
-Two unions that are nested and differ by few categories give the difference away. A free group is compared
-with the declared groups of its variable (coarser levels, code lists, everybody) and with the other groups
-of the request; a filter, where the rule says so, likewise, since its total is the union.
+Two nested unions that differ by few categories disclose the difference. A free group is compared with the declared groups of
+its variable (coarser levels, code lists, the total) and with the other groups of the request; a filter likewise, where the
+rule says so, because its total is the union.
 
 Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated and differenced).
 """
@@ -31,7 +31,7 @@ _ANOTHER = message("another group of yours")
 @register
 @dataclass(frozen=True, slots=True)
 class FreeGroups(Rule):
-    """Whether, and how often, the categories of variables may be put into groups of one's own."""
+    """Whether the categories of variables may be grouped freely, and how often per account."""
 
     kind: ClassVar[str] = "free-groups"
     error: ClassVar[type[Refused]] = TooManyGroups
@@ -62,7 +62,7 @@ class FreeGroups(Rule):
     def refuse_account(
         self, request: TableRequest, meter: Meter | None, account: str | None
     ) -> Refused | None:
-        """Refuse groups beyond an account's number; the answer changes with use, so nobody may keep it."""
+        """Refuse groups beyond an account's quota; the answer changes with use, so it is not cacheable."""
         if self.per_account is None:
             return None
         groups = dict(request.groups)
@@ -119,7 +119,7 @@ class FreeGroups(Rule):
         yield from drop_choices(request, *self._grouped(request))
 
     def _grouped(self, request: TableRequest) -> list[str]:
-        """The variables that the rule is about and that the request groups; single categories are no group."""
+        """The grouped variables of a request that the rule covers; single categories are no group."""
         grouped = [name for name, groups in request.groups if any(len(group) > 1 for group in groups)]
         return [name for name in grouped if not self.variables or name in self.variables]
 
@@ -127,7 +127,7 @@ class FreeGroups(Rule):
 @register
 @dataclass(frozen=True, slots=True)
 class NestedUnions(Rule):
-    """Unions that are nested and differ by fewer than so many categories."""
+    """Unions that are nested and differ by fewer than `fewer_than` categories."""
 
     kind: ClassVar[str] = "nested-groups"
     error: ClassVar[type[Refused]] = NestedGroups
@@ -136,7 +136,7 @@ class NestedUnions(Rule):
     filters: bool = key(reading.flag, False)
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse a union that comes so close to another."""
+        """Refuse a union that is too close to another."""
         for name, asked in self._unions(request, dataset).items():
             if self.variables and name not in self.variables:
                 continue
@@ -174,7 +174,7 @@ class NestedUnions(Rule):
             yield from drop_variables(request, name)
 
     def _unions(self, request: TableRequest, dataset: Dataset) -> dict[str, list[frozenset[int]]]:
-        """By variable, the unions of two or more categories that somebody asks for."""
+        """By variable, the requested unions of two or more categories."""
         unions: dict[str, list[frozenset[int]]] = {}
         for name, groups in request.groups:
             unions[name] = [_positions(dataset, name, group) for group in groups if len(group) > 1]
@@ -215,7 +215,7 @@ class NestedUnions(Rule):
 def _cut(
     dataset: Dataset, name: str, levels: tuple[str, ...], kept: frozenset[int]
 ) -> Iterator[frozenset[int]]:
-    """What is left of the groups of some levels when only some categories are kept."""
+    """The parts of the groups of some levels that a filter keeps."""
     for level in levels:
         for group in level_groups(dataset, name, level):
             left = kept & frozenset(group.members)
@@ -224,7 +224,7 @@ def _cut(
 
 
 def _unions_of(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
-    """The unions that can be asked without a group: of coarser levels, of code lists, and everybody."""
+    """The unions available without a free group: coarser levels, code lists, and the total."""
     unions = [
         (message('the group {code!r} of "{level}"', code=group.code, level=level), frozenset(group.members))
         for level, groups in groupings(dataset, name).items()

@@ -1,7 +1,7 @@
-"""Declared rules on noisy counts, area by area: is this area's part of the table too sparse to show?
+"""Rules on noisy counts, area by area: whether an area's part of the table is too sparse.
 
-Every rule is a function of `Slices`, that is of counts that already carry their noise. Structural zeros
-are left out. With x the interior cells of an area, n its total, K the cells that can occur:
+Every rule is a function of `Slices`, noisy counts without structural zeros. With x the interior cells of an area, n its
+total, K the cells that can occur:
 
     share of zeros       #{x <= 0} / K                 share of ones   #{1 <= x <= k} / #{x > 0}
     marginal dominance   largest category of a variable / n
@@ -30,7 +30,7 @@ from discreet.rules.rule import CountRule, Rule, kinds, register
 @register
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareOfZeros(CountRule):
-    """At most so large a share of empty cells."""
+    """At most a share `most` of empty cells."""
 
     kind: ClassVar[str] = "share-of-zeros"
     rescuable: ClassVar[bool] = True
@@ -43,14 +43,14 @@ class ShareOfZeros(CountRule):
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds."""
+        """The defect of a withheld area."""
         return message("more than {most:.0%} of the cells are empty", most=self.most)
 
 
 @register
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareOfOnes(CountRule):
-    """At most so large a share of small counts among the populated cells."""
+    """At most a share `most` of small counts among the populated cells."""
 
     kind: ClassVar[str] = "share-of-ones"
     rescuable: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class ShareOfOnes(CountRule):
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds."""
+        """The defect of a withheld area."""
         counts = "1" if self.up_to == 1 else message("1 to {up_to}", up_to=self.up_to)
         return message(
             "more than {most:.0%} of the populated cells are counts of {counts}",
@@ -76,14 +76,14 @@ class ShareOfOnes(CountRule):
 @register
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginalDominance(CountRule):
-    """At most so large a share of an area's people in one category of a variable."""
+    """At most a share `most` of an area's people in one category of a variable."""
 
     kind: ClassVar[str] = "marginal-dominance"
     rescuable: ClassVar[bool] = True
     most: float = key(reading.share)
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices in which a variable has a larger one; a variable with one category has none."""
+        """The slices with a dominant category; a variable with one category has none."""
         bad = np.zeros(len(slices.counts), dtype=np.bool_)
         for axis in range(1, slices.counts.ndim):
             if slices.counts.shape[axis] > 2:
@@ -92,17 +92,17 @@ class MarginalDominance(CountRule):
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds."""
+        """The defect of a withheld area."""
         return message("one category of a variable holds more than {most:.0%} of the people", most=self.most)
 
 
 @register
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeDisclosure(CountRule):
-    """At most so large a share of populated rows in which everybody is in one cell.
+    """At most a share `most` of populated rows with a single populated cell.
 
-    A row is the categories of one variable with all others fixed. Who is known to be in it is then known
-    to be in its one populated cell. A row of which only one cell can occur tells nothing new.
+    A row is the categories of one variable with all others fixed. A person known to be in it is known to be in its one
+    populated cell. A row of which only one cell can occur discloses nothing.
     """
 
     kind: ClassVar[str] = "attribute-disclosure"
@@ -124,7 +124,7 @@ class AttributeDisclosure(CountRule):
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds."""
+        """The defect of a withheld area."""
         share = (
             message("more than {most:.0%} of the rows have", most=self.most)
             if self.most
@@ -143,7 +143,7 @@ def _rescuable(value: object, dataset: object) -> tuple[str, ...]:
 @register
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanCellSize(CountRule):
-    """At least so many people a cell; from `rescue` on, other rules (`rescues`, or all) withhold nothing."""
+    """A minimum mean cell size; from `rescue` on, other rules (`rescues`, or all) withhold nothing."""
 
     kind: ClassVar[str] = "mean-cell-size"
     least: float = key(reading.positive)
@@ -155,7 +155,7 @@ class MeanCellSize(CountRule):
         return slices.total < self.least * slices.sizes
 
     def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with cells so large that the rules that it rescues from do not withhold them."""
+        """The slices with cells large enough to be exempt from the other rule."""
         listed = other.rescuable and (self.rescues is None or other.kind in self.rescues)
         if self.rescue is None or not listed:
             return slices.none()
@@ -163,12 +163,12 @@ class MeanCellSize(CountRule):
 
     @property
     def reason(self) -> str:
-        """What is wrong with an area that it withholds."""
+        """The defect of a withheld area."""
         return message("the mean cell has fewer than {least:g} people", least=self.least)
 
     @property
     def sentence(self) -> str:
-        """What it does, and which areas it spares."""
+        """What it does, and which areas are exempt."""
         withheld = message("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
         if self.rescue is None:
             return withheld
