@@ -1,4 +1,4 @@
-"""Levels of a hierarchy translate into each other, down always and up only where nothing is lost."""
+"""Levels of a hierarchy map into each other; a request that shows a finer level shows the coarser ones."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,21 @@ from discreet.errors import BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.hierarchy import (
     ancestors,
+    ancestors_or_self,
+    at_or_below,
     coarse_to_fine,
+    coarser,
+    finer,
+    finest,
+    groupings,
     inside,
     is_at_least_as_fine,
     is_level_of,
     level_groups,
     level_names,
     map_labels,
+    variables_showing,
+    visible_levels,
 )
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
@@ -24,9 +32,12 @@ def dataset(town):
     return parse_dataset(town.description)
 
 
+def ask(dataset, **parts):
+    return canonical(request_from_text("town", **parts), dataset)
+
+
 def outputs_of(dataset, **parts):
-    request = canonical(request_from_text("town", **parts), dataset)
-    return table_shape(request, dataset).dimensions[0].outputs
+    return table_shape(ask(dataset, **parts), dataset).dimensions[0].outputs
 
 
 def test_a_variable_can_be_shown_at_its_own_level_at_coarser_ones_and_by_code_lists(dataset):
@@ -119,3 +130,35 @@ def test_a_region_is_inside_only_if_all_its_areas_are_kept(dataset):
     assert inside(dataset, "area", kept, "region").tolist() == [True, False]
     assert inside(dataset, "region", np.array([False, True]), "area").tolist() == [False] * 2 + [True] * 3
     assert inside(dataset, "area", kept, "sex") is None
+
+
+def test_levels_above_and_below_a_level(dataset):
+    assert (finer(dataset, "region"), finer(dataset, "area")) == ({"area"}, frozenset())
+    assert (coarser(dataset, "area"), coarser(dataset, "sex")) == (("region",), ())
+    assert finest(dataset, frozenset({"region", "area", "sex"})) == ("area", "sex")
+
+
+def test_a_filter_on_areas_sees_areas_even_where_regions_are_shown(dataset):
+    coarse = ask(dataset, rows=["area"], levels=["area=region"])
+    assert visible_levels(coarse, dataset, "area") == {"region"}
+    assert not at_or_below(coarse, dataset, "area")
+    filtered = ask(dataset, rows=["area"], levels=["area=region"], filters=["area=N1"])
+    assert visible_levels(filtered, dataset, "area") == {"area"}
+    assert at_or_below(filtered, dataset, "area")
+
+
+def test_areas_show_their_regions_and_regions_do_not_show_areas(dataset):
+    areas, regions = ask(dataset, rows=["area"]), ask(dataset, rows=["region"])
+    assert variables_showing(areas, dataset, "region") == {"area"}
+    assert variables_showing(regions, dataset, "area") == frozenset()
+    assert at_or_below(regions, dataset, None)
+
+
+def test_a_level_is_its_own_ancestor(dataset):
+    assert ancestors_or_self(dataset, "area", "region").tolist() == [0, 0, 1, 1, 1]
+    assert ancestors_or_self(dataset, "sex", "sex").tolist() == [0, 1]
+
+
+def test_declared_unions_are_coarser_levels_and_code_lists(dataset):
+    assert set(groupings(dataset, "area")) == {"region"}
+    assert set(groupings(dataset, "job")) == {"work"}

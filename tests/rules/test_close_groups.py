@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.server.watch.readers import census, sliver_dataset
+from tests.web.detectors.readers import census, sliver_dataset
 
 from discreet.model.hierarchy import level_groups, level_names
 from discreet.rules.close_groups import close_groups

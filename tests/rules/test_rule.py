@@ -324,7 +324,7 @@ class TestRegistration:
 
 
 def test_no_module_beside_kinds_names_a_declared_kind():
-    """`protection_rules` uses two of them with the limits of [protection]; nothing else knows any."""
+    """`rule_set` uses two of them with the limits of [protection]; nothing else knows any."""
     from pathlib import Path
 
     import discreet.rules
@@ -334,4 +334,4 @@ def test_no_module_beside_kinds_names_a_declared_kind():
     for path in home.glob("*.py"):
         text = path.read_text("utf-8")
         found = {name for name in names if name in text} | {kind for kind in kinds() if f'"{kind}"' in text}
-        assert found == ({"MaxCells", "MaxVariables"} if path.name == "protection_rules.py" else set()), path
+        assert found == ({"MaxCells", "MaxVariables"} if path.name == "rule_set.py" else set()), path

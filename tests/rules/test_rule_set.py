@@ -1,11 +1,10 @@
-"""Every declared rule is read or refused with advice, and following a refusal's advice leads to a table.
-
-Every rule of [protection] has a code, a sentence and advice, and looks at the shape alone.
-"""
+"""Rules are parsed or refused with advice; a refusal has its code, and its advice leads to a table."""
 
 import inspect
+from dataclasses import replace
 
 import pytest
+from tests.rules.refusals import first_refusal
 
 from discreet.errors import BadDescription, Refused
 from discreet.model.description.dataset_toml import parse_dataset
@@ -64,14 +63,6 @@ PAIRS = {
 }
 
 
-def first_refusal(*asked):
-    try:
-        refuse_by_rules(*asked)
-    except Refused as refusal:
-        return refusal
-    return None
-
-
 @pytest.mark.parametrize("kind", PAIRS)
 def test_a_rule_refuses_with_its_code_and_its_advice_followed_gives_a_table(kind, rules, ask, dataset):
     section, code, refused, followed = PAIRS[kind]
@@ -93,8 +84,6 @@ def test_the_advice_can_be_followed_by_one_click(kind, rules, ask, dataset):
     request, _ = ask(**refused)
 
     def refusal_of(asked):
-        from discreet.model.shape import table_shape
-
         return first_refusal(asked, table_shape(asked, dataset), dataset, declared)
 
     instead = next(find_alternatives(request, dataset, declared, refusal_of), None)
@@ -112,8 +101,6 @@ def test_a_rule_by_shape_sees_the_request_its_shape_and_the_description_alone(ki
 
 
 def test_free_groups_are_no_rule_under_dp(private_town):
-    from discreet.model.description.dataset_toml import parse_dataset
-
     with pytest.raises(BadDescription, match="need no rule"):
         parse_rules([{"kind": "free-groups"}], parse_dataset(private_town.description))
 
@@ -126,52 +113,100 @@ def test_rules_are_evaluated_in_their_order(rules, ask, dataset):
     assert first_refusal(*asked, dataset, rules(second, first)).code == "too-many-variables"
 
 
-def test_the_limits_of_the_protection_hold_without_any_rule(ask, dataset):
-    asked = ask(rows=["area"], groups=["area=N1+S1"])
-    assert first_refusal(*asked, dataset).code == "groups-on-geography"
-
-
-REFUSED = {
-    "too-many-variables": {"rows": ["sex", "age"], "filters": ["job=1"]},
-    "groups-on-geography": {"rows": ["area"], "groups": ["area=N1+S1"]},
-    "too-many-cells": {"rows": ["area"], "columns": ["age", "sex"]},
-}
-FOLLOWED = {
-    "too-many-variables": {"rows": ["sex", "age"]},
-    "groups-on-geography": {"rows": ["region"]},
-    "too-many-cells": {"rows": ["region"], "columns": ["age"]},
+#: Refused by [protection] alone: the code of the refusal, a request, the same with the advice followed.
+PROTECTED = {
+    "too-many-variables": ({"rows": ["sex", "age"], "filters": ["job=1"]}, {"rows": ["sex", "age"]}),
+    "groups-on-geography": ({"rows": ["area"], "groups": ["area=N1+S1"]}, {"rows": ["region"]}),
+    "too-many-cells": (
+        {"rows": ["area"], "columns": ["age", "sex"]},
+        {"rows": ["region"], "columns": ["age"]},
+    ),
 }
 
 
 @pytest.fixture(scope="module")
-def dataset(town):
+def strict(town):
     return parse_dataset(town.description.replace("max_variables = 3", "max_variables = 2\nmax_cells = 60"))
 
 
-def check(dataset, parts):
-    request = canonical(request_from_text("town", **parts), dataset)
-    refuse_by_rules(request, table_shape(request, dataset), dataset)
+@pytest.mark.parametrize("code", PROTECTED)
+def test_a_rule_of_the_protection_refuses_and_its_advice_followed_gives_a_table(strict, code):
+    refused, followed = (canonical(request_from_text("town", **parts), strict) for parts in PROTECTED[code])
+    refusal = first_refusal(refused, table_shape(refused, strict), strict)
+    assert refusal.code == code
+    assert refusal.message
+    assert refusal.advice
+    refuse_by_rules(followed, table_shape(followed, strict), strict)
 
 
-@pytest.mark.parametrize("code", REFUSED)
-def test_a_refusal_has_its_code_and_following_the_advice_leads_to_an_allowed_table(dataset, code):
-    with pytest.raises(Refused) as raised:
-        check(dataset, REFUSED[code])
-    assert raised.value.code == code
-    assert raised.value.message
-    assert raised.value.advice
-    check(dataset, FOLLOWED[code])
-
-
-def test_every_rule_is_tested_here(dataset):
-    assert [rule.refusal_code() for rule in protection_rules(dataset)] == list(REFUSED)
-
-
-def test_under_dp_only_the_number_of_cells_is_limited(private_town):
-    (rule,) = protection_rules(parse_dataset(private_town.description))
-    assert rule.refusal_code() == "too-many-cells"
-
-
-def test_a_rule_sees_nothing_but_the_request_its_shape_and_the_description(dataset):
-    for rule in protection_rules(dataset):
+def test_every_rule_of_the_protection_is_tested_here_and_sees_the_shape_alone(strict, private_town):
+    assert [rule.refusal_code() for rule in protection_rules(strict)] == list(PROTECTED)
+    for rule in protection_rules(strict):
         assert list(inspect.signature(rule.refuse).parameters) == ["request", "shape", "dataset"]
+    (rule,) = protection_rules(parse_dataset(private_town.description))
+    assert rule.refusal_code() == "too-many-cells"  # under dp only the number of cells is limited
+
+
+def test_nothing_is_advised_where_nothing_is_allowed(ask, dataset):
+    request, _ = ask(rows=["sex"])
+    assert not list(find_alternatives(request, dataset, (), lambda _: Refused("No.")))
+
+
+def test_an_allowed_request_is_its_own_advice_and_the_nearest_edit_wins(ask, dataset, rules):
+    request, _ = ask(rows=["sex", "age", "job"])
+    assert list(find_alternatives(request, dataset, (), lambda _: None)) == [request]
+    declared = rules({"kind": "max-variables", "most": 2})
+    found = find_alternatives(
+        request,
+        dataset,
+        declared,
+        lambda asked: first_refusal(asked, table_shape(asked, dataset), dataset, declared),
+    )
+    used = [each.used for each in found]
+    assert used[0] == {"sex", "age"}
+    assert set(used) == {frozenset({"sex", "age"}), frozenset({"sex", "job"}), frozenset({"age", "job"})}
+    # A search that went on from what is allowed would offer tables of one variable, too.
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ({}, "kind None"),
+        ({"kind": "max-variable", "most": 2}, 'Did you mean "max-variables"'),
+        ({"kind": "max-variables"}, "lacks `most`"),
+        ({"kind": "max-variables", "most": -1}, "at least 0"),
+        ({"kind": "max-variables", "most": True}, "whole number"),
+        ({"kind": "max-variables", "most": 2, "levle": "area"}, 'Did you mean "level"'),
+        ({"kind": "max-variables", "most": 2, "level": "sex"}, "Known: area, region"),
+        ({"kind": "max-cells", "most": 0}, "at least 1"),
+        ({"kind": "forbidden-combination", "variables": ["age"]}, "two or more"),
+        ({"kind": "forbidden-combination", "variables": ["age", "age"]}, "once"),
+        ({"kind": "forbidden-combination", "variables": "age"}, "List one or more"),
+        ({"kind": "forbidden-combination", "variables": ["age", "jobb"]}, 'Did you mean "job"'),
+        ({"kind": "mandatory-variables", "variable": "jobb", "needs": ["age"]}, 'Did you mean "job"'),
+        ({"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {}}, "Write figures"),
+        (
+            {"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {"N1": -1}},
+            "whole number",
+        ),
+        ({"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {"N9": 1}}, "Did you mean"),
+        ({"kind": "free-groups", "allowed": "no"}, "true or false"),
+        ({"kind": "nested-groups", "fewer_than": 1}, "at least 2"),
+        ({"kind": "share-of-zeros", "most": 1.5}, "between 0 and 1"),
+        ({"kind": "share-of-ones", "most": 0.5, "up_to": 0}, "at least 1"),
+        ({"kind": "mean-cell-size", "least": 0}, "above 0"),
+        ({"kind": "mean-cell-size", "least": 1, "rescue": float("inf")}, "above 0"),
+        ({"kind": "mean-cell-size", "least": 1, "rescues": ["max-cells"]}, "share-of-zeros"),
+        ({"kind": "blocked-areas", "most": "half"}, "between 0 and 1"),
+    ],
+)
+def test_a_section_that_cannot_be_used_is_refused_with_advice(section, says, rules):
+    with pytest.raises(BadDescription, match=says) as raised:
+        rules(section)
+    assert raised.value.advice
+
+
+def test_a_level_needs_a_geography(dataset):
+    flat = replace(dataset, hierarchies=())
+    with pytest.raises(BadDescription, match="no geography"):
+        parse_rules([{"kind": "max-cells", "most": 9, "level": "area"}], flat)

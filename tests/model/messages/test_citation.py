@@ -1,6 +1,14 @@
-"""What travels with a table."""
+"""Citations, provenance, parts of refusals, and the list of attacks."""
 
+from pathlib import Path
+
+import pytest
+
+from discreet.cli.commands.attack import attack
 from discreet.model.messages.citation import citation, provenance
+from discreet.model.messages.red_team import RED_TEAM
+from discreet.model.messages.refusal import at_level, cell_count, or_coarser, quote_names
+from discreet_studies.attacks.report import HEADLINES
 
 
 def test_the_mandatory_note_comes_first_after_the_title(town_release):
@@ -18,3 +26,32 @@ def test_a_citation_names_version_and_address_or_query(town_release):
     )
     assert cited.endswith(f"Query: {town_release.request.permalink}")
     assert citation(town_release, "https://x.example/t").endswith("Invented. https://x.example/t")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [(["a"], '"a"'), (["a", "b"], '"a" and "b"'), (["a", "b", "c"], '"a", "b" and "c"')]
+)
+def test_names_are_listed_as_people_do(names, words):
+    assert quote_names(names) == words
+
+
+def test_a_coarser_level_is_named_and_without_one_the_geography_is_left_out(town_release):
+    assert or_coarser(town_release.dataset, None) == at_level(None) == ""
+    assert 'use "region" in place of "area"' in or_coarser(town_release.dataset, "area")
+    assert or_coarser(town_release.dataset, "region") == ", or leave the geography out"
+    assert at_level("area") == ' at "area" or below'
+
+
+def test_a_number_that_nobody_can_read_is_rounded():
+    assert cell_count(10**15 - 1) == "999,999,999,999,999"
+    assert cell_count(10**15) == "about 10^15"
+
+
+METHODS = Path(__file__).parents[3] / "docs" / "methods"
+
+
+def test_every_attack_is_listed_told_and_documented():
+    commands = {command.name or command.callback.__name__ for command in attack.registered_commands}
+    assert commands == {each.name for each in RED_TEAM} == set(HEADLINES)
+    assert all((METHODS / f"attack-{each.name}.md").is_file() for each in RED_TEAM)
+    assert RED_TEAM[0].command == "discreet attack bob --keep"
