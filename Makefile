@@ -17,7 +17,7 @@ test: setup
 test-fast: setup
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
 
-## mutants: some minutes: small wrong changes of keys, noise, charges and audit, which the tests must notice
+## mutants: some minutes: small wrong changes of keys, noise, charges and audit; dist/mutants.json says which tests notice which
 mutants: setup
 	@$(BIN)/python scripts/mutants
 
