@@ -59,7 +59,7 @@ def test_the_described_table_has_the_coefficients_and_nothing_else(wanted, fouri
         wanted = MarginSet(wanted.names, (2,) * len(wanted.shape), wanted.margins)
     transform = (FourierTransform if fourier else EfronSteinTransform)(wanted)
     possible = transform.forward(np.random.default_rng(1).random(wanted.shape))
-    described = transform.described(possible)
+    described = transform.table_of(possible)
     assert transform.forward(described) == pytest.approx(possible, abs=1e-10)
     matrix = dense(transform)
     shortest = np.linalg.pinv(matrix) @ possible

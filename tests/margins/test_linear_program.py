@@ -69,7 +69,7 @@ def test_the_second_stage_is_the_nearest_of_all_tables_that_reach_b(wanted, four
     transform, noisy = problem(wanted, fourier, seed)
     matrix = dense(transform)
     fitted = fit_table(transform, noisy)
-    start = transform.described(noisy).ravel()
+    start = transform.table_of(noisy).ravel()
     assert fitted.table.min() >= 0
     assert np.abs(matrix @ fitted.table.ravel() - noisy).max() <= fitted.b + 1e-5
     # with a little more room, a slow active-set method has the same answer
@@ -88,7 +88,7 @@ def test_the_answer_does_not_depend_on_where_the_solver_stopped(papers):
     noisy = transform.forward(papers["edwards"][0].counts.astype(float)) + rng.laplace(0, 3, 12)
     b, corner = slow_deviation(dense(transform), noisy)
     fitted = fit_table(transform, noisy)
-    start = transform.described(noisy).ravel()
+    start = transform.table_of(noisy).ravel()
     assert b > 0
     assert fitted.b == pytest.approx(b, abs=1e-7)
     assert np.linalg.norm(fitted.table.ravel() - start) < np.linalg.norm(corner - start) - 1

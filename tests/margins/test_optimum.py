@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 from discreet.margins.bases import centre
-from discreet.margins.integer_noise import SeededNoise
+from discreet.margins.integer_noise import SeededNoise, centring_loss
 from discreet.margins.least_squares import independent, residual_norm, variance_shares
 from discreet.margins.margin_set import MarginSet, margin_table, margin_tables, margin_weights, overall_error
 from discreet.margins.optimum import (
@@ -18,12 +18,15 @@ from discreet.margins.optimum import (
     _Objective,
     gaussian_optimum,
     laplace_optimum,
-    lattice_loss,
     optimum,
 )
 from discreet.privacy.gaussian_tradeoff import gaussian_delta
 
 from .conftest import margin_sets, random_counts
+
+
+def lattice_loss(shape, sigma):
+    return centring_loss(sigma, [(k, math.prod(shape) // k) for k in shape])
 
 
 @settings(max_examples=25, deadline=None)

@@ -17,7 +17,7 @@ from discreet.margins.residual_table import coarsen
 GEOGRAPHY = Attribute(
     (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
 )
-CHAINS = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
+ATTRIBUTES = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
 TABLES = ((3, 1, 0), (2, 0, 1), (0, 1, 1))
 FINEST = (3, 1, 1)
 
@@ -27,8 +27,8 @@ def moved(space, cell, part):
     table = np.zeros([13, 2, 3])
     table[cell] = 1
     table = coarsen(space, table, FINEST, part)
-    for axis, (chain, level) in enumerate(zip(space.chains, part, strict=True)):
-        table = chain.centred(table, axis, level)
+    for axis, (attribute, level) in enumerate(zip(space.attributes, part, strict=True)):
+        table = attribute.centre(table, axis, level)
     return table
 
 
@@ -57,7 +57,7 @@ def dearest(space, variances):
 
 def test_the_cost_is_that_of_the_dearest_person_in_fractions():
     """Wrong alternatives: the mean person, whose claim would be too small, and every largest block at once."""
-    space = ResidualSpace(CHAINS, TABLES)
+    space = ResidualSpace(ATTRIBUTES, TABLES)
     variances = np.random.default_rng(3).uniform(1, 9, len(space.parts))
     cost = space.cost([Fraction(v) for v in variances])
     assert isinstance(cost, Fraction)
@@ -73,7 +73,7 @@ def test_the_cost_is_that_of_the_dearest_person_in_fractions():
 
 
 def test_a_replaced_person_costs_no_more_than_is_counted():
-    space = ResidualSpace(CHAINS, TABLES, "replace-one")
+    space = ResidualSpace(ATTRIBUTES, TABLES, "replace-one")
     variances = np.random.default_rng(4).uniform(1, 9, len(space.parts))
     variances[0] = 0  # the total never changes
     assert space.free.tolist() == [True] + [False] * (len(space.parts) - 1)
@@ -84,24 +84,24 @@ def test_a_replaced_person_costs_no_more_than_is_counted():
 @pytest.mark.parametrize("held", [1, 2])
 def test_an_invariant_level_is_free_and_all_else_costs_what_a_change_within_it_moves(held):
     """Wrong alternative: the level is free though persons may leave it."""
-    space = ResidualSpace(CHAINS, TABLES, "replace-one", (held, 0, 0))
+    space = ResidualSpace(ATTRIBUTES, TABLES, "replace-one", (held, 0, 0))
     free = [part for part, own in zip(space.parts, space.free, strict=True) if own]
     assert free == [(level, 0, 0) for level in range(held + 1)]
     variances = np.where(space.free, 0, np.random.default_rng(8).uniform(1, 9, len(space.parts)))
     counted, true = float(space.cost([Fraction(v) for v in variances])), dearest(space, variances)
     assert true * (1 - 1e-12) <= counted <= (1.2 if held == 1 else 1 + 1e-12) * true
-    anywhere = ResidualSpace(CHAINS, TABLES, "replace-one")
+    anywhere = ResidualSpace(ATTRIBUTES, TABLES, "replace-one")
     assert not anywhere.free[space.parts.index((held, 0, 0))]
 
 
 def test_many_attributes_are_bounded_from_above_and_a_held_level_stays_free():
     """Eleven attributes have 2^11 kinds of change: too many, so some are taken together."""
-    chains = (GEOGRAPHY, *(flat_attribute(2) for _ in range(10)))
+    attributes = (GEOGRAPHY, *(flat_attribute(2) for _ in range(10)))
     tables = ((3, *[0] * 10), *((1, *(int(j == i) for j in range(10))) for i in range(10)))
-    space = ResidualSpace(chains, tables, "replace-one", (2, *[0] * 10))
+    space = ResidualSpace(attributes, tables, "replace-one", (2, *[0] * 10))
     assert len(space.costs) <= MOST_PATHS
     assert [p[0] for p, own in zip(space.parts, space.free, strict=True) if own] == [0, 1, 2]
-    few = ResidualSpace(chains[:3], tuple(t[:3] for t in tables[:3]), "replace-one", (2, 0, 0))
+    few = ResidualSpace(attributes[:3], tuple(t[:3] for t in tables[:3]), "replace-one", (2, 0, 0))
     at = [space.parts.index((*part, *[0] * 8)) for part in few.parts]
     assert max(sum(row[place] for place in at) for row in space.costs) >= max(map(sum, few.costs))
 
@@ -118,8 +118,8 @@ def test_equal_blocks_are_exact_for_replaced_persons():
         alone[cell] = []
         for part in space.parts:
             own = coarsen(space, table, (2, 1), part)
-            for axis, (chain, level) in enumerate(zip(even, part, strict=True)):
-                own = chain.centred(own, axis, level)
+            for axis, (attribute, level) in enumerate(zip(even, part, strict=True)):
+                own = attribute.centre(own, axis, level)
             alone[cell].append(own)
     true = max(
         sum(((a - b) ** 2).sum() / v for a, b, v in zip(alone[x], alone[y], variances, strict=True) if v)
@@ -144,7 +144,7 @@ def test_without_levels_it_is_the_gaussian_optimum(neighbours):
 
 def test_no_change_of_variances_at_the_same_cost_is_better():
     """Wrong alternative: equal variances, which cost the same and have a larger error."""
-    space = ResidualSpace(CHAINS, TABLES)
+    space = ResidualSpace(ATTRIBUTES, TABLES)
     weights, shares = np.ones(3) / 3, space.shares()
     rows = np.array([[float(c) for c in row] for row in space.costs])
 
@@ -164,25 +164,25 @@ def test_no_change_of_variances_at_the_same_cost_is_better():
 REGION = np.zeros(3, np.int64)
 DISTRICT = np.array([0, 1, 0, 2, 1, 0])
 AREA = np.array([5, 0, 1, 1, 3, 2, 0, 4, 4, 2, 5, 4, 5, 1])
-CHAIN = Attribute((REGION, DISTRICT, AREA))
+ATTRIBUTE = Attribute((REGION, DISTRICT, AREA))
 
 
 def block_matrix(level):
     """I minus the mean of the block, written down."""
-    parent = CHAIN.parents[level - 1]
+    parent = ATTRIBUTE.parents[level - 1]
     same = parent[:, None] == parent
     return np.eye(parent.size) - same / same.sum(axis=1)
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_centring_is_the_projection_within_blocks(level):
-    table = np.random.default_rng(1).normal(size=(4, CHAIN.size(level)))
-    assert np.allclose(CHAIN.centred(table, 1, level), table @ block_matrix(level).T)
+    table = np.random.default_rng(1).normal(size=(4, ATTRIBUTE.size(level)))
+    assert np.allclose(ATTRIBUTE.centre(table, 1, level), table @ block_matrix(level).T)
     whole = np.round(100 * table).astype(np.int64)
-    kept = CHAIN.from_first(whole, 1, level)
+    kept = ATTRIBUTE.from_first(whole, 1, level)
     assert kept.dtype == np.int64
     assert np.allclose(
-        CHAIN.centred(kept.astype(float), 1, level), CHAIN.centred(whole.astype(float), 1, level)
+        ATTRIBUTE.centre(kept.astype(float), 1, level), ATTRIBUTE.centre(whole.astype(float), 1, level)
     )
 
 
@@ -190,7 +190,7 @@ def test_what_is_kept_does_not_tell_what_centring_removes():
     """Wrong alternative: to keep the whole numbers as they are. Another mean of a block must leave no trace."""
     table = np.arange(14)
     raised = table + np.array([10, 0, 0, 7, 0, 0])[AREA]
-    assert (CHAIN.from_first(table, 0, 3) == CHAIN.from_first(raised, 0, 3)).all()
+    assert (ATTRIBUTE.from_first(table, 0, 3) == ATTRIBUTE.from_first(raised, 0, 3)).all()
     assert (table != raised).any()
 
 
@@ -198,14 +198,14 @@ def test_a_count_is_its_own_part_and_shares_of_those_above():
     counts = np.random.default_rng(2).integers(0, 99, 14).astype(float)
     tables = [counts]
     for level in (3, 2, 1):
-        tables.insert(0, CHAIN.summed(tables[0], 0, level))
-    made = sum(CHAIN.spread(CHAIN.centred(tables[level], 0, level), 0, level, 3) for level in range(4))
+        tables.insert(0, ATTRIBUTE.sum_up(tables[0], 0, level))
+    made = sum(ATTRIBUTE.spread(ATTRIBUTE.centre(tables[level], 0, level), 0, level, 3) for level in range(4))
     assert np.allclose(made, counts)
 
 
 def test_the_dearest_paths_are_those_that_no_other_beats():
     """Wrong alternative: one path with the largest block of every level, where no person has all of them."""
-    paths = set(CHAIN.paths)
+    paths = set(ATTRIBUTE.paths)
     everyone = {
         (
             Fraction(1),

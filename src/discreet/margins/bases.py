@@ -1,32 +1,20 @@
-"""The Efron-Stein decomposition of a table of any shape: each margin's own part, without its sub-margins.
+"""Fourier and Efron-Stein bases: tables to coefficients and back, in integers.
 
-    f(x) = Σ_S f^S(x_S),   f^S = Σ_{S' ⊆ S} (-1)^|S∖S'| E[f | x_S'],
-
-which is the S-margin centred along each of its axes, divided by the cells that fall together in it:
-
-    f^S = (⊗_{j∈S} (I - J/k_j)) f_S / Π_{j∉S} k_j,   c_S = Π_j k_j · f^S = (⊗_{j∈S} (k_j I - J)) f_S,
-
-so c_S is an integer table. Centring is done axis by axis; no basis vector is ever written down.
-
-Source: Efron & Stein (1981); Yang, Fienberg & Rinaldo (2012), eqs 3-5.
-
-The Fourier basis of a binary table: sums and differences along every axis, in whole numbers.
+Fourier (binary tables), sums and differences along every axis:
 
     φ_S = Σ_x f(x) χ^S(x),   χ^S(x) = 2^(-k/2) (-1)^⟨S,x⟩,   c_S = 2^(k/2) φ_S is an integer,
     f_α(x) = 2^(-|α|) Σ_{S ⊆ α} c_S (-1)^⟨S,x⟩.
 
-A margin needs only the coefficients of its own subsets, so coefficients are read off the margins
-themselves; a table of 2^k cells takes k·2^k additions and no matrix.
+Efron-Stein (any shape), each margin without its sub-margins:
 
-Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), section 3.2.
+    f(x) = Σ_S f^S(x_S),   f^S = Σ_{S' ⊆ S} (-1)^|S∖S'| E[f | x_S'],
+    f^S = (⊗_{j∈S} (I - J/k_j)) f_S / Π_{j∉S} k_j,   c_S = Π_j k_j · f^S = (⊗_{j∈S} (k_j I - J)) f_S is an integer table.
 
-Tables to coefficients and back, as the linear program and its second stage need them.
+A margin needs only the coefficients of its own subsets. A `Transform` applies the basis matrix A (in the paper's units), Aᵀ
+and A diag(d) Aᵀ for the linear program, axis by axis or on margins; A itself is never written down.
 
-A basis is known by what it does to a table: A (the coefficients in the paper's units), Aᵀ, A diag(d) Aᵀ, and
-the table that given coefficients describe. All of it is done axis by axis or on margins; A itself, which has
-as many columns as the table has cells, is never written down.
-
-Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5.
+Source: Barak et al. (2007); Efron & Stein (1981); Yang, Fienberg & Rinaldo (2012), section 3.2, eqs 3-5, and Tables 1 and 2,
+step 5.
 """
 
 from __future__ import annotations
@@ -45,7 +33,7 @@ from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_
 
 
 def centre(table: NDArray[Any]) -> NDArray[np.float64]:
-    """Take the mean away along every axis: ⊗(I - J/k) applied to a table.
+    """Subtract the mean along every axis: ⊗(I - J/k) applied to a table.
 
     >>> centred(np.array([[3, 1], [1, 1]])).tolist()
     [[0.5, -0.5], [-0.5, 0.5]]
@@ -76,7 +64,7 @@ def efron_stein_coefficients(
 
 
 def expand_axes(part_table: NDArray[Any], part: Axes, whole: Axes) -> NDArray[Any]:
-    """A table over `part` laid along the axes of `whole`, ready to be added by broadcasting."""
+    """A table over `part` reshaped to broadcast over the axes of `whole`."""
     lengths = dict(zip(part, np.shape(part_table), strict=True))
     return np.reshape(part_table, tuple(lengths.get(j, 1) for j in whole))
 
@@ -95,19 +83,13 @@ def sum_of_parts(
     return total
 
 
-def residuals_from_coefficients(
-    coefficients: Mapping[Axes, NDArray[Any]], wanted: MarginSet
-) -> dict[Axes, NDArray[np.float64]]:
-    """Centred sub-margins r_S = c_S / Π_{j∈S} k_j; noise outside the space of f^S is projected away."""
-    return {part: centre(c) / wanted.cells(part) for part, c in coefficients.items()}
-
-
 def margin_from_efron_stein(
     coefficients: Mapping[Axes, NDArray[Any]], wanted: MarginSet, margin: Axes
 ) -> NDArray[np.float64]:
     """One margin from the (noisy) integer coefficients of its subsets."""
-    own = {part: coefficients[part] for part in subsets(margin)}
-    return sum_of_parts(residuals_from_coefficients(own, wanted), wanted, margin)
+    # r_S = c_S / Π_{j∈S} k_j, centred: noise outside the space of f^S is projected away
+    residuals = {part: centre(coefficients[part]) / wanted.cells(part) for part in subsets(margin)}
+    return sum_of_parts(residuals, wanted, margin)
 
 
 def number_of_coefficients(wanted: MarginSet) -> int:
@@ -120,7 +102,7 @@ def number_of_coefficients(wanted: MarginSet) -> int:
 
 
 def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
-    """Sum and difference along every axis; integers stay integers, and twice gives the size times the table.
+    """Sum and difference along every axis, in integers; applied twice it gives the size times the table.
 
     >>> walsh_hadamard(np.array([[5, 2], [3, 1]])).tolist()
     [[11, 5], [3, 1]]
@@ -133,7 +115,11 @@ def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def require_binary(wanted: MarginSet) -> None:
-    """Refuse a table that the Fourier basis cannot describe."""
+    """Refuse a table that the Fourier basis cannot describe.
+
+    Raises:
+        BadRequest: A variable has more than two categories.
+    """
     if not wanted.is_binary:
         raise BadRequest(
             f"The Fourier basis needs two categories of every variable; the shape is {wanted.shape}.",
@@ -142,7 +128,7 @@ def require_binary(wanted: MarginSet) -> None:
 
 
 def place(part: Axes, whole: Axes) -> tuple[int, ...]:
-    """Where the coefficient of a subset stands in the transform of a margin: 1 at its own axes."""
+    """The index of the coefficient of a subset in the transform of a margin: 1 at its axes."""
     return tuple(int(j in part) for j in whole)
 
 
@@ -161,7 +147,7 @@ def fourier_coefficients(exact: Mapping[Axes, NDArray[np.int64]], wanted: Margin
 
 
 def margin_from_fourier(coefficients: Mapping[Axes, float], margin: Axes) -> NDArray[np.float64]:
-    """One margin from the coefficients of its subsets; those that are missing count as zero.
+    """One margin from the coefficients of its subsets; missing ones count as zero.
 
     >>> margin_from_fourier({(): 11, (0,): 3, (1,): 5, (0, 1): 1}, (0, 1)).tolist()
     [[5.0, 2.0], [3.0, 1.0]]
@@ -189,7 +175,7 @@ class Transform(Protocol):
     def backward(self, coefficients: Vector) -> Vector:
         """Aᵀ λ, as a table."""
 
-    def described(self, coefficients: Vector) -> Vector:
+    def table_of(self, coefficients: Vector) -> Vector:
         """The table w₀ that has these coefficients and nothing outside the closure."""
 
     def gram_matrix(self, weight: Vector) -> Vector:
@@ -214,12 +200,12 @@ class FourierTransform:
         return np.asarray(walsh_hadamard(table)[self._places()] / math.sqrt(table.size))
 
     def backward(self, coefficients: Vector) -> Vector:
-        """Aᵀ λ: the rows are orthonormal, so this is also w₀."""
+        """Aᵀ λ; the rows are orthonormal, so this is also w₀."""
         spectrum = np.zeros(self.wanted.shape)
         spectrum[self._places()] = coefficients
         return np.asarray(walsh_hadamard(spectrum) / math.sqrt(spectrum.size))
 
-    def described(self, coefficients: Vector) -> Vector:
+    def table_of(self, coefficients: Vector) -> Vector:
         """w₀ = Aᵀ φ."""
         return self.backward(coefficients)
 
@@ -242,7 +228,7 @@ class EfronSteinTransform:
     wanted: MarginSet
 
     def forward(self, table: Vector) -> Vector:
-        """A w: centred margins over the cells that fall together in them."""
+        """A w: centred means of the margins."""
         axes = range(table.ndim)
         pieces = [
             centre(table.mean(axis=tuple(j for j in axes if j not in part))).ravel()
@@ -251,10 +237,10 @@ class EfronSteinTransform:
         return np.concatenate(pieces)
 
     def backward(self, coefficients: Vector) -> Vector:
-        """Aᵀ λ: each λ_S centred, over the cells that fall together."""
+        """Aᵀ λ: each λ_S centred, divided by the number of cells per margin cell."""
         return self._laid_out(coefficients, divided=True)
 
-    def described(self, coefficients: Vector) -> Vector:
+    def table_of(self, coefficients: Vector) -> Vector:
         """w₀(x) = Σ_S centred f^S(x_S), eq. 3."""
         return self._laid_out(coefficients, divided=False)
 
@@ -296,7 +282,7 @@ class EfronSteinTransform:
         return np.asarray(centre(block.reshape(lengths)).reshape(block.shape) / together)
 
     def from_margin(self, part: Axes) -> sparse.csr_array:
-        """⊗(I - J/k_j) over the cells that fall together."""
+        """⊗(I - J/k_j), divided by the number of cells per margin cell."""
         shape = self.wanted.margin_shape(part)
         matrix = sparse.csr_array(np.ones((1, 1)) * math.prod(shape) / self.wanted.table_cells)
         for k in shape:
@@ -311,5 +297,4 @@ def _unit_table(shape: tuple[int, ...], cell: tuple[int, ...]) -> NDArray[np.flo
 
 
 def _cell_numbers(shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The flat number of every cell of a table."""
     return np.arange(math.prod(shape)).reshape(shape)

@@ -1,10 +1,10 @@
 """Contingency tables as tidy CSV, and the four tables of the paper.
 
-A tidy file has one column for each variable and a last column `count`; combinations that are not listed
-count zero, repeated ones are added up. The categories of a variable are those that the file lists, in
-numerical order where all are numbers and otherwise in the order of the file.
+A tidy file has one column for each variable and a last column `count`; missing combinations count zero, repeated ones are
+added. The categories of a variable are those of the file, in numerical order if all are numbers and otherwise in the order
+of the file.
 
-Source: Yang, Fienberg & Rinaldo (2012), Tables 3-6 and 7 (the models).
+Source: Yang, Fienberg & Rinaldo (2012), Tables 3-6 and 7 (the models); `data/README.md`.
 """
 
 from __future__ import annotations

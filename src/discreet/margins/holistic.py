@@ -1,10 +1,9 @@
 """The paper's mechanism from end to end: coefficients, integer noise, linear program, rounding, margins.
 
-    c_S + discrete Laplace(Δ/ε) on every integer  ->  non-negative table  ->  whole table  ->  margins.
+    c_S + discrete Laplace(Δ/ε) on every integer  ->  non-negative table  ->  integer table  ->  margins.
 
-The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein can be
-too small where variables have more than two categories, and then ε is larger than said. Only the coefficients
-see the data, so everything after the noise is free.
+The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein can be too small for
+variables with more than two categories, so that ε is larger than stated. Everything after the noise is post-processing.
 
 Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, Theorems 1-3.
 """
@@ -46,20 +45,20 @@ from discreet.privacy.gaussian_tradeoff import require_budget
 
 #: The linear program needs the full table; larger ones are refused.
 MOST_CELLS = 100_000
-#: Solvers leave differences of this size: halves are halves within it.
+#: Solvers leave differences of this size: a half is a half within it.
 _HALF = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class HolisticRelease:
-    """What the mechanism returns.
+    """The result of the mechanism.
 
     Args:
-        table: The whole non-negative table w'.
-        margins: Its wanted margins: consistent, whole, not negative.
-        lp_b: The optimum of the linear program, in the paper's units; above 0 where no table fits the noise.
-        unfitted: The wanted margins straight from the noisy coefficients: consistent and unbiased, but real
-            numbers that may be negative. These are what inference should use.
+        table: The non-negative integer table w'.
+        margins: Its wanted margins: consistent, non-negative integers.
+        lp_b: The optimum of the linear program, in the paper's units; above 0 if no table fits the noise.
+        unfitted: The wanted margins from the noisy coefficients: consistent and unbiased, but real numbers that may be
+            negative. Inference should use these.
     """
 
     table: NDArray[np.int64]
@@ -80,7 +79,7 @@ class Holistic:
     Args:
         wanted: The margins.
         basis: "fourier" (binary tables) or "efron-stein".
-        epsilon: What is asked for.
+        epsilon: The requested ε.
         neighbours: The relation that the true sensitivity is computed for.
         as_published: Take the paper's scale.
     """
@@ -99,7 +98,7 @@ class Holistic:
 
     @property
     def coefficients(self) -> int:
-        """How many integers get noise: |B|, or N."""
+        """The number of integers with noise: |B|, or N."""
         if self.basis == "fourier":
             return len(self.wanted.closure)
         return number_of_coefficients(self.wanted)
@@ -118,7 +117,7 @@ class Holistic:
 
     @property
     def true_epsilon(self) -> float:
-        """The ε that the noise really gives: as asked, or what the published scale amounts to."""
+        """The ε that the noise really gives: as requested, or that of the published scale."""
         if not self.as_published:
             return self.epsilon
         return paper_epsilon(self.wanted, self.basis, self.neighbours, self.epsilon)
@@ -130,7 +129,7 @@ class Holistic:
 
     @property
     def cut_delta(self) -> float:
-        """What the cut of the noise tables adds to δ, at most."""
+        """The addition to δ by the cut of the noise tables, at most."""
         return (1 + math.exp(self.epsilon)) * self.coefficients * self.noise.cut
 
     def noisy(
@@ -172,11 +171,11 @@ class Holistic:
         return HolisticRelease(table, margins, fitted.b, self.unfitted(noisy))
 
     def expected_error(self, margin: Axes) -> float:
-        """E|unfitted - true| of any cell of a margin; what the program does depends on the data."""
+        """E|unfitted - true| of any cell of a margin; the effect of the program depends on the data."""
         return self.error_law(margin).mean_absolute()
 
     def error_law(self, margin: Axes) -> LaplaceSum:
-        """The law of the error of a cell of the unfitted margin.
+        """The error distribution of a cell of the unfitted margin.
 
         Fourier: 2^(-|α|) times a sum of 2^|α| noises. Efron-Stein: every noise of S ⊆ α enters with
         Π_{j∈S}(1[x_j = y_j] - 1/k_j) / Π_{j∈α} k_j.
@@ -209,7 +208,7 @@ class Holistic:
 
 
 def round_half_up(table: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Every cell to its nearest whole number, halves upward (step 6): a sparse table of small cells loses people.
+    """Every cell to its nearest integer, halves upward (step 6): a sparse table of small cells loses people.
 
     >>> nearest(np.array([0.49, 0.5, 1.2])).tolist()
     [0, 1, 1]

@@ -1,40 +1,25 @@
-"""Integer noise for coefficients and cells: audited noise tables, and where their keys come from.
+"""Integer noise for coefficients and cells: audited noise tables, the δ reserved for their grid, and sums of noises.
 
-Every method here adds noise to integers before any float, and every noise is looked up in a `NoiseTable`.
-A source answers "noise from this table, for this named thing": keyed on a dataset, or seeded for studies.
-Wide Laplace noise would need a table of millions of values; it is taken apart exactly instead:
+Every method adds noise to integers before any float, and every noise is looked up in a `NoiseTable`. A `NoiseSource` gives
+"noise from this table, for this named object": keyed by a dataset, or seeded for studies.
+Wide Laplace noise would need a table of millions of values; it is decomposed exactly instead:
 
     DL(b) = t·DL(b/t) + R,   P(R = d) ∝ a^|d| (1 - a^(2(t-|d|))),  |d| < t,  a = e^(-1/b),
 
-since DL is a difference of two geometric variables, and a geometric variable's quotient and remainder by t
+since DL is a difference of two geometric variables, and the quotient and remainder of a geometric variable by t
 are independent.
 
-Source: Ghosh, Roughgarden & Sundararajan (2012) for the law; the quotient and remainder are elementary.
+Integers ship where the accounting assumes the Gaussian distribution: a table of 2^64 keys is cut and rounded (total
+variation below `CUT` for each noise), and integers are a grid (the δ of a grid oscillates about the Gaussian's, relatively
+by at most `GRID`). `gaussian_reserve` reserves δ for both: δ + (1 + e^ε)·TV bounds a distribution at total variation TV.
 
-What of δ is set aside, because integers ship where the accounting speaks of the Gaussian law.
-
-Two things differ: a table of 2^64 keys is cut and rounded (total variation below `CUT` for each noise), and
-integers are a grid (the δ of a grid oscillates about the Gaussian's, relatively by at most `GRID`).
-
-Source: the bound δ + (1 + e^ε)·TV for laws at total variation TV from private ones; docs/methods.
-
-The law of a weighted sum of independent discrete Laplace noises: its mean absolute value and quantiles.
-
-With noise of scale s and rate r = 1/s the characteristic function is (cosh r - 1)/(cosh r - cos t), so
-
-    φ(t) = Π (cosh r_i - 1)/(cosh r_i - cos(weight_i t)),
-    E|X| = (2/π) ∫ (1 - φ(t)) / t² dt,      P(X ≤ x) = 1/2 + (1/π) ∫ φ(t) sin(xt)/t dt     (t from 0 to ∞).
-
-For scales from 4 on the continuous law of the same variance, 1/(1 + b²t²) with b = 1/(2 sinh(r/2)), stands
-in: it is off by a factor of at most cosh(r/2), 0.8 % at scale 4 and 0.03 % at 20.
-
-Source: Gil-Pelaez (1951); von Bahr (1965) for the absolute moment.
+Source: Ghosh, Roughgarden & Sundararajan (2012); Micciancio & Regev (2007) for the smoothing of lattices; docs/methods.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -55,7 +40,7 @@ from discreet.privacy.gaussian_tradeoff import gaussian_delta
 
 #: Keys of the noise tables, as everywhere in the `dp` protection.
 KEYS = 2**64
-#: Laplace tables wider than this are taken apart.
+#: Laplace tables wider than this are decomposed.
 WIDEST_TABLE = 512
 #: Gaussian tables are at most this wide.
 WIDEST_GAUSSIAN = 20_000
@@ -63,14 +48,14 @@ _BITS = 256
 
 
 class NoiseSource(Protocol):
-    """Noise for named things: the same source, table and name must give the same noise where it is keyed."""
+    """Noise for named objects: a keyed source gives the same noise for the same table and name."""
 
     def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
-        """`size` independent noises from a one-row table, for the cells of the thing named `name`."""
+        """`size` independent noises from a one-row table, for the cells of the object named `name`."""
 
 
 class SeededNoise:
-    """Noise from a NumPy generator, for papers' tables and studies: who knows the seed knows the noise.
+    """Noise from a NumPy generator, for papers' tables and studies: the seed reveals the noise.
 
     >>> from discreet.noise import laplace
     >>> table = laplace(epsilon=1.0, modulus=2**64)
@@ -82,13 +67,13 @@ class SeededNoise:
         self._random = np.random.default_rng(seed)
 
     def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:  # noqa: ARG002 - the protocol's
-        """Draw keys, whatever the name, and look them up."""
+        """Draw keys, for any name, and look them up."""
         keys = self._random.integers(0, table.modulus - 1, size, dtype=np.uint64, endpoint=True)
         return look_up(table, keys)
 
 
 def look_up(table: NoiseTable, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The noise of each key in a table of one row: the same for every count, and so data-independent."""
+    """The noise of each key in a table of one row, which does not depend on the count."""
     if len(table.rows) != 1:
         raise InfeasibleDesign("Noise on coefficients needs a table of one row: one law for every count.")
     values, thresholds = _arrays(table)
@@ -103,13 +88,13 @@ def _arrays(table: NoiseTable) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
 
 @dataclass(frozen=True, slots=True)
 class IntegerNoise:
-    """An integer law, known by its moments; its tables are made when it is first drawn from.
+    """An integer distribution with its moments; its tables are made when it is first drawn from.
 
     Args:
         family: "laplace" or "gaussian".
         scale: 1/rate for Laplace, σ for Gaussian noise, in counts.
-        variance: Of the ideal law, in counts.
-        mean_absolute: E|noise| of the ideal law, in counts.
+        variance: Of the ideal distribution, in counts.
+        mean_absolute: E|noise| of the ideal distribution, in counts.
         grid: The noise is added to `grid` times the count: a fine grid of integers for small noise.
     """
 
@@ -121,7 +106,7 @@ class IntegerNoise:
 
     @property
     def parts(self) -> tuple[tuple[int, NoiseTable], ...]:
-        """(step, table) pairs; the noise is Σ step · table's noise, each with keys of its own."""
+        """(step, table) pairs; the noise is Σ step · table's noise, each with separate keys."""
         return (
             laplace_tables(self.scale)
             if self.family == "laplace"
@@ -134,7 +119,7 @@ class IntegerNoise:
         return np.asarray((self.grid * counts + drawn) / self.grid)
 
     def draw(self, source: NoiseSource, name: str, size: int) -> NDArray[np.int64]:
-        """Independent noises for the cells of a named thing."""
+        """Independent noises for the cells of a named object."""
         drawn = (
             step * source(table, name if step == 1 else f"{name}/{step}", size) for step, table in self.parts
         )
@@ -142,7 +127,7 @@ class IntegerNoise:
 
     @property
     def cut(self) -> float:
-        """How far the tables are from the ideal law in total variation, at most: a key for each value."""
+        """An upper bound on the total variation distance of the tables from the ideal: one key per value."""
         return sum(2 * table.largest + 3 for _, table in self.parts) / KEYS
 
 
@@ -167,7 +152,7 @@ def laplace_tables(scale: float) -> tuple[tuple[int, NoiseTable], ...]:
 
 
 def _remainder(rate: float, step: int) -> NoiseTable:
-    """The law of the difference of two geometric remainders modulo `step`: a^|d| Σ_{r < step-|d|} a^(2r)."""
+    """The difference of two geometric remainders modulo `step`: a^|d| Σ_{r < step-|d|} a^(2r)."""
     ratio = int(DIGITS.multiply((-Decimal(rate)).exp(DIGITS), Decimal(2**_BITS)))
     powers = list(accumulate(range(2 * step), lambda power, _: power * ratio >> _BITS, initial=1 << _BITS))
     sums = [0, *accumulate(powers[0 : 2 * step : 2])]
@@ -217,19 +202,19 @@ def _gaussian_weights(variance: float, cut: int) -> list[int]:
     return weights
 
 
-#: Total variation of one table from its ideal law, at most: see `IntegerNoise.cut` for the widest table.
+#: Total variation distance of one table from its ideal, at most: `IntegerNoise.cut` for the widest table.
 CUT = (2 * WIDEST_GAUSSIAN + 3) / KEYS
 #: The relative change of δ by the integer grid, at most; `grid_steps` makes it hold at every (ε, δ).
 GRID = 1e-3
-#: A noise spans at least so many steps: all but one line of the dual grid is then negligible (below 1e-30).
+#: A noise spans at least this many steps: all but one line of the dual grid is then negligible (below 1e-30).
 FEWEST_STEPS = 8
-#: What whole numbers may tell beyond the Gaussian law once they are centred, in ε, for everything released together.
+#: The most that centred integers add to ε, for everything released together.
 LATTICE_LOSS = 1e-12
 _POINTS = 20_001
 
 
 def gaussian_reserve(epsilon: float, delta: float, noises: int) -> float:
-    """The δ that is left for the Gaussian law when `noises` tables of integers ship.
+    """The δ that is left for the Gaussian distribution when `noises` tables of integers ship.
 
     >>> gaussian_reserve(1.0, 1e-6, 2000) > 0.998e-6
     True
@@ -248,7 +233,7 @@ def grid_steps(epsilon: float, mu: float) -> float:
 
     δ is the sum over a grid of H(u) = max(0, φ(u) - e^ε φ(u + μ)), which has one kink, at t = ε/μ - μ/2. By Poisson
     summation the sum differs from the integral by the Fourier transform of H at the dual grid, whose vectors are at
-    least s long. It is at most V / (2π y)² at y, with V the total variation of H', and dual vectors beside the line
+    least s long. It is at most V / (2π y)² at y, with V the total variation of H', and dual vectors off the line
     of the shift are damped by e^(-2π² distance²). Those near the line are at least s √(3/4) apart, hence
 
         |sum - integral| ≤ 2 Σ_j V / (2π j)² / (3 s²/4) = V / (9 s²).
@@ -266,8 +251,33 @@ def grid_steps(epsilon: float, mu: float) -> float:
     return max(FEWEST_STEPS, math.sqrt(variation * density / (9 * GRID * gaussian_delta(mu, epsilon))))
 
 
+def centring_loss(sigma: float, blocks: Iterable[tuple[int, int]]) -> float:
+    """The addition to ε by integer noise of standard deviation `sigma` of which only the centred table is released.
+
+    Centring a block of k categories removes multiples of its all-ones line, a lattice of spacing √k. Under noise of
+    standard deviation s its cosets have equal weight up to a factor (1 ± e), where for N such lines
+
+        e ≤ (1 + 2 Σ_{i≥1} e^(-2π² s² i²/k))^N - 1.
+
+    Args:
+        sigma: In steps of the grid.
+        blocks: (k, N) for each axis; each adds log((1+e)/(1-e)).
+
+    >>> centring_loss(15.0, [(21, 12), (12, 21)]) < 1e-80, centring_loss(15.0, [(1000, 1)]) > 0.04
+    (True, True)
+    """
+    loss = 0.0
+    for size, lines in blocks:
+        fall = math.exp(-2 * (math.pi * sigma) ** 2 / size)
+        uneven = math.expm1(min(lines * math.log1p(2 * fall / (1 - fall)), 1.0)) if fall < 1 else 1.0
+        if uneven >= 1:
+            return math.inf
+        loss += 2 * math.atanh(uneven)
+    return loss
+
+
 def fine_grid(sigma: float, epsilon: float, mu: float) -> int:
-    """How many integer steps a count is worth, so that noise of `sigma` counts is a fine grid.
+    """The number of integer steps per count that makes noise of `sigma` counts a fine grid.
 
     >>> fine_grid(4.2, 1.0, 0.24), fine_grid(100.0, 1.0, 0.24)
     (18, 1)
@@ -275,7 +285,7 @@ def fine_grid(sigma: float, epsilon: float, mu: float) -> int:
     return max(1, math.ceil(grid_steps(epsilon, mu) / sigma))
 
 
-#: From this scale on the grid of integers is not seen.
+#: From this scale on the grid of integers is negligible.
 SMOOTH = 4.0
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(120)
 _GRID = 2**14
@@ -285,7 +295,17 @@ _PERIODS = 24
 
 @dataclass(frozen=True, eq=False)
 class LaplaceSum:
-    """Σ of `times` independent noises of scale `scales`, each multiplied by `weights`.
+    """Σ of `times` independent discrete Laplace noises of scale `scales`, each multiplied by `weights`.
+
+    With noise of scale s and rate r = 1/s the characteristic function is (cosh r - 1)/(cosh r - cos t), so
+
+        φ(t) = Π (cosh r_i - 1)/(cosh r_i - cos(weight_i t)),
+        E|X| = (2/π) ∫ (1 - φ(t)) / t² dt,      P(X ≤ x) = 1/2 + (1/π) ∫ φ(t) sin(xt)/t dt     (t from 0 to ∞).
+
+    For scales from 4 on the continuous distribution of the same variance, 1/(1 + b²t²) with b = 1/(2 sinh(r/2)), is used:
+    it is off by a factor of at most cosh(r/2), 0.8 % at scale 4 and 0.03 % at 20.
+
+    Source: Gil-Pelaez (1951); von Bahr (1965) for the absolute moment.
 
     >>> one = LaplaceSum.of([(1.0, 1, 30.0)])
     >>> round(one.mean_absolute(), 2), round(one.half_width(0.9) / math.log(10), 2)
@@ -305,17 +325,17 @@ class LaplaceSum:
         return cls(*(np.array([term[i] for term in kept], dtype=np.float64) for i in range(3)))
 
     @property
-    def _scaled_weights(self) -> NDArray[np.float64]:
+    def _smooth_weights(self) -> NDArray[np.float64]:
         """Weight · b, where b has the variance of the discrete noise."""
         return np.asarray(self.weights / (2 * np.sinh(0.5 / self.scales)))
 
     @property
     def variance(self) -> float:
         """2 Σ times · (weight · b)²."""
-        return 2 * float(self.times @ self._scaled_weights**2)
+        return 2 * float(self.times @ self._smooth_weights**2)
 
     def _smooth(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.exp(-np.log1p(np.multiply.outer(t**2, self._scaled_weights**2)) @ self.times))
+        return np.asarray(np.exp(-np.log1p(np.multiply.outer(t**2, self._smooth_weights**2)) @ self.times))
 
     def _discrete(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         # (cosh r - cos x)/(cosh r - 1) = 1 + (1 - cos x)/(cosh r - 1), written without cancellation
@@ -337,7 +357,7 @@ class LaplaceSum:
         return sd * float(_NODE_WEIGHTS @ values) / math.pi
 
     def _discrete_mean(self) -> float:
-        """Simpson's rule over some periods of the largest weight; beyond, φ is taken at its mean."""
+        """Simpson's rule over some periods of the largest weight; beyond, the mean of φ."""
         sd = math.sqrt(self.variance)
         end = _PERIODS * 2 * math.pi / float(self.weights.max())
         points = 2 * math.ceil(max(200 * _PERIODS, 20 * end * sd) / 2) + 1
@@ -351,7 +371,7 @@ class LaplaceSum:
         return 2 / math.pi * (inner + (1 - float(characteristic.mean())) / end)
 
     def half_width(self, level: float) -> float:
-        """The q with P(|X| ≤ q) = level, for the continuous law of the same variance."""
+        """The q with P(|X| ≤ q) = level, for the continuous distribution of the same variance."""
         if not self.weights.size:
             return 0.0
         sd = math.sqrt(self.variance)

@@ -1,31 +1,23 @@
-"""Per-cell variances and covariances of consistent margins, in closed form.
+"""Margins measured with independent noise, and combined by least squares in closed form.
 
-An unbiased consistent set of margins is a sum of independent centred parts r_S with covariance
-σ_S² ⊗_{j∈S}(I - J/k_j). Hence for cells x of α and y of β
+Noise of variance v_T on every cell of T is for the centred part r_S, S ⊆ T, like noise of variance v_T Π_{j∈T∖S} k_j;
+different parts are uncorrelated. So least squares is one weighted mean per part:
+
+    r̂_S = Σ_{T ⊇ S} g_ST · centred(S-margin of noisy T),   g_ST ∝ 1 / (v_T Π_{j∈T∖S} k_j),
+    σ_S² = 1 / Σ_{T ⊇ S} 1 / (v_T Π_{j∈T∖S} k_j).
+
+A consistent set of margins is a sum of independent centred parts with covariance σ_S² ⊗_{j∈S}(I - J/k_j). Hence for cells
+x of α and y of β
 
     Cov = Σ_{S ⊆ α∩β} σ_S² Π_{j∈S} (1[x_j = y_j] - 1/k_j) / (Π_{j∈α∖S} k_j · Π_{j∈β∖S} k_j),
 
 and every cell of a margin has the same variance.
 
-Source: Xiao, He, Zhang & Kifer (2023), Theorems 4 and 5, in this basis.
+Equal splits: a person is in one cell of each of d margins. Laplace: each margin gets ε/d (replace-one: ε/2d). Gaussian: each
+gets μ/√d (replace-one: μ/√(2d)).
 
-Margins measured with independent noise, and put together by least squares in closed form.
-
-Noise of variance v_T on every cell of T says of the centred part r_S, S ⊆ T, what noise of variance
-v_T Π_{j∈T∖S} k_j would; different parts are uncorrelated. So least squares is one weighted mean a part:
-
-    r̂_S = Σ_{T ⊇ S} g_ST · centred(S-margin of noisy T),   g_ST ∝ 1 / (v_T Π_{j∈T∖S} k_j),
-    σ_S² = 1 / Σ_{T ⊇ S} 1 / (v_T Π_{j∈T∖S} k_j).
-
-Source: generalised least squares in the residual basis of Xiao, He, Zhang & Kifer (2023).
-
-Independent noise on every wanted margin, the budget split equally: what most systems do.
-
-A person is in one cell of each of d margins. Laplace: each margin gets ε/d (replace-one: ε/2d, for a
-replacement changes two cells). Gaussian: each margin gets μ/√d (replace-one: μ/√(2d)). As they are the
-margins contradict each other; least squares makes them consistent, and more accurate, for free.
-
-Source: Dwork et al. (2006); Yang, Fienberg & Rinaldo (2012) compare against nothing, hence this.
+Source: generalised least squares in the residual basis of Xiao, He, Zhang & Kifer (2023), Theorems 4 and 5; Dwork et al.
+(2006) for independent noise.
 """
 
 from __future__ import annotations
@@ -61,7 +53,7 @@ def residual_norm(wanted: MarginSet, part: Axes) -> float:
 
 
 def variance_shares(wanted: MarginSet) -> NDArray[np.float64]:
-    """Row α, column S of the closure: what σ_S² = 1 adds to the variance of a cell of α."""
+    """Row α, column S of the closure: the share of σ_S² in the variance of a cell of α."""
     shares = np.zeros((len(wanted.margins), len(wanted.closure)))
     place = {part: i for i, part in enumerate(wanted.closure)}
     for row, margin in enumerate(wanted.margins):
@@ -112,17 +104,16 @@ Law = Literal["laplace", "gaussian"]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredMargins:
-    """A plan: which margins get which integer noise, and whether the answers are made consistent.
+    """A plan: the integer noise of each measured margin, and whether the answers are made consistent.
 
     Args:
-        wanted: The margins that are released.
-        noise: The noise of each measured margin of the closure; None is no noise at all (a public total).
+        wanted: The released margins.
+        noise: The noise of each measured margin of the closure; None for a public total.
         law: The family of the noise.
-        epsilon: With `delta`, what the plan promises.
+        epsilon: With `delta`, the guarantee of the plan.
         delta: Zero for Laplace noise.
-        neighbours: The relation for which it promises it.
-        consistent: Whether least squares puts the measurements together; without it the measured margins
-            are released as they are.
+        neighbours: The neighbouring relation.
+        consistent: Whether least squares combines the measurements; otherwise the measured margins are released.
     """
 
     wanted: MarginSet
@@ -135,19 +126,19 @@ class MeasuredMargins:
 
     @property
     def coefficients(self) -> int:
-        """How many cells get noise."""
+        """The number of cells with noise."""
         return sum(self.wanted.cells(margin) for margin, noise in self.noise.items() if noise is not None)
 
     @property
     def sensitivity(self) -> float:
-        """How far one person moves all measured cells: in L1 for Laplace, in L2 for Gaussian noise."""
+        """The sensitivity of all measured cells: in L1 for Laplace, in L2 for Gaussian noise."""
         measured = sum(noise is not None for noise in self.noise.values())
         changed = measured * (1 if self.neighbours == "add-remove" else 2)
         return float(changed) if self.law == "laplace" else math.sqrt(changed)
 
     @property
     def cut_delta(self) -> float:
-        """What the cut of the noise tables adds to δ, at most; Gaussian noise has set it aside already."""
+        """The addition to δ by the cut of the noise tables, at most; Gaussian noise has reserved it already."""
         if self.law == "gaussian":
             return 0.0
         each = (noise.cut * self.wanted.cells(m) for m, noise in self.noise.items() if noise is not None)
@@ -161,7 +152,7 @@ class MeasuredMargins:
     def release(
         self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
     ) -> dict[Axes, NDArray[np.float64]]:
-        """The wanted margins with their noise: integers are noised first, floats come after."""
+        """The wanted margins with noise: integers first, then floats."""
         tables = closure_tables(exact, self.wanted)
         noisy = {
             margin: tables[margin].astype(np.float64)
@@ -219,13 +210,13 @@ class MeasuredMargins:
         return self.error_law(margin).mean_absolute()
 
     def half_width(self, margin: Axes, level: float = 0.95) -> float:
-        """Half the width of an interval that holds the true count with probability `level`."""
+        """Half the width of an interval that contains the true count with probability `level`."""
         if self.law == "gaussian":
             return float(ndtri((1 + level) / 2)) * math.sqrt(self.variance(margin))
         return self.error_law(margin).half_width(level)
 
     def error_law(self, margin: Axes) -> LaplaceSum:
-        """The law of the error of a cell as a sum of Laplace noises, by which coordinates agree."""
+        """The error distribution of a cell as a sum of Laplace noises, by which coordinates agree."""
         if not self.consistent:
             own = self.noise[margin]
             return LaplaceSum.of([(1.0, 1, own.scale)] if own is not None else [])
@@ -249,7 +240,7 @@ class MeasuredMargins:
         agree: Mapping[int, bool],
         shares: Mapping[Axes, Mapping[Axes, float]],
     ) -> float:
-        """How one measured cell's noise enters a released cell with which it agrees in some coordinates."""
+        """The weight of a measured cell's noise in a released cell with which it agrees in some coordinates."""
         return sum(
             shares[part].get(measured, 0.0)
             * math.prod(agree[j] - 1 / self.wanted.shape[j] for j in part)
@@ -269,7 +260,7 @@ def independent(
 ) -> MeasuredMargins:
     """Equal noise on every wanted margin.
 
-    With a δ the law with the smaller error is taken: Laplace for few margins, Gaussian for many.
+    With a δ the noise with the smaller error is taken: Laplace for few margins, Gaussian for many.
 
     >>> from discreet.margins.margin_set import MarginSet
     >>> wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (0, 2), (1, 2)))

@@ -1,26 +1,19 @@
-"""The second stage of the linear program: of all tables that reach b, the one nearest to the noisy one.
-
-    minimise ½‖w - w₀‖²   subject to   w ≥ 0,   φ - r ≤ A w ≤ φ + r,   r = b and a solver's accuracy.
-
-It is strictly convex, so its answer is a property of the problem and not of a solver. A primal-dual interior
-point finds it in some 20-40 steps. Each step solves one system as large as the number of coefficients,
-(G⁻¹ + A D Aᵀ) x = y, where the transform knows A D Aᵀ from the margins of D: A is never written down.
-
-Source: Mehrotra (1992) for the steps; the problem is ours (Yang, Fienberg & Rinaldo, remark 3, see the need).
-
-From noisy coefficients to a non-negative table: the paper's linear program, and one answer of its many.
+"""From noisy coefficients to a non-negative table: the paper's linear program, and a unique solution of it.
 
 First stage (the paper's): the least b such that some w ≥ 0 has every coefficient within b of its noisy value,
 
     min b   subject to   w ≥ 0,   |φ - A w| ≤ b.
 
-Many tables reach b, and which one a solver returns is an accident; `nearest_table` then picks one by a
-strictly convex second stage.
+It is written with the margins as variables, so its matrix is sparse: a cell is in one row for each maximal margin.
+Many tables reach b, and the one that a solver returns is arbitrary. The second stage picks the nearest to the noisy table,
 
-The first stage is written with the margins as variables, so that its matrix is sparse (a cell meets one row
-for each maximal margin) and no basis vector is written down.
+    minimise ½‖w - w₀‖²   subject to   w ≥ 0,   φ - r ≤ A w ≤ φ + r,   r = b and a solver's accuracy,
 
-Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5, and their remark 3 on many solutions.
+which is strictly convex. A primal-dual interior point method needs some 20-40 steps. Each step solves one system as large as
+the number of coefficients, (G⁻¹ + A D Aᵀ) x = y, where the transform computes A D Aᵀ from the margins of D.
+
+Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5, and their remark 3 on many solutions; Mehrotra (1992) for
+the steps of the interior point method.
 """
 
 from __future__ import annotations
@@ -40,11 +33,11 @@ from discreet.margins.margin_set import Axes, MarginSet
 
 Vector = NDArray[np.float64]
 
-#: How far b may be exceeded, relative to the largest coefficient: the program then has an interior.
+#: The slack of b relative to the largest coefficient, which gives the program an interior.
 SLACK = 1e-7
-#: Complementarity and feasibility at which the answer stands, relative to the table's largest cell.
+#: Complementarity and feasibility of the solution, relative to the table's largest cell.
 ACCURACY = 1e-9
-#: Stationarity loses digits in the last steps; w is off by no more than this, relatively.
+#: Stationarity loses digits in the last steps; this bounds the relative error of w.
 STATIONARY = 1e-7
 _MOST_STEPS = 100
 _BACK_OFF = 0.995
@@ -69,12 +62,12 @@ class _Point:
         total = float(self.w.ravel() @ self.z.ravel() + self.s @ self.u + self.t @ self.v)
         return total / (self.w.size + 2 * self.s.size)
 
-    def moved(self, step: _Point, length: float) -> _Point:
-        """The point after a step; one length for all, since w stands in the dual condition too."""
+    def advance(self, step: _Point, length: float) -> _Point:
+        """The point after a step; one length for all, since w is in the dual condition, too."""
         return _Point(*(here + length * ahead for here, ahead in zip(self.all(), step.all(), strict=True)))
 
     def reach(self, step: _Point) -> float:
-        """How far one may go before something becomes negative."""
+        """The longest step that keeps everything non-negative."""
         return min(_reach(here, ahead) for here, ahead in zip(self.all(), step.all(), strict=True))
 
     def all(self) -> tuple[Vector, ...]:
@@ -89,7 +82,7 @@ def _reach(here: Vector, step: Vector) -> float:
 
 def nearest_table(transform: Transform, noisy: Vector, b: float) -> Vector:
     """The non-negative table with every coefficient within b of `noisy` that is nearest to w₀."""
-    start = transform.described(noisy)
+    start = transform.table_of(noisy)
     scale = max(1.0, float(np.abs(start).max()))
     room = (b + SLACK * (1 + float(np.abs(noisy).max()))) / scale
     problem = _Problem(transform, start / scale, noisy / scale, room)
@@ -112,7 +105,7 @@ class _Problem:
     room: float
 
     def first(self) -> _Point:
-        """A start that is positive, not feasible."""
+        """A positive start, which is not feasible."""
         count = len(self.noisy)
         size = 0.1 + np.abs(self.target)
         return _Point(
@@ -125,7 +118,7 @@ class _Problem:
         )
 
     def residuals(self, p: _Point) -> tuple[Vector, Vector, Vector]:
-        """Stationarity, and what the slacks are off by."""
+        """Stationarity, and the errors of the slacks."""
         answer = self.transform.forward(p.w)
         stationary = p.w - self.target - p.z + self.transform.backward(p.u - p.v)
         return stationary, self.noisy + self.room - answer - p.s, answer - self.noisy + self.room - p.t
@@ -140,7 +133,7 @@ class _Problem:
         """One predictor-corrector step."""
         solve = self._solver(p)
         guess = solve(p.w * p.z, p.s * p.u, p.t * p.v)
-        ahead = p.moved(guess, p.reach(guess)).gap()
+        ahead = p.advance(guess, p.reach(guess)).gap()
         gap = p.gap()
         centre = max(gap * (ahead / gap) ** 3, 0.5 * ACCURACY)
         step = solve(
@@ -148,12 +141,12 @@ class _Problem:
             p.s * p.u + guess.s * guess.u - centre,
             p.t * p.v + guess.t * guess.v - centre,
         )
-        return p.moved(step, _BACK_OFF * p.reach(step))
+        return p.advance(step, _BACK_OFF * p.reach(step))
 
     def _solver(self, p: _Point) -> Callable[[Vector, Vector, Vector], _Point]:
-        """The Newton step as a function of the complementarity to remove; one factorisation serves two."""
+        """The Newton step as a function of the complementarity to remove; one factorisation is used twice."""
         stationary, off_s, off_t = self.residuals(p)
-        # slacks near 1e-12 cannot bear the rounding of a residual: what is met within it is met
+        # slacks near 1e-12 are smaller than the rounding of a residual
         off_s, off_t = (np.where(np.abs(off) < _ROUNDING, 0.0, off) for off in (off_s, off_t))
         weight = 1 / (1 + p.z / p.w)
         gain = 1 / (p.u / p.s + p.v / p.t)
@@ -191,13 +184,13 @@ def _refine(system: Vector) -> Callable[[Vector], Vector]:
     return solve
 
 
-#: Noisy coefficients that a non-negative table meets within this, relatively, need no program.
+#: Relative tolerance within which a non-negative table meets the noisy coefficients, so that no program is needed.
 _MET = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What the two stages return.
+    """The solution of the two stages.
 
     Args:
         table: The non-negative real table w.
@@ -210,7 +203,7 @@ class Fitted:
 
 def fit_table(transform: Transform, noisy: Vector) -> Fitted:
     """The non-negative table of least largest deviation that is nearest to the noisy one."""
-    start = transform.described(noisy)
+    start = transform.table_of(noisy)
     if start.min() >= 0 and np.abs(transform.forward(start) - noisy).max() <= _MET * (
         1 + np.abs(noisy).max()
     ):
@@ -247,13 +240,13 @@ def least_deviation(transform: Transform, noisy: Vector) -> float:
 
 
 def _starts(wanted: MarginSet) -> list[int]:
-    """Where each margin of the closure begins among the variables: after the cells of the table."""
+    """The first variable of each margin of the closure, after the cells of the table."""
     sizes = [wanted.cells(part) for part in wanted.closure]
     return [int(start) for start in wanted.table_cells + np.cumsum([0, *sizes[:-1]])]
 
 
 def _sum_rows(wanted: MarginSet, part: Axes, starts: dict[Axes, int], columns: int) -> sparse.csr_array:
-    """Rows that say: each cell of a margin is the sum of the cells of its parent, the table or a margin."""
+    """Rows for "each cell of a margin is the sum of the cells of its parent", the table or a margin."""
     parents = [other for other in wanted.closure if set(part) < set(other)]
     parent = min(parents, key=wanted.cells) if parents else tuple(range(len(wanted.shape)))
     first = starts[parent] if parents else 0

@@ -1,24 +1,20 @@
-"""Margins and their downward closure: which tables are asked for, and which terms they are made of.
+"""Margins and their downward closure: the requested tables, and the terms they are made of.
 
 A margin is a set of variables, written as ascending axis numbers. A set of margins A needs the terms of
 its downward closure B, every subset of every margin, the empty set (the total) included:
 
     B = {S : S is a subset of some α in A}.
 
+The error of many margins as one number is Σ_α weight_α · (mean absolute error of a cell of α), Σ weights = 1. Weights
+"cells" give every cell the same weight, "tables" every margin; or the custodian gives numbers.
+
 Source: Yang, Fienberg & Rinaldo (2012), section 2 and Table 1, step 2.
-
-How much each margin counts when the error of many is made one number.
-
-    overall error = Σ_α weight_α · (mean absolute error of a cell of α),  Σ weights = 1.
-
-"cells": every cell counts the same, so weight ∝ cells of the margin; "tables": every margin counts the
-same; or the custodian's own numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -41,7 +37,7 @@ MOST_TERMS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class MarginSet:
-    """The margins that are wanted of a table of some shape.
+    """The wanted margins of a table of some shape.
 
     Args:
         names: One name for each variable, each once.
@@ -82,7 +78,7 @@ class MarginSet:
 
     @property
     def maximal(self) -> tuple[Axes, ...]:
-        """The wanted margins that no other wanted margin contains: all else follows from them."""
+        """The wanted margins that no other wanted margin contains."""
         return tuple(m for m in self.margins if not any(set(m) < set(other) for other in self.margins))
 
     @property
@@ -104,11 +100,11 @@ class MarginSet:
         return tuple(self.shape[j] for j in margin)
 
     def rest(self, margin: Axes, part: Axes) -> int:
-        """The number of cells of `margin` that fall together in one cell of its subset `part`."""
+        """The number of cells of `margin` per cell of its subset `part`."""
         return self.cells(margin) // self.cells(part)
 
     def label(self, margin: Axes) -> str:
-        """A margin in the words it is asked for: letters side by side, longer names joined by "*"."""
+        """A margin as users write it: letters side by side, longer names joined by "*"."""
         joint = "" if all(len(name) == 1 for name in self.names) else "*"
         return joint.join(self.names[j] for j in margin) or "total"
 
@@ -130,7 +126,7 @@ def subsets(margin: Axes) -> tuple[Axes, ...]:
 
 
 def parse_margins(text: str, names: Sequence[str], shape: Sequence[int]) -> MarginSet:
-    """Read margins as people write them: "AD,AB,BE", or "sex*age,sex*region" for longer names.
+    """Parse margins: "AD,AB,BE", or "sex*age,sex*region" for longer names.
 
     >>> parse_margins("BA, C", "ABC", (2, 2, 2)).margins
     ((0, 1), (2,))
@@ -162,7 +158,7 @@ def margin_table(counts: NDArray[Number], margin: Axes) -> NDArray[Number]:
 
 
 def margin_tables(counts: NDArray[Number], wanted: MarginSet) -> dict[Axes, NDArray[Number]]:
-    """The wanted margins of a full table, exactly."""
+    """The wanted margins of a full table."""
     if counts.shape != wanted.shape:
         raise BadRequest(f"The table has shape {counts.shape}, the margins were asked of {wanted.shape}.")
     return {margin: margin_table(counts, margin) for margin in wanted.margins}
@@ -171,39 +167,30 @@ def margin_tables(counts: NDArray[Number], wanted: MarginSet) -> dict[Axes, NDAr
 def closure_tables(
     exact: Mapping[Axes, NDArray[np.int64]], wanted: MarginSet
 ) -> dict[Axes, NDArray[np.int64]]:
-    """Every margin of the closure, added up from the wanted margins: the full table is never needed.
-
-    Args:
-        exact: The counts of each wanted margin, of one and the same table.
-        wanted: The margins.
-    """
+    """Every margin of the closure, summed from the wanted margins: the full table is never needed."""
     tables: dict[Axes, NDArray[np.int64]] = {}
     for part in reversed(wanted.closure):
         if part in exact:
             tables[part] = np.asarray(exact[part], dtype=np.int64).reshape(wanted.margin_shape(part))
             continue
-        parent = _smallest_parent(part, tables)
+        parent = min((m for m in tables if set(part) < set(m)), key=lambda m: (len(m), m))
         tables[part] = margin_table(tables[parent], tuple(parent.index(j) for j in part))
     return {part: tables[part] for part in wanted.closure}
 
 
-def _smallest_parent(part: Axes, tables: Iterable[Axes]) -> Axes:
-    return min((other for other in tables if set(part) < set(other)), key=lambda other: (len(other), other))
-
-
 class MarginMethod(Protocol):
-    """Any method at a budget, as far as its error is concerned."""
+    """Any method at a budget, for its error."""
 
     @property
     def wanted(self) -> MarginSet:
-        """The margins that it releases."""
+        """The released margins."""
 
     def expected_error(self, margin: Axes) -> float:
         """E|released - true| of a cell of a margin."""
 
 
 def margin_weights(wanted: MarginSet, weights: str | Mapping[Axes, float] = "cells") -> NDArray[np.float64]:
-    """One weight for each wanted margin, adding up to one.
+    """One weight for each wanted margin, with sum one.
 
     >>> from discreet.margins.margin_set import MarginSet
     >>> wanted = MarginSet(("A", "B", "C"), (2, 3, 3), ((0, 1), (1, 2)))
@@ -224,7 +211,7 @@ def margin_weights(wanted: MarginSet, weights: str | Mapping[Axes, float] = "cel
 
 
 def parse_weights(text: str, wanted: MarginSet) -> str | dict[Axes, float]:
-    """Read weights as people write them: "cells", "tables", or an importance of each margin, "AB=5,BC=1".
+    """Parse weights: "cells", "tables", or an importance of each margin, "AB=5,BC=1".
 
     >>> from discreet.margins.margin_set import MarginSet
     >>> parse_weights("AB=3,BC=1", MarginSet(("A", "B", "C"), (2, 3, 3), ((0, 1), (1, 2))))

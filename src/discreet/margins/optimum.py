@@ -1,40 +1,26 @@
-"""The Laplace optimum: which margin deserves how much of ε, before least squares puts all together.
+"""The optimum at a budget: the best of the Laplace and Gaussian optimum, never worse than equal splits.
 
-Measuring centred parts, as the Gaussian optimum does, is worse than naive for Laplace noise: a person changes
-every cell of a centred table, and L1 counts them all. So whole margins T of the closure are measured, each
-with ε_T, Σ ε_T = ε (replace-one: 2 Σ ε_T = ε, and the total is public), and the sum
+Pure ε (δ = 0) allows Laplace noise only. With a δ Gaussian noise wins once a person is in several margins; for one or two
+margins Laplace noise is often better. If the noise is below one count, integers that need not agree beat least squares,
+whose answers are fractions; then independent noise is the optimum.
 
-    Σ_α weight_α · √(variance of α after least squares)
-
-is minimised over the ε_T, by gradients; margins that deserve nothing are not measured.
-
-Source: Li, Hay, Rastogi, Miklau & McGregor (2010) for the idea of a strategy; the parametrisation is ours.
-
-The Gaussian optimum: noise on each margin's own part, as much as makes the wanted errors least.
-
-Every S of the closure is measured as its centred table r_S = ⊗(I - J/k_j) f_S with noise of covariance
-σ_S² ⊗(I - J/k_j). A person moves r_S by a vector of squared length Π_{j∈S}(1 - 1/k_j), so all together cost
-μ² = Σ_S C_S / σ_S² with C_S = Π(1 - 1/k_j), exactly. For weights A_S = Σ_α weight_α · (share of S in α),
+Gaussian: every S of the closure is measured as its centred table r_S = ⊗(I - J/k_j) f_S with noise of covariance
+σ_S² ⊗(I - J/k_j). A person moves r_S by a vector of squared length C_S = Π_{j∈S}(1 - 1/k_j), so all together cost
+μ² = Σ_S C_S / σ_S², exactly. For weights A_S = Σ_α weight_α · (share of S in α),
 
     minimise Σ A_S σ_S²  subject to  Σ C_S/σ_S² = μ²:    σ_S² = √(C_S/A_S) · Σ_S' √(A_S' C_S') / μ².
 
-That minimises weighted variances. The mean absolute error is Σ weight_α · √(variance_α), convex in 1/σ²;
-putting weight_α/(2 sd_α) in place of weight_α and solving again descends to its optimum.
+That minimises weighted variances. The mean absolute error is Σ weight_α · √(variance_α), convex in 1/σ²; solving again
+with weight_α/(2 sd_α) descends to its optimum. Counts of S times a grid g get integer noise, and only the centred
+result is released; g keeps the loss by the integer lattice (`centring_loss`) below 1e-12 in ε for everything together.
 
-Integers: the counts of S times a grid g get integer noise, and only the centred result is kept: integers first
-lose what centring removes, and floats come after. The integers
-could still tell something about what centring removes; that is bounded by `lattice_loss`, and g is chosen
-so that it stays below 1e-12 in ε for everything together.
+Laplace: measuring centred parts would be worse than independent noise, since a person changes every cell of a centred
+table and L1 counts them all. So whole margins T of the closure are measured, each with ε_T, Σ ε_T = ε (replace-one:
+2 Σ ε_T = ε, and the total is public), and Σ_α weight_α · √(variance of α after least squares) is minimised over the ε_T
+by gradients; margins below `LEAST_SHARE` are not measured.
 
-Source: the residual basis and its optimality: Xiao, He, Zhang & Kifer (2023, ResidualPlanner); derived here
-from the Efron-Stein decomposition. Micciancio & Regev (2007) for the smoothing of lattices.
-
-The optimum at a budget: the best of the Laplace and Gaussian optimum, never worse than equal splits.
-
-Pure ε (δ = 0) allows Laplace noise only. With a δ Gaussian noise wins once a person is in several margins;
-for one or two margins Laplace noise is often better, and it is allowed there too. Where the noise is below
-one count, whole numbers that need not agree beat least squares, whose answers are fractions; then plain
-independent noise is the optimum.
+Source: the residual basis and its optimality: Xiao, He, Zhang & Kifer (2023, ResidualPlanner); Li, Hay, Rastogi, Miklau &
+McGregor (2010) for the idea of a strategy.
 """
 
 from __future__ import annotations
@@ -53,6 +39,7 @@ from discreet.margins.integer_noise import (
     LATTICE_LOSS,
     IntegerNoise,
     NoiseSource,
+    centring_loss,
     fine_grid,
     gaussian_noise,
     gaussian_reserve,
@@ -69,9 +56,9 @@ from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_
 from discreet.margins.sensitivity import changes_by_difference, require_neighbours
 from discreet.privacy.gaussian_tradeoff import gaussian_mu, require_budget
 
-#: Margins that deserve less than this share of ε are not measured.
+#: Margins with a smaller optimal share of ε are not measured.
 LEAST_SHARE = 1e-3
-_START = (-4.0, -1.5)  # the log-share of margins that nobody asked for, to begin with
+_START = (-4.0, -1.5)  # initial log-shares of the margins that are not wanted
 
 
 def laplace_optimum(
@@ -141,11 +128,11 @@ class _Objective:
 
     def _without_small(self, logs: NDArray[np.float64], asked: NDArray[np.bool_]) -> NDArray[np.float64]:
         share = _shares(logs)
-        keep = (share >= LEAST_SHARE) | (asked & ~self._covered(share))
+        keep = (share >= LEAST_SHARE) | (asked & ~self._has_parent(share))
         return np.where(keep, logs, -np.inf)
 
-    def _covered(self, share: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which margins a larger measured margin contains, so that they need no measurement of their own."""
+    def _has_parent(self, share: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Margins that a larger measured margin contains, so that they need no measurement."""
         measured = share >= LEAST_SHARE
         contains = (self.reach > 0) & ~np.eye(len(self.parts), dtype=bool)
         return np.asarray((contains & measured).any(axis=1))
@@ -167,10 +154,10 @@ class GaussianOptimum:
 
     Args:
         wanted: The margins that are released.
-        epsilon: With `delta`, what the plan promises.
+        epsilon: With `delta`, the guarantee of the plan.
         delta: See `epsilon`.
-        neighbours: The relation for which it promises it.
-        mu: The Gaussian trade-off that all measurements together have.
+        neighbours: The neighbouring relation.
+        mu: The Gaussian trade-off of all measurements together.
         sigma: The standard deviation σ_S of every part; zero is a public total (replace-one only).
     """
 
@@ -183,19 +170,19 @@ class GaussianOptimum:
 
     @property
     def coefficients(self) -> int:
-        """How many cells get noise."""
+        """The number of cells with noise."""
         return sum(self.wanted.cells(part) for part, sigma in self.sigma.items() if sigma > 0)
 
     @property
     def sensitivity(self) -> float:
-        """How far one person moves all centred parts, in L2."""
+        """The L2 sensitivity of all centred parts together."""
         if self.neighbours == "add-remove":
             return math.sqrt(sum(residual_norm(self.wanted, part) for part in self.wanted.closure))
         return math.sqrt(float(_replacement_costs(self.wanted).sum(axis=1).max()))
 
     @property
     def cut_delta(self) -> float:
-        """What the cut of the noise tables adds to δ: nothing, it was set aside before μ was computed."""
+        """0: the cut of the noise tables is reserved in δ before μ is computed."""
         return 0.0
 
     @property
@@ -219,10 +206,12 @@ class GaussianOptimum:
         return {margin: sum_of_parts(parts, self.wanted, margin) for margin in self.wanted.margins}
 
     def grid(self, part: Axes) -> int:
-        """How many integer steps a count of a part is worth."""
+        """The number of integer steps per count of a part."""
         sigma, shape = self.sigma[part], self.wanted.margin_shape(part)
         grid = fine_grid(sigma, self.epsilon, self.mu)
-        while lattice_loss(shape, grid * sigma) > LATTICE_LOSS / len(self.wanted.closure):
+        cells = math.prod(shape)
+        blocks = [(k, cells // k) for k in shape]
+        while centring_loss(grid * sigma, blocks) > LATTICE_LOSS / len(self.wanted.closure):
             grid += 1
         return grid
 
@@ -244,10 +233,9 @@ class GaussianOptimum:
 
 
 def _from_the_first(whole: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Whole numbers as differences from the first along every axis: what centring removes is gone before any float.
+    """Integers as differences from the first along every axis: this removes what centring removes, before any float.
 
-    Centring them gives the same as centring the whole. Without this the last digits of floats, which depend on all
-    of their argument, would tell something of what was not accounted for.
+    Without it the last digits of floats, which depend on their whole argument, could reveal more than was accounted for.
 
     >>> _from_the_first(np.array([[5, 7], [6, 9]])).tolist()
     [[0, 0], [0, 1]]
@@ -328,7 +316,7 @@ def _replace_one_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], ND
 
 
 def _likely_worst(variables: int) -> list[int]:
-    """Rows of `_replacement_costs` to weigh among too many: one variable differs, all but one, or all."""
+    """Rows of `_replacement_costs` to weigh among many: one variable differs, all but one, or all."""
     everything = 2**variables - 1
     return [d - 1 for j in range(variables) for d in (1 << j, everything ^ (1 << j))] + [everything - 1]
 
@@ -351,30 +339,6 @@ def _change(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
         for pattern in range(2 ** len(part))
     ]
     return 2 * (same - np.array(inner))
-
-
-def lattice_loss(shape: tuple[int, ...], spread: float) -> float:
-    """What integer noise of standard deviation `spread` may add to ε when only the centred table is kept.
-
-    Centring along an axis of length k forgets multiples of the all-ones line, a lattice of spacing √k; seen
-    through noise of spread s its cosets weigh the same up to a factor (1 ± e), where for N such lines
-
-        e ≤ (1 + 2 Σ_{i≥1} e^(-2π² s² i²/k))^N - 1.
-
-    Each axis adds log((1+e)/(1-e)).
-
-    >>> lattice_loss((21, 12), 15.0) < 1e-80, lattice_loss((1000,), 15.0) > 0.04
-    (True, True)
-    """
-    loss = 0.0
-    for k in shape:
-        fall = math.exp(-2 * (math.pi * spread) ** 2 / k)
-        lines = math.prod(shape) // k
-        uneven = math.expm1(min(lines * math.log1p(2 * fall / (1 - fall)), 1.0)) if fall < 1 else 1.0
-        if uneven >= 1:
-            return math.inf
-        loss += 2 * math.atanh(uneven)
-    return loss
 
 
 def optimum(

@@ -1,34 +1,23 @@
-"""The residual space of declared tables: its parts, what a person costs in each, and the least noise at a cost.
+"""The residual space of declared tables: its parts, the sensitivity of each, and the least noise at a budget.
 
-A part S takes a level of every chain (0: everybody). The declared tables need every part that is nowhere finer than one
-of them, the downward closure. Each is measured by itself as r_S, centred within the blocks of every chain, with noise of
-variance v_S a cell before centring. A person in a cell moves r_S by a vector of squared length Π_j (1 - 1/k_j), the k_j
-being the sizes of their own blocks. So all parts together cost, of the dearest person,
+An attribute is a list of nested partitions, each finer than the one before (`Attribute`). A part S takes a level of every
+attribute (0: no distinction). The declared tables need every part that is nowhere finer than one of them, the downward
+closure. Each is measured as r_S, centred within the blocks of every attribute, with noise of variance v_S per cell
+before centring. A person in a cell moves r_S by a vector of squared length Π_j (1 - 1/k_j), the k_j being the sizes of
+their blocks. All parts together cost, for the worst-case person,
 
     μ² = max over paths p of  Σ_S C_S(p) / v_S,     C_S(p) = Π_j (1 - 1/k_j(p)),
 
-and the variance of a cell is Σ_S v_S × its share of S. For add-remove this is exact. A person who is replaced leaves one
-cell and enters another: ‖a - b‖² = ‖a‖² + ‖b‖² - 2ab. It is exact where blocks below the level at which the two part have
-one size, and bounded from above elsewhere. Where totals of a level are invariant (`held`), both cells are in one category
-of that level, and no part that looks at nothing finer moves.
+and the variance of a cell is Σ_S v_S × its share of S. For add-remove this is exact. A replaced person leaves one cell and
+enters another: ‖a - b‖² = ‖a‖² + ‖b‖² - 2ab. That is exact if blocks below the level at which the two part have one size,
+and an upper bound otherwise. If totals of a level are invariant (`held`), both cells are in one category of that level,
+and no part without a finer level moves.
 
-    minimise Σ A_S v_S  subject to  cost ≤ 1:    v_S = √(c_S/A_S) · Σ √(A_S c_S),   c the dearest mix of persons
+    minimise Σ A_S v_S  subject to  cost ≤ 1:    v_S = √(c_S/A_S) · Σ √(A_S c_S),   c the worst mix of persons
 
-The mean absolute error is Σ weight · √variance; weights over 2 sd in place of weights descend to its least value.
+The mean absolute error is Σ weight · √variance; iterating with weights over 2 sd descends to its least value.
 
 Source: Xiao, He, Zhang & Kifer (2023, ResidualPlanner) for the basis of tables without levels; docs/methods/dp-joint.md.
-
-A chain: one attribute as nested partitions, each finer than the one before. A variable alone is a chain of one level.
-
-    level 0   everybody          level 1   regions          level 2   districts, each in one region
-
-The counts of a level are its own part and a share of the level above. With k(c) the number of children that the parent of
-a category c has,
-
-    f_l(c) = r_l(c) + f_(l-1)(parent of c) / k(c),      r_l = f_l less the mean of its block of siblings.
-
-So level l adds the contrasts within blocks and nothing else: the levels are nested subspaces, and the parts r_l are
-orthogonal to each other. Blocks may have any sizes.
 """
 
 from __future__ import annotations
@@ -44,10 +33,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: A level of every chain; 0 is everybody.
+#: A level of every attribute; 0 is everyone.
 Levels = tuple[int, ...]
 
-#: The dearest path is searched among so many; beyond, chains count with their dearest block at every level.
+#: The most paths that are compared; beyond, attributes count with their worst block at every level.
 MOST_PATHS = 512
 _ROUNDS = 80
 _ADVERSARY_ROUNDS = 25
@@ -56,16 +45,16 @@ _ENOUGH = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class ResidualSpace:
-    """Chains and the tables that are declared of them.
+    """Attributes and the declared tables.
 
     Args:
-        chains: The attributes.
-        tables: For each declared table a level of every chain.
+        attributes: The attributes.
+        tables: For each declared table a level of every attribute.
         neighbours: `add-remove` or `replace-one`.
-        held: For each chain the level whose category a replaced record keeps; 0 for none. Empty: none of any chain.
+        held: For each attribute the level whose category a replaced record keeps; 0 for none. Empty: none of any attribute.
     """
 
-    chains: tuple[Attribute, ...]
+    attributes: tuple[Attribute, ...]
     tables: tuple[Levels, ...]
     neighbours: str = "add-remove"
     held: Levels = ()
@@ -82,33 +71,36 @@ class ResidualSpace:
         return tuple(sorted(found, key=lambda part: (sum(part), part)))
 
     def holds(self, table: Levels) -> bool:
-        """Whether a table is answered by the parts."""
-        return table in self._known
+        """Whether the parts contain a table."""
+        return table in self._part_set
 
     @cached_property
-    def _known(self) -> frozenset[Levels]:
+    def _part_set(self) -> frozenset[Levels]:
         return frozenset(self.parts)
 
     def cells(self, part: Levels) -> int:
-        """How many cells the table of a part has."""
+        """The number of cells of a part."""
         return math.prod(self.shape(part))
 
     def shape(self, part: Levels) -> tuple[int, ...]:
-        """Its lengths along the chains; 1 where it counts everybody."""
-        return tuple(chain.size(level) for chain, level in zip(self.chains, part, strict=True))
+        """The shape of a part, with one axis per attribute."""
+        return tuple(attribute.size(level) for attribute, level in zip(self.attributes, part, strict=True))
 
     def block_cells(self, part: Levels) -> int:
-        """How many noises a person's own blocks have, at most: cells beyond are the same for all neighbours."""
+        """The number of cells in the blocks of one person, at most; other cells are equal for all neighbours."""
         return math.prod(
-            int(chain.block_sizes(level).max()) if level else 1
-            for chain, level in zip(self.chains, part, strict=True)
+            int(attribute.block_sizes(level).max()) if level else 1
+            for attribute, level in zip(self.attributes, part, strict=True)
         )
 
     @cached_property
     def costs(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each kind of change that one record can make, its squared length in every part; exact or from above."""
-        held = self.held or (0,) * len(self.chains)
-        kinds = [_changes(chain, self.neighbours, own) for chain, own in zip(self.chains, held, strict=True)]
+        """For each kind of change by one record, its squared length in every part; exact or an upper bound."""
+        held = self.held or (0,) * len(self.attributes)
+        kinds = [
+            _changes(attribute, self.neighbours, own)
+            for attribute, own in zip(self.attributes, held, strict=True)
+        ]
         while math.prod(map(len, kinds)) > MOST_PATHS:
             widest = max(range(len(kinds)), key=lambda place: len(kinds[place]))
             kinds[widest] = _fewer(kinds[widest])
@@ -116,20 +108,20 @@ class ResidualSpace:
         return tuple(dict.fromkeys(map(tuple, rows)))
 
     def cost(self, variances: Sequence[Fraction]) -> Fraction:
-        """μ² of all parts together for one record: that of the dearest change, exactly; free parts have variance 0."""
+        """μ² of all parts together for the worst-case record, exactly; invariant parts have variance 0."""
         return max(
             sum((c / v for c, v in zip(row, variances, strict=True) if v), Fraction(0)) for row in self.costs
         )
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Parts that no change moves: the total, where one record replaces another, and what is held."""
+        """Parts that no change moves: the total under replace-one, and invariant levels."""
         return np.array([not any(column) for column in zip(*self.costs, strict=True)])
 
     def shares(self) -> NDArray[np.float64]:
-        """Row table, column part: what a variance of 1 of the part adds to the mean variance of the table's cells."""
+        """Row table, column part: the share of a part's variance in the mean variance of the table's cells."""
         found = np.zeros((len(self.tables), len(self.parts)))
-        means = [_mean_shares(chain) for chain in self.chains]
+        means = [_mean_shares(attribute) for attribute in self.attributes]
         place = {part: column for column, part in enumerate(self.parts)}
         for row, table in enumerate(self.tables):
             for part in product(*(range(level + 1) for level in table)):
@@ -139,7 +131,7 @@ class ResidualSpace:
         return found
 
     def optimum(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variances of the parts at cost 1 with the least weighted mean absolute error; 0 where a part is free."""
+        """The variances of the parts at cost 1 with the least weighted mean absolute error; 0 for invariant parts."""
         shares = self.shares()
         solver = _Solver(np.array([[float(c) for c in row] for row in self.costs]), ~self.free)
         current, best, before = weights, np.zeros(len(self.parts)), math.inf
@@ -157,7 +149,7 @@ class ResidualSpace:
 
 @dataclass(slots=True)
 class _Solver:
-    """Least Σ gain · v at cost 1 against every row of costs: weights on the rows find the dearest mix."""
+    """The least Σ gain · v at cost 1 against every row of costs; multiplicative weights on the rows find the worst mix."""
 
     rows: NDArray[np.float64]
     used: NDArray[np.bool_]
@@ -179,12 +171,12 @@ class _Solver:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a change does along one chain, level by level: squared lengths, and bounds of the inner product.
+    """A change along one attribute, level by level: squared lengths, and bounds of the inner product.
 
     Args:
         here: Of the cell that is left or entered, the larger.
-        inner: Least and largest inner product of the two cells; None where only one cell changes.
-        apart: The first level at which the two may differ; they are the same above it.
+        inner: Least and largest inner product of the two cells; None if only one cell changes.
+        apart: The first level at which the two may differ.
     """
 
     here: tuple[Fraction, ...]
@@ -192,39 +184,44 @@ class _Change:
     apart: int = 0
 
 
-def _changes(chain: Attribute, neighbours: str, held: int) -> list[_Change]:
-    """Every kind of change along a chain; two cells that are replaced share their categories down to a held level."""
+def _changes(attribute: Attribute, neighbours: str, held: int) -> list[_Change]:
+    """Every kind of change along an attribute; two replaced cells share their categories down to a held level."""
     if neighbours == "add-remove":
-        return [_Change(path) for path in chain.paths]
-    return [change for apart in range(held + 1, chain.levels + 2) for change in _replacements(chain, apart)]
+        return [_Change(path) for path in attribute.paths]
+    return [
+        change
+        for apart in range(held + 1, attribute.levels + 2)
+        for change in _replacements(attribute, apart)
+    ]
 
 
-def _replacements(chain: Attribute, apart: int) -> list[_Change]:
-    """Two cells that part at a level: siblings there, in the same blocks above, strangers below.
+def _replacements(attribute: Attribute, apart: int) -> list[_Change]:
+    """Two cells that part at a level: siblings there, in the same blocks above, unrelated below.
 
-    There is one change for each list of sizes of the blocks that they share. Below, the larger squared length of the two
-    is at most the dearest of the chain.
+    There is one change for each list of sizes of the shared blocks. Below, the larger squared length of the two
+    is at most the largest of the attribute.
     """
-    last = min(apart, chain.levels)
-    columns = [chain.siblings(level)[chain.ancestors(last, level)] for level in range(1, last + 1)]
+    last = min(apart, attribute.levels)
+    columns = [attribute.siblings(level)[attribute.ancestors(last, level)] for level in range(1, last + 1)]
     found = np.unique(np.stack(columns, axis=1), axis=0) if last else np.zeros((1, 0), dtype=np.int64)
     below = [
-        1 - Fraction(1, int(chain.block_sizes(level).max())) for level in range(last + 1, chain.levels + 1)
+        1 - Fraction(1, int(attribute.block_sizes(level).max()))
+        for level in range(last + 1, attribute.levels + 1)
     ]
     changes = []
     for sizes in found.tolist():
-        if apart <= chain.levels and sizes[-1] == 1:
-            continue  # an only child has no sibling to part from
+        if apart <= attribute.levels and sizes[-1] == 1:
+            continue  # an only child has no sibling
         lengths = (Fraction(1), *(1 - Fraction(1, size) for size in sizes))
         inner = [*lengths, *(Fraction(0) for _ in below)]
-        if apart <= chain.levels:
+        if apart <= attribute.levels:
             inner[apart] = -Fraction(1, sizes[-1])
         changes.append(_Change((*lengths, *below), tuple((each, each) for each in inner), apart))
     return changes
 
 
 def _fewer(changes: list[_Change]) -> list[_Change]:
-    """Fewer changes in place of several, nowhere cheaper: one for each level at which cells part, and then one for all."""
+    """Fewer changes that are nowhere cheaper: one for each level at which cells part, and then one for all."""
     groups: dict[int, list[_Change]] = {}
     for change in changes:
         groups.setdefault(change.apart, []).append(change)
@@ -244,7 +241,7 @@ def _dearest(changes: list[_Change]) -> _Change:
 
 
 def _square_length(change: tuple[_Change, ...], part: Levels) -> Fraction:
-    """The squared length of a change in a part; nothing where both cells are the same as far as the part looks."""
+    """The squared length of a change in a part; 0 if both cells are the same in it."""
     length = math.prod(
         (each.here[level] for each, level in zip(change, part, strict=True)), start=Fraction(1)
     )
@@ -259,27 +256,37 @@ def _square_length(change: tuple[_Change, ...], part: Levels) -> Fraction:
     return length
 
 
-def _mean_shares(chain: Attribute) -> list[list[float]]:
-    """Row level, column level above: what a variance of 1 there adds to a category here, in the mean over categories."""
+def _mean_shares(attribute: Attribute) -> list[list[float]]:
+    """Row level, column level above: the share of a variance there in a category here, averaged over categories."""
     found = []
-    for level in range(chain.levels + 1):
+    for level in range(attribute.levels + 1):
         row = []
         for above in range(level + 1):
-            kept = 1 - 1 / chain.siblings(above) if above else np.ones(1)
-            row.append(float(np.mean(chain.shares(level, above) ** 2 * kept[chain.ancestors(level, above)])))
+            kept = 1 - 1 / attribute.siblings(above) if above else np.ones(1)
+            row.append(
+                float(np.mean(attribute.shares(level, above) ** 2 * kept[attribute.ancestors(level, above)]))
+            )
         found.append(row)
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """Nested partitions of one attribute.
+    """One attribute as nested partitions; a variable without hierarchy has one level.
+
+        level 0   everyone           level 1   regions          level 2   districts, each in one region
+
+    The counts of a level are its own part and a share of the level above. With k(c) the number of children of c's parent,
+
+        f_l(c) = r_l(c) + f_(l-1)(parent of c) / k(c),      r_l = f_l less the mean of its block of siblings.
+
+    So level l adds the contrasts within blocks: the levels are nested subspaces, and the parts r_l are orthogonal.
 
     Args:
-        parents: For each level from 1 on, the category of the level above that each of its categories is in.
+        parents: For each level from 1 on, the parent of each of its categories in the level above.
 
-    >>> chain = Chain((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1])))
-    >>> chain.size(2), chain.block_sizes(2).tolist(), chain.siblings(2).tolist()
+    >>> attribute = Attribute((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1])))
+    >>> attribute.size(2), attribute.block_sizes(2).tolist(), attribute.siblings(2).tolist()
     (5, [3, 2], [3, 3, 3, 2, 2])
     """
 
@@ -287,19 +294,19 @@ class Attribute:
 
     @property
     def levels(self) -> int:
-        """How many levels there are, everybody not counted."""
+        """The number of levels, without level 0."""
         return len(self.parents)
 
     def size(self, level: int) -> int:
-        """How many categories a level has."""
+        """The number of categories of a level."""
         return self.parents[level - 1].size if level else 1
 
     def block_sizes(self, level: int) -> NDArray[np.int64]:
-        """How many categories of a level each category of the level above has."""
+        """The number of children of each category of the level above."""
         return np.bincount(self.parents[level - 1], minlength=self.size(level - 1)).astype(np.int64)
 
     def siblings(self, level: int) -> NDArray[np.int64]:
-        """For each category how many there are in its block, itself included."""
+        """For each category the size of its block."""
         return self.block_sizes(level)[self.parents[level - 1]]
 
     def first_siblings(self, level: int) -> NDArray[np.int64]:
@@ -308,14 +315,14 @@ class Attribute:
         return np.asarray(first[block])
 
     def ancestors(self, level: int, above: int) -> NDArray[np.int64]:
-        """For each category of a level the one that it is in at a level above."""
+        """For each category of a level its ancestor at a level above."""
         found = np.arange(self.size(level))
         for each in range(level, above, -1):
             found = self.parents[each - 1][found]
         return found
 
     def shares(self, level: int, above: int) -> NDArray[np.float64]:
-        """What part of a count above each category of a level gets, before contrasts: 1 over all block sizes between."""
+        """The part of a count above that each category of a level gets, before contrasts: 1 over all block sizes between."""
         share, at = np.ones(self.size(level)), np.arange(self.size(level))
         for each in range(level, above, -1):
             share = share / self.siblings(each)[at]
@@ -324,7 +331,7 @@ class Attribute:
 
     @cached_property
     def paths(self) -> tuple[tuple[Fraction, ...], ...]:
-        """What a person may cost at each level, 1 - 1/k of their blocks: the paths that no other is dearer than everywhere.
+        """The squared sensitivity 1 - 1/k at each level; only the paths that no other path dominates.
 
         >>> Chain((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1]))).paths
         ((Fraction(1, 1), Fraction(1, 2), Fraction(2, 3)),)
@@ -337,31 +344,29 @@ class Attribute:
         ]
         return tuple((Fraction(1), *(1 - Fraction(1, int(k)) for k in row)) for row in top)
 
-    def summed(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
-        """Add a table up along an axis, from a level to the one above."""
+    def sum_up(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
+        """Sum a table along an axis, from a level to the one above."""
         front = np.moveaxis(table, axis, 0)
         total = np.zeros((self.size(level - 1), *front.shape[1:]), dtype=table.dtype)
-        np.add.at(
-            total, self.parents[level - 1], front
-        )  # one after the other: the same floats on every machine
+        np.add.at(total, self.parents[level - 1], front)  # in order: the same floats on every machine
         return np.moveaxis(total, 0, axis)
 
-    def centred(self, table: NDArray[np.float64], axis: int, level: int) -> NDArray[np.float64]:
-        """Take the mean of its block away from every category along an axis."""
+    def centre(self, table: NDArray[np.float64], axis: int, level: int) -> NDArray[np.float64]:
+        """Subtract the mean of its block from every category along an axis."""
         if not level:
             return table
         sizes = np.maximum(self.block_sizes(level), 1)
-        means = self.summed(table, axis, level) / along(sizes, axis, table.ndim)
+        means = self.sum_up(table, axis, level) / along(sizes, axis, table.ndim)
         return np.asarray(table - np.take(means, self.parents[level - 1], axis=axis))
 
     def from_first(self, table: NDArray[np.int64], axis: int, level: int) -> NDArray[np.int64]:
-        """Whole numbers as differences from the first of their block: what centring removes is gone, before any float."""
+        """Integers as differences from the first of their block: this removes what centring removes, before any float."""
         if not level:
             return table
         return np.asarray(table - np.take(table, self.first_siblings(level), axis=axis))
 
     def spread(self, table: NDArray[np.float64], axis: int, above: int, level: int) -> NDArray[np.float64]:
-        """Lay a table out along an axis from a level to a finer one, in equal shares."""
+        """Expand a table along an axis from a level to a finer one, in equal shares."""
         if above == level:
             return table
         wide = np.take(table, self.ancestors(level, above), axis=axis)
@@ -369,7 +374,7 @@ class Attribute:
 
 
 def flat_attribute(categories: int) -> Attribute:
-    """The chain of a variable without levels.
+    """The attribute of a variable without levels.
 
     >>> plain_chain(4).paths
     ((Fraction(1, 1), Fraction(3, 4)),)
@@ -378,5 +383,5 @@ def flat_attribute(categories: int) -> Attribute:
 
 
 def along(values: NDArray[Any], axis: int, dimensions: int) -> NDArray[Any]:
-    """Values that stand along one axis of a table."""
+    """Values reshaped to broadcast along one axis of a table."""
     return values.reshape([-1 if each == axis else 1 for each in range(dimensions)])

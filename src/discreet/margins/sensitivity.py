@@ -1,14 +1,14 @@
-"""How much one person can change all coefficients: the number that the noise must be scaled to.
+"""The L1 sensitivity of all coefficients: how much one person can change them together.
 
-In integers (c_S of `fourier` and `efron_stein`), for a person in cell x:
+In integers (c_S of `bases`), for a person in cell x:
 
     add/remove, Fourier:       Σ_S |±1|                           = |B|
     add/remove, Efron-Stein:   Σ_S Π_{j∈S} ‖k_j e - 1‖₁           = Σ_S Π_{j∈S} 2(k_j - 1)
     replace-one x by y:        Σ_S ‖c_S(x) - c_S(y)‖₁, largest over the set D of variables that differ.
 
 Theorem 2 of the paper takes every entry of f^{S,x} for ±1/Π k_j; where y agrees with x the entry is
-Π_{j∈S} (k_j - 1) times that. A factor of two to spare hides it for few categories; for more (journey: 4, 4
-and 16) the paper's scale is too small. `epsilon_of_published` says what it really gives.
+Π_{j∈S} (k_j - 1) times that. A spare factor of two hides it for few categories; for more (journey: 4, 4
+and 16) the paper's scale is too small. `paper_epsilon` returns the ε that it really gives.
 
 Source: Yang, Fienberg & Rinaldo (2012), Theorems 1 and 2, corrected.
 """
@@ -31,7 +31,7 @@ from discreet.model.messages.text import nearest
 Neighbours = Literal["add-remove", "replace-one"]
 Basis = Literal["fourier", "efron-stein"]
 
-#: All 2^k sets of differing variables are tried up to this many variables.
+#: The most variables for which all 2^k sets of differing variables are tried.
 MOST_VARIABLES = 20
 
 
@@ -65,7 +65,7 @@ def integer_sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> int:
 
 
 def coefficient_scaling(wanted: MarginSet, basis: str) -> float:
-    """What the paper's coefficients are multiplied by to become integers: 2^(k/2), or Π k_j."""
+    """The factor from the paper's coefficients to integers: 2^(k/2), or Π k_j."""
     return math.sqrt(wanted.table_cells) if basis == "fourier" else float(wanted.table_cells)
 
 
@@ -77,8 +77,8 @@ def sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> float:
 def paper_sensitivity(wanted: MarginSet, basis: str) -> float:
     """The sensitivity that the paper uses: 2|B|/2^(k/2) (Theorem 1), or Σ_S 2/Π_{j∉S} k_j (Theorem 2).
 
-    The first is valid for both neighbouring relations, and loose. The second can be too small where a
-    variable has more than two categories.
+    The first is valid for both neighbouring relations, and loose. The second can be too small if a variable has more
+    than two categories.
     """
     if basis == "fourier":
         require_binary(wanted)
@@ -96,11 +96,7 @@ def changes_by_difference(
 ) -> NDArray[np.float64]:
     """The change of one margin for every set D of differing variables (bit j of the index: variable j).
 
-    Args:
-        wanted: The margins.
-        part: One of them.
-        by_pattern: Its change for each pattern of differing variables within it (bit i of the pattern: its
-            i-th variable).
+    `by_pattern` has its change for each pattern of differing variables within it (bit i of the pattern: its i-th variable).
     """
     variables = len(wanted.shape)
     if variables > MOST_VARIABLES:
@@ -127,7 +123,7 @@ def _fourier_changes(_wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
 
 
 def _efron_stein_changes(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
-    """‖⊗a - ⊗b‖₁ for a_j = k e_x - 1 and b_j = k e_y - 1, by the pattern of where x and y differ."""
+    """‖⊗a - ⊗b‖₁ for a_j = k e_x - 1 and b_j = k e_y - 1, by the pattern of differing variables."""
     shape = wanted.margin_shape(part)
     changes = []
     for pattern in range(2 ** len(part)):
@@ -138,7 +134,7 @@ def _efron_stein_changes(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
 
 
 def _tensor_distance(shape: list[int]) -> int:
-    """‖⊗a - ⊗b‖₁ where every axis differs: at x it has (k-1, -1), at y (-1, k-1), elsewhere (-1, -1)."""
+    """‖⊗a - ⊗b‖₁ if every axis differs: at x it has (k-1, -1), at y (-1, k-1), elsewhere (-1, -1)."""
     kinds = [((k - 1, -1, 1), (-1, k - 1, 1), (-1, -1, k - 2)) for k in shape]
     return sum(
         abs(math.prod(a for a, _, _ in combination) - math.prod(b for _, b, _ in combination))

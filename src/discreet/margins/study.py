@@ -1,13 +1,8 @@
-"""Advice before spending: what each method's error will be, which to take, and why.
+"""A study of one method on a table with known counts: expected errors and advice first, then repeated runs.
 
-Every figure is a function of the wanted margins, the budget and the neighbours; no count is looked at, so
-asking costs nothing. For Fourier and Efron-Stein the figure is that of the unbiased margins before the linear
-program and rounding, whose effect depends on the data.
-
-A study of one method on a table whose counts are known: expected errors first, then repeated runs.
-
-It compares released margins with true ones, so what it prints is for papers' tables and for tables that may
-be seen by whoever runs it; it is not a release.
+Every figure of the advice is a function of the wanted margins, the budget and the neighbours; no count is used. For Fourier
+and Efron-Stein it is that of the unbiased margins before the linear program and rounding, whose effect depends on the data.
+A study compares released margins with true ones, so it is not a release.
 
 Source: Yang, Fienberg & Rinaldo (2012), section 4.
 """
@@ -65,7 +60,7 @@ def plan_of(
 ) -> MarginMethod:
     """The plan of a method at a budget.
 
-    Fourier and Efron-Stein noise is pure ε whatever the δ; "independent" and "optimum" use the δ if it helps.
+    Fourier and Efron-Stein noise is pure ε for any δ; "independent" and "optimum" use the δ if it helps.
     """
     if method not in METHODS:
         raise BadRequest(f'The method "{method}" is not known.', nearest(method, METHODS))
@@ -156,15 +151,15 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A method at a budget on a table: what was expected and what happened.
+    """A method at a budget on a table: expected errors and runs.
 
     Args:
         method: Its name.
         plan: The method at the budget.
-        delta: What was asked for; a method without use for it promises 0.
+        delta: As requested; a pure method guarantees 0.
         expected_error: Of this plan, the published scale included.
         advice: Of all methods at their true scale.
-        runs: What happened.
+        runs: The results.
     """
 
     method: str
@@ -175,9 +170,11 @@ class Study:
     runs: tuple[Run, ...]
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader must be told: the promise, and where the published scale breaks it."""
+        """The guarantee, and where the published scale breaks it."""
         plan = self.plan
-        said = [f"{_budget(plan.epsilon, self.plan_delta)} for {plan.neighbours} neighbours."]
+        delta = 0.0 if isinstance(plan, Holistic) else plan.delta  # pure methods use none
+        budget = f"({plan.epsilon:g}, {delta:g})-DP" if delta else f"{plan.epsilon:g}-DP"
+        said = [f"{budget} for {plan.neighbours} neighbours."]
         if isinstance(plan, Holistic) and plan.as_published:
             true = plan.true_epsilon
             said = [
@@ -193,13 +190,8 @@ class Study:
             )
         return (*said, f"Recommended: {self.advice.recommended}. {self.advice.why}")
 
-    @property
-    def plan_delta(self) -> float:
-        """The δ that the plan uses; pure methods use none."""
-        return 0.0 if isinstance(self.plan, Holistic) else self.plan.delta
-
     def as_json(self) -> dict[str, Any]:
-        """The study with its documented keys; margins are given when there is one run."""
+        """The study with its documented keys; margins are included if there is one run."""
         wanted = self.plan.wanted
         scales = self.plan.scale if isinstance(self.plan, Holistic) else _one_or_all(self.plan.scales, wanted)
         return {
@@ -217,12 +209,8 @@ class Study:
         }
 
 
-def _budget(epsilon: float, delta: float) -> str:
-    return f"({epsilon:g}, {delta:g})-DP" if delta else f"{epsilon:g}-DP"
-
-
 def _one_or_all(scales: Mapping[Axes, float], wanted: MarginSet) -> float | dict[str, float]:
-    """One number where all noise has one scale, else the scale of each margin."""
+    """One number if all noise has one scale, otherwise the scale of each margin."""
     if len(set(scales.values())) == 1:
         return next(iter(scales.values()))
     return {wanted.label(margin): scale for margin, scale in scales.items()}
