@@ -1,28 +1,13 @@
-"""The order in which a table is fitted: its variables by their names, however it is laid out.
+"""Additivity: which cells of a table are sums of which, and how totals are made to add up.
 
-A solver that meets several best tables takes one by the order of its axes. With one order for all layouts of a table, the
-same people have the same number in each of them.
-
-Which cells of a table are sums of which, and what is done about it.
-
-    independent   every total has noise of its own (nothing is done)
+    independent   every total has separate noise (nothing is done)
     interior      totals are the sums of the noisy leaf cells, whose values are the same in every table; two tables
                   may then show different totals, of variance n V for n cells of variance V
-    fitted        cells and totals are changed, together as little as possible, so that all add up; one result for
-                  all layouts of a table (`table_order`)
+    fitted        cells and totals are changed as little as possible so that all add up; one result for all layouts
 
-Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
+`axis_tree` has the trees, `fitting` the fit.
 
-The nearest table without negative numbers that adds up and keeps its grand total.
-
-Of all tables of leaf cells x ≥ 0 with the same sum, the one with the least Σ (x - v)² is
-
-    x = max(v - θ, 0),    θ such that the sum is kept,
-
-and then whole numbers: each cell goes down to a whole number, and the cells with the largest remainders go up by one until
-the sum is that of the rounded grand total. Totals are sums of the shown cells.
-
-Source: Held, Wolfe & Crowder (1974) for the projection.
+Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`; Held, Wolfe & Crowder (1974) for the projection.
 """
 
 from __future__ import annotations
@@ -43,7 +28,10 @@ from discreet.model.shape import Dimension, TableShape
 
 @dataclass(frozen=True, slots=True)
 class TableOrder:
-    """The axes of a table, in the order in which it is fitted.
+    """The order of a table's axes for fitting: by the names of the variables.
+
+    A solver takes one of several best tables by the order of its axes. With one order for all layouts, the same people have
+    the same number in each of them.
 
     >>> order = TableOrder((1, 0))
     >>> order.put(np.array([[1, 2, 3]])).tolist(), order.back(order.put(np.array([[1, 2, 3]]))).tolist()
@@ -63,7 +51,7 @@ class TableOrder:
         return np.ascontiguousarray(cells.transpose(self.axes))
 
     def back(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """Cells of this order, as the table is laid out."""
+        """Cells of this order in the order of the table."""
         return np.ascontiguousarray(cells.transpose(np.argsort(self.axes)))
 
 
@@ -75,15 +63,9 @@ def add_up(
     protection: Protection,
     kept: PublishedCells | None = None,
 ) -> tuple[NDArray[np.int64], str]:
-    """The values that add up, and a sentence on what was done to them beyond the noise.
+    """The values that add up, and a sentence on the changes beyond the noise.
 
-    Args:
-        values: Numbers with their noise, below zero where it took them there.
-        shape: Which cells there are.
-        additivity: One of `ADDITIVITY`.
-        impossible: Structural zeros.
-        protection: Whether fitted values may be below zero, and whether zeros are to stay.
-        kept: Of a fitted table, the cells that published tables decide.
+    For a fitted table `kept` has the cells that published tables decide, and `protection` whether values may be negative.
 
     Raises:
         BadRequest: Totals cannot add up, since the table leaves out some of their parts.
@@ -130,7 +112,7 @@ def _tree(dimension: Dimension) -> AxisTree:
 
 
 def _refuse_gaps(dimension: Dimension, parents: tuple[int, ...], last: int) -> None:
-    """Every whole must be covered by the parts that are shown."""
+    """Every whole must be covered by its shown parts."""
     wholes: dict[int, int] = {}
     for output, parent in zip(dimension.outputs, parents, strict=True):
         wholes[parent] = wholes.get(parent, 0) + len(output.members)
@@ -149,14 +131,15 @@ def _refuse_gaps(dimension: Dimension, parents: tuple[int, ...], last: int) -> N
 def nearest_non_negative(
     values: NDArray[np.float64], structure: Additive, impossible: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], float]:
-    """The table, and by how much each cell that stays above zero was lowered.
+    """The nearest non-negative integer table with the same grand total, and by how much its positive cells were lowered.
 
-    Args:
-        values: Unrounded values of a table that adds up.
-        structure: Which cells are sums of which.
-        impossible: Cells that stay zero.
+    Of all tables of leaf cells x ≥ 0 with the same sum, the one with the least Σ (x - v)² is
 
-    >>> from discreet.additivity.axis_tree import Additive, AxisTree
+        x = max(v - θ, 0),    θ such that the sum is kept.
+
+    Each cell is then rounded down, and the cells with the largest remainders go up by one until the sum is the rounded grand
+    total. Totals are sums of the rounded cells.
+
     >>> table, lowered = nearest_non_negative(
     ...     np.array([4.0, 5.0, -2.0, 7.0]), Additive((AxisTree.plain(3),)), np.zeros(4, np.bool_)
     ... )

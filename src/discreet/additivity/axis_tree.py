@@ -1,8 +1,8 @@
 """Which cells are sums of which: a tree for each axis, and the table is their product.
 
-Every position of an axis names the position that it is part of, or -1. A plain variable with its total last
-is a tree of one level; region, district and area rows in one axis are a tree of three. A cell is the sum of
-its parts along every axis, so the leaf cells decide the whole table:
+Every position of an axis names its parent, or -1. A plain variable with its total last is a tree of one level; region,
+district and area rows in one axis are a tree of three. A cell is the sum of its parts along every axis, so the leaf cells
+decide the whole table:
 
     value(P, rest) = Σ value(c, rest)  over the parts c of P,  for each axis and each P.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class AxisTree:
-    """For each position of an axis the position that it is part of, or -1 for a root.
+    """For each position of an axis its parent, or -1 for a root.
 
     >>> tree = AxisTree((4, 4, 5, 5, 6, 6, -1))
     >>> tree.leaves.tolist(), tree.height
@@ -34,7 +34,7 @@ class AxisTree:
             raise ValueError("a parent must be a position of the axis, or -1 for none")
         above = np.append(np.array(self.parents), -1)
         for _ in range(len(self.parents).bit_length()):
-            above = above[above]  # twice as far up each time; -1 finds the -1 at the end
+            above = above[above]  # twice as far up each time; -1 is its own parent
         if (above >= 0).any():
             raise ValueError("a position of the axis is part of itself")
 
@@ -72,7 +72,7 @@ class AxisTree:
         return np.setdiff1d(np.arange(len(self.parents)), np.array(self.parents))
 
     def cut(self, level: int) -> NDArray[np.int64]:
-        """The positions that make up the whole at a level: those of that depth, and leaves above it.
+        """The positions that partition the whole at a level: those of that depth, and leaves above it.
 
         >>> AxisTree((4, 4, -1, 4, -1)).cut(1).tolist()
         [0, 1, 2, 3]
@@ -81,7 +81,7 @@ class AxisTree:
         return np.flatnonzero((self.depths == level) | (is_leaf & (self.depths < level)))
 
     def groups(self, level: int) -> list[NDArray[np.int64]]:
-        """For each position of the cut above, where its parts stand in the cut at this level (from 1)."""
+        """For each position of the cut above, the indices of its parts in the cut at this level (from 1)."""
         here = self.cut(level)
         parents = np.array(self.parents)[here]
         above = np.where(self.depths[here] == level, parents, here)
@@ -100,7 +100,7 @@ class AxisTree:
         return np.moveaxis(full, 0, axis)
 
     def push_down(self, marks: NDArray[np.bool_], axis: int) -> NDArray[np.bool_]:
-        """Marks extended to all parts: what holds for a whole holds for each part."""
+        """Marks extended from each whole to all its parts."""
         down = np.moveaxis(marks.copy(), axis, 0)
         for depth in range(1, self.height + 1):
             here = np.flatnonzero(self.depths == depth)
@@ -140,7 +140,7 @@ class Additive:
         return np.ascontiguousarray(leaves)
 
     def sums_along(self) -> NDArray[np.int64]:
-        """For each cell along how many axes it is a sum of others; 0 for leaf cells.
+        """For each cell the number of axes along which it is a sum; 0 for leaf cells.
 
         >>> Additive((AxisTree.plain(1), AxisTree.plain(1))).sums_along().tolist()
         [[0, 1], [1, 2]]
@@ -153,7 +153,7 @@ class Additive:
         return bool((self.add_up(self.leaf_cells(array)) == array).all())
 
     def impossible(self, marks: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-        """The structural zeros, completed: every part of one is one, and every sum of none but them."""
+        """The structural zeros, completed: every part of one is one, and so is every sum of only such cells."""
         if marks is None:
             return np.zeros(self.shape, dtype=np.bool_)
         self.check(marks)

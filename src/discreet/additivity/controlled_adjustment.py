@@ -1,14 +1,14 @@
-"""Tables of three or more ways: integers near the wished cells whose sums are near the wanted ones.
+"""Controlled adjustment of tables of three or more ways: integers near the wished cells with sums near the wanted ones.
 
-Integers with given two-way margins in three ways need not exist, and to decide it is hard; so the wanted sums
-(of all orders) are aims, and what is lowered, step by step in integers, is
+Integers with given two-way margins in three ways need not exist, and deciding it is hard; so the wanted sums
+(of all orders) are aims, and the objective, lowered step by step in integers, is
 
     Σ_margins weight · |aim - sum| + Σ_cells cost(|x - wish|).
 
 First every line along one axis gets the units that it lacks, where the other margins lack the same. Then a
-unit moves within a line whenever that lowers the sum (the cost grows a little faster than the change). Every
+unit moves within a line whenever that lowers the objective (the cost grows a little faster than the change). Every
 move lowers a non-negative integer, so it ends; the margins of the result are its own sums, so they add up
-exactly whatever was reached.
+exactly. The first of equals is taken; nothing is a float.
 
 Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & Onn (2004) for the hardness.
 """
@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: A unit missing in a sum over one axis weighs as much as so many units of change in a cell. Sums over more
-#: axes weigh, for each further axis, 0, 1 and then 2 times as much: held firmly from the start, totals would
-#: block the moves that mend the margins below them; left to the end, they are mended last and for good.
+#: The weight of a unit missing in a sum over one axis, in units of change of a cell. Sums over more axes weigh, for each
+#: further axis, 0, 1 and then 2 times as much: firm from the start, totals would block the moves that fit the margins
+#: below them.
 MARGIN, STAGES = 4, (0, 1, 2)
-#: Raising a wished zero counts as so many units of change.
+#: The cost of raising a wished zero, in units of change.
 ZERO = 8
-#: In one cell the first so many units of change cost 1 each, the next 2, all further ones 3: changes spread.
-#: The units are larger where noise is: times 1 + what lacks per cell.
+#: In one cell the first SPREAD units of change cost 1 each, the next 2, all further ones 3, so that changes are spread.
+#: SPREAD is multiplied by 1 + the missing units per cell.
 SPREAD, STEEPEST = 3, 2
-#: Passes over all axes, all stages together; the sum falls in each, and mostly stands still after twenty.
+#: Passes over all axes, all stages together; most tables need fewer than twenty.
 PASSES = 100
 NEVER = 2**40
 
@@ -52,29 +52,26 @@ def adjust(
     *,
     keep_zeros: bool,
 ) -> NDArray[np.int64]:
-    """Integers near the wish with sums near the aims.
+    """Integers near the wish with sums near the aims, given for each choice of axes summed over (`sum_axes`).
 
-    Args:
-        wish: Non-negative wished cells; zero where not possible.
-        aims: For each choice of axes summed over (`summed_over`) the wanted sums.
-        possible: Which cells may differ from zero.
-        keep_zeros: Count raising a wished zero as `ZERO` units of change.
+    With `keep_zeros` raising a wished zero counts as `ZERO` units of change.
     """
     work = _Work(wish, aims, possible, keep_zeros=keep_zeros)
-    work.fill(work.most_lacking_axis())
+    axes = range(wish.ndim)
+    work.fill(int(np.argmax([np.abs(work.lacking(axis)).sum() for axis in axes])))
     passes = 0
     for stage in STAGES:
         work.weigh(stage)
-        while passes < PASSES and work.improve_all():
+        while passes < PASSES and sum(work.improve(axis) for axis in axes) > 0:
             passes += 1
     return work.cells
 
 
 class _Work:
-    """The cells and what every margin lacks, in one flat buffer so that a line is looked up at once.
+    """The cells and what every margin lacks, in one flat buffer so that a line is one lookup.
 
-    What margin m lacks at a cell's place stands at `first[m] + strides[m] · place`; a stride is 0 along the
-    axes that the margin sums over.
+    What margin m lacks at a cell's place is at `first[m] + strides[m] · place`; a stride is 0 along the axes that the margin
+    sums over.
     """
 
     def __init__(
@@ -98,17 +95,13 @@ class _Work:
         self.spread = SPREAD * (1 + lacking // wish.size)
 
     def weigh(self, stage: int) -> None:
-        """Set what a unit that is missing in each margin weighs."""
+        """Set the weight of a unit missing in each margin."""
         self.weights = np.array([MARGIN * stage ** (len(margin) - 1) for margin in self.margins])
 
     def lacking(self, m: int) -> NDArray[np.int64]:
-        """What one margin lacks, shaped to be laid over the cells."""
+        """What one margin lacks, shaped to broadcast over the cells."""
         shape = tuple(1 if a in self.margins[m] else n for a, n in enumerate(self.wish.shape))
         return self.lack[self.first[m] : self.first[m] + int(np.prod(shape))].reshape(shape)
-
-    def most_lacking_axis(self) -> int:
-        """The axis whose lines lack most in total."""
-        return int(np.argmax([np.abs(self.lacking(axis)).sum() for axis in range(self.wish.ndim)]))
 
     def fill(self, axis: int) -> None:
         """Give every line along an axis the units that it lacks."""
@@ -116,10 +109,6 @@ class _Work:
         for place in np.argsort(-np.abs(lines), axis=None, kind="stable"):
             line = _Line(self, axis, np.unravel_index(int(place), lines.shape), everything=True)
             line.fill(int(lines.flat[place]))
-
-    def improve_all(self) -> bool:
-        """One pass over all axes; whether any unit was moved."""
-        return sum(self.improve(axis) for axis in range(self.wish.ndim)) > 0
 
     def improve(self, axis: int) -> int:
         """Move units within the lines along an axis while that helps; how many were moved."""
@@ -131,7 +120,7 @@ class _Work:
         return moved
 
     def _gains(self, axis: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What one unit more, and one less, would gain in each cell, sums along the axis left aside."""
+        """The gain of one unit more, and of one less, in each cell, without sums along the axis."""
         up = -raising(self.cells, self.wish, self.rise, self.spread)
         down = -lowering(self.cells, self.wish, self.rise, self.spread)
         for m, margin in enumerate(self.margins):
@@ -143,7 +132,7 @@ class _Work:
 
 
 class _Line:
-    """One line of cells along an axis, and where its margins stand in the buffer."""
+    """One line of cells along an axis, and the indices of its margins in the buffer."""
 
     def __init__(self, work: _Work, axis: int, place: tuple[np.intp, ...], *, everything: bool) -> None:
         across = tuple(place[:axis]), tuple(place[axis:])
@@ -159,7 +148,7 @@ class _Line:
         self.varies = along > 0
 
     def fill(self, units: int) -> None:
-        """Change the line's sum by so many units, where the other margins want it most."""
+        """Change the line's sum by some units, where the other margins lack them most."""
         sign = 1 if units > 0 else -1
         left = abs(units)
         while left:
@@ -170,7 +159,7 @@ class _Line:
                 return
             order = open_[np.lexsort((-self.wish[open_], -gain[open_]))]
             chosen = order[: min(left, max(1, int((gain[open_] > 0).sum())))]
-            # One unit at a time, so that changes spread; more where very many are lacking.
+            # One unit at a time, so that changes are spread; more if many are lacking.
             step, most = np.full(chosen.size, max(1, left // (2 * open_.size))), lack[:, chosen].max(axis=0)
             step = np.where(most > 0, np.minimum(step, most), step)
             step = step if sign > 0 else np.minimum(step, self.cells[chosen])
@@ -197,7 +186,7 @@ class _Line:
         return lowering(self.cells, self.wish, self.rise, self.spread)
 
     def _room(self, place: int, sign: int, lack: NDArray[np.int64]) -> int:
-        """How many units a cell can move at least before the gain of one more is another."""
+        """How many units a cell can move at least before the gain of the next one changes."""
         away = sign * int(self.cells[place] - self.wish[place])
         step = self.spread - away % self.spread if away >= 0 else (-away - 1) % self.spread + 1
         wanted = int(lack[lack > 0].min()) if (lack > 0).any() else step
@@ -214,7 +203,7 @@ class _Line:
 def raising(
     cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64], spread: int
 ) -> NDArray[np.int64]:
-    """What the next unit up costs in each cell; less than nothing towards the wish."""
+    """The cost of the next unit up in each cell; negative towards the wish."""
     away = cells - wish
     towards = 1 + np.minimum((-away - 1) // spread, STEEPEST)
     cost: NDArray[np.int64] = np.where(away < 0, -towards, rise + np.minimum(away // spread, STEEPEST))
@@ -224,7 +213,7 @@ def raising(
 def lowering(
     cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64], spread: int
 ) -> NDArray[np.int64]:
-    """What the next unit down costs in each cell; less than nothing towards the wish.
+    """The cost of the next unit down in each cell; negative towards the wish.
 
     >>> lowering(np.array([9, 6, 5, 2, 0]), np.full(5, 5), np.ones(5, dtype=np.int64), 3).tolist()
     [-2, -1, 1, 2, 1099511627776]
@@ -235,7 +224,7 @@ def lowering(
 
 
 def _strides(shape: tuple[int, ...], margin: tuple[int, ...]) -> list[int]:
-    """How far apart neighbours along each axis stand in a margin; 0 along axes that are summed over."""
+    """The strides of each axis in a margin; 0 along axes that are summed over."""
     strides, step = [0] * len(shape), 1
     for axis in reversed(range(len(shape))):
         if axis not in margin:

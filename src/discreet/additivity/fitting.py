@@ -1,26 +1,14 @@
-"""A bound that no fitted table can pass: at least so much must all cells change together.
+"""Additivity `fitted`: cells and totals are changed as little as possible so that every total is the sum of its parts.
 
-Two bounds, of which the larger counts. Both leave out some of what a table must obey, so that no table is below them:
+    minimise Σ |x - noisy| over all cells, totals included,   subject to:  x adds up, x >= 0 if required
 
-    slices      every two-way slice of a table must add up by itself; their least changes, each exact, add up
-    programme   the linear programme of the whole table, in which cells need not be whole (HiGHS, up to `MOST_CELLS`)
+One-way tables, and two-way tables of which at most one axis is a hierarchy, are networks: the optimum is found and proven
+(`network_flow`, which also has the rule for ties). For others integers near the optimum are found by exact moves
+of two-way slabs (`multiway`), and the report bounds the distance from the optimum (`least_possible`). The result depends
+on no solver, float or time limit. Published cells (`fit_to`) keep their value if possible.
 
-The bound is for the sentence on a table, never for its numbers: a solver may be changed, and no number changes.
-
-Additivity `fitted`: cells and totals are changed as little as possible so that every total is the sum of its parts.
-
-    minimise Σ |x - noisy| over all cells, totals included,   subject to:  x adds up, x >= 0 where that is asked for
-
-(`objective` has the rule for ties: leaf cells give way before totals.) One way, and two ways of which at most one is a
-hierarchy, are networks: the optimum is found and proven (`least_change`). Beyond, whole numbers near the optimum are found
-by exact moves of two-way slabs (`top_down`, `slabs`), and the report says how far above the least possible the change is
-at most (`least_possible`). Nothing depends on a solver, a float or the time that passes.
-
-Kept cells (`fit_to`) keep a value that another table has published, wherever that is possible.
-
-The privacy claim is untouched: only noisy cells and public structure are read (post-processing). In `dp` the same (ε, δ)
-holds; in `cellkey` the unfitted cells could be asked for anyway. Fitted values are for display: inference uses the noisy
-cells, whose law is known.
+Fitting is post-processing: it reads noisy cells and public structure only, so the privacy claim is unchanged. Fitted values
+are for display: inference uses the noisy cells, whose distribution is known.
 
 Source: Shlomo, Krenzke & Li (2019), section 2, option 3; Cox & Dandekar (2004).
 """
@@ -43,14 +31,20 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-#: The linear programme is solved for tables of up to so many cells: about a second.
+#: The most cells for which the linear programme is solved: about a second.
 MOST_CELLS = 2_000
-#: What HiGHS may be wrong by, for each unit of change.
+#: The error of HiGHS per unit of change.
 TOLERANCE = 1e-6
 
 
 def least_possible(structure: Additive, goal: Objective) -> int:
-    """At least so much must the cells that are not kept change together."""
+    """A lower bound on the change of all cells without published values: the larger of two relaxations.
+
+        slices      every two-way slice must add up; the sum of their exact least changes
+        programme   the linear programme of the whole table over real numbers (HiGHS, up to `MOST_CELLS`)
+
+    It is used in the sentence on a table, never for its numbers.
+    """
     slices = _by_slices(structure, goal)
     has_sums = any(tree.height for tree in structure.axes)
     return (
@@ -77,7 +71,7 @@ def _by_slices(structure: Additive, goal: Objective) -> int:
 
 
 def _by_programme(structure: Additive, goal: Objective) -> int:
-    """The least change if cells need not be whole, rounded up: x = wish + up - down."""
+    """The least change over real numbers, rounded up: x = wish + up - down."""
     from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and only for tables that are no network
     from scipy.sparse import hstack  # noqa: PLC0415
 
@@ -97,7 +91,7 @@ def _by_programme(structure: Additive, goal: Objective) -> int:
 
 
 def _sums(structure: Additive) -> csr_array:
-    """One line a sum, along every axis: its parts with 1, its whole with -1."""
+    """One row per sum along every axis: its parts with 1, its whole with -1."""
     from scipy.sparse import eye_array, kron, vstack  # noqa: PLC0415
 
     lines = []
@@ -128,18 +122,18 @@ class PublishedCells:
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """What fitting did to a table; it depends on released values only.
+    """The changes of a table by fitting; it depends on released values only.
 
     Args:
-        method: `network`, or `slabs` where the table is no network.
-        gap: How far the sum of all changes is above the least possible, at most, as a share of it; 0 is a proof of
-            the optimum, None says that kept cells were missed and nothing is known.
+        method: `network`, or `slabs` if the table is no network.
+        gap: An upper bound on the relative distance of the sum of changes from the least possible; 0 proves the optimum,
+            None says that published cells were missed and nothing is known.
         largest_change: The largest absolute change of a cell, totals included.
         mean_change: The mean absolute change of a cell.
-        share_changed: The share of cells that were changed.
-        totals_changed: The share of totals that were changed; 0 without totals.
-        kept: How many cells were to keep a published value.
-        missed: How many of them could not.
+        share_changed: The share of changed cells.
+        totals_changed: The share of changed totals; 0 without totals.
+        kept: The number of cells with a published value.
+        missed: How many of them could not keep it.
         tables: The published tables.
     """
 
@@ -155,7 +149,7 @@ class FitReport:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is proven that no table that adds up changes less."""
+        """Whether it is proven that no additive table changes less."""
         return self.gap == 0
 
     def sentence(self) -> str:
@@ -163,7 +157,7 @@ class FitReport:
         return (
             f"After the noise, {self.share_changed:.0%} of the cells ({self.totals_changed:.0%} of the totals) were "
             f"changed so that all totals add up, by {self.mean_change:.2f} on average over all cells and at most "
-            f"{self.largest_change}.{self._published_sentence()} {self._proof()}"
+            f"{self.largest_change}.{self._anchor_sentence()} {self._proof()}"
         )
 
     def _proof(self) -> str:
@@ -174,7 +168,7 @@ class FitReport:
             return f"{changes} is the least possible."
         return f"{changes} is at most {self.gap:.1%} above the least possible."
 
-    def _published_sentence(self) -> str:
+    def _anchor_sentence(self) -> str:
         if not self.kept:
             return ""
         tables = " and ".join(self.tables)
@@ -226,7 +220,7 @@ def fit_totals(
 def _start(
     goal: Objective, structure: Additive, possible: NDArray[np.bool_], *, keep_zeros: bool, bounded: bool
 ) -> NDArray[np.int64]:
-    """A first table that adds up; where values may be below zero, all are raised before and lowered after."""
+    """A first additive table; if values may be negative, all are raised before and lowered after."""
     if bounded:
         return top_down(goal.wish, structure, possible, keep_zeros=keep_zeros)
     deep = 1 + 2 * int(np.abs(goal.wish).max())
@@ -241,7 +235,7 @@ def _report(
     structure: Additive,
     goal: Objective | None,
 ) -> FitReport:
-    """What was done, in figures; without a goal the change is proven the least."""
+    """The figures of the report; without a goal the change is proven to be the least."""
     change = np.abs(values - noisy)
     totals = structure.sums_along() > 0
     missed = int((values != kept.values)[kept.where].sum())
@@ -259,7 +253,7 @@ def _report(
 
 
 def _gap(values: NDArray[np.int64], structure: Additive, goal: Objective) -> float:
-    """How far the change is above a bound that no table can pass, as a share of the bound."""
+    """The distance of the change from its lower bound, as a share of the bound."""
     change = goal.change(values)
     bound = least_possible(structure, goal) if change else 0
     return 0.0 if change == bound else (change - bound) / bound if bound else 1.0

@@ -1,27 +1,15 @@
-"""A total split among its parts: the parts nearest to what was wished that add up to it.
+"""Fitting of tables that are no network: a first additive table from the top down, then moves of two-way slabs.
 
-    minimise Σ |x_i - wish_i|   subject to   Σ x_i = total,  x_i >= 0.
+Top down: the grand total stays at its wish (not below zero); one-way margins are the integers nearest to their wishes that
+add up to it; two-way margins the nearest that add up to these; and so on to the leaf cells, at every level of a hierarchy.
+One way is a split, two ways are a network with fixed totals, more ways are adjusted towards their margins
+(`controlled_adjustment`). The totals of the result are the sums of its leaf cells.
 
-Any x with all changes of one sign is optimal, at |total - Σ wish|. Of these the changes are spread evenly,
-and what does not divide goes to the largest cells, the first of equals first.
-
-A first table that adds up, from the top down: where a table that is no network begins to be fitted.
-
-The grand total stays at its wish (not below zero); one-way margins are the integers nearest to their wishes that add up
-to it; two-way margins the nearest that add up to these; and so on to the leaf cells, at every level of a hierarchy. One
-way is a split, two ways are a network whose totals are kept, more ways are adjusted towards their margins
-(`controlled_adjustment`). The totals of the result are the sums of its leaf cells, so that it adds up exactly whatever
-happened on the way. It is not the least change over all cells: `slabs` makes it better.
-
-Tables that are no network: a fitted table made better, slab by slab, each as well as it can be.
-
-A slab is a two-way part of a table that can move by itself: all rows of one axis by the parts of one whole of a second,
-at one place of every other axis. What moves in a cell of the slab moves every cell that holds it along the other axes
-by as much, so that all totals go on to add up. Such a move is a network (`table_network`) whose arcs have several
-wishes, one for each cell that moves, and its least change over all these cells is found exactly (`least_change`).
-
-Slab after slab is moved while that lowers the total change. Each move lowers a whole number or nothing, so it ends; in
-the end no move of any slab can lower it. That is no proof of the least change of the whole table: `gap` bounds it.
+Slabs: a slab is a two-way part of a table that can move alone: all rows of one axis by the parts of one whole of a second,
+at one place of every other axis. A move changes all cells that contain the slab's cells along the other axes equally, so
+all totals still add up. It is a network flow whose arcs have several wishes, one for each cell that moves, and its least
+change is found exactly. Slabs are moved while that lowers the total change. Each move lowers an integer, so it ends; the
+result is a local optimum, and `fitting.least_possible` bounds its gap. Integers only.
 """
 
 from __future__ import annotations
@@ -50,43 +38,32 @@ from discreet.additivity.network_flow import (
 def split_total(
     wish: NDArray[np.int64], total: int, possible: NDArray[np.bool_], *, keep_zeros: bool
 ) -> NDArray[np.int64]:
-    """Parts that add up to a total, as near to the wished ones as can be.
+    """Non-negative parts that add up to a total, as near to the wished ones as possible.
 
-    Args:
-        wish: Non-negative wished parts; zero where not possible.
-        total: What they must add up to, not negative.
-        possible: Which parts may differ from zero; at least one, unless the total is zero.
-        keep_zeros: Leave wished zeros at zero, unless all are zero.
+        minimise Σ |x_i - wish_i|   subject to   Σ x_i = total,  x_i >= 0.
 
-    >>> split(np.array([5, 3, 0]), 10, np.array([True, True, True]), keep_zeros=True).tolist()
+    Any x with all changes of one sign is optimal, at |total - Σ wish|. Of these the changes are spread evenly, and the
+    remainder goes to the largest cells, the first of equals first. `keep_zeros` leaves wished zeros at zero, unless all are.
+
+    >>> split_total(np.array([5, 3, 0]), 10, np.array([True, True, True]), keep_zeros=True).tolist()
     [6, 4, 0]
     """
     short = total - int(wish.sum())
-    if short >= 0:
-        return _raise_parts(wish, short, _open_to_rise(wish, possible, keep_zeros=keep_zeros))
-    return _lower_parts(wish, -short)
-
-
-def _open_to_rise(
-    wish: NDArray[np.int64], possible: NDArray[np.bool_], *, keep_zeros: bool
-) -> NDArray[np.int64]:
-    """Where a part may rise, the largest first."""
-    positive = np.flatnonzero(wish > 0)
-    places = positive if keep_zeros and positive.size else np.flatnonzero(possible)
-    return places[np.argsort(-wish[places], kind="stable")]
-
-
-def _raise_parts(wish: NDArray[np.int64], units: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    if short < 0:
+        return _lower_parts(wish, -short)
     parts = wish.copy()
-    if units:
-        share, rest = divmod(units, places.size)
+    if short:
+        positive = np.flatnonzero(wish > 0)
+        places = positive if keep_zeros and positive.size else np.flatnonzero(possible)
+        places = places[np.argsort(-wish[places], kind="stable")]
+        share, rest = divmod(short, places.size)
         parts[places] += share
         parts[places[:rest]] += 1
     return parts
 
 
 def _lower_parts(wish: NDArray[np.int64], units: int) -> NDArray[np.int64]:
-    """Evenly lower what is positive; a part that reaches zero leaves the rest to the others."""
+    """Lower positive parts evenly; once a part reaches zero, the others continue."""
     parts = wish.copy()
     while units:
         places = np.flatnonzero(parts > 0)
@@ -102,7 +79,7 @@ def _lower_parts(wish: NDArray[np.int64], units: int) -> NDArray[np.int64]:
 
 #: A level for each axis; 0 are its roots.
 Levels = tuple[int, ...]
-#: Where the parts of one whole per axis stand, as `np.ix_` gives it.
+#: The indices of the parts of one whole per axis, from `np.ix_`.
 Block = tuple["NDArray[np.int64]", ...]
 
 
@@ -111,24 +88,13 @@ def top_down(
 ) -> NDArray[np.int64]:
     """Non-negative integers near the wished ones, in which every total is the sum of its parts.
 
-    Args:
-        wish: Wished cells, totals included; may be negative.
-        structure: Which cells are sums of which.
-        possible: Which cells may differ from zero.
-        keep_zeros: Wished zeros stay zero where the margins can be met without them.
+    With `keep_zeros` wished zeros stay zero if the margins can be met without them.
     """
     work = _TopDown(wish, structure, possible, keep_zeros=keep_zeros)
-    for levels in _coarse_to_fine(structure):
-        work.fit(levels)
+    levels = product(*(range(tree.height + 1) for tree in structure.axes))
+    for each in sorted(levels, key=lambda levels: (sum(levels), levels)):  # coarse ones first
+        work.fit(each)
     return structure.add_up(work.tables[work.finest])
-
-
-def _coarse_to_fine(structure: Additive) -> list[Levels]:
-    """All choices of a level for each axis, each after all that are coarser."""
-    return sorted(
-        product(*(range(tree.height + 1) for tree in structure.axes)),
-        key=lambda levels: (sum(levels), levels),
-    )
 
 
 class _Whole(NamedTuple):
@@ -136,8 +102,8 @@ class _Whole(NamedTuple):
 
     Args:
         levels: The level of the parts; an axis at level 0 has a root instead.
-        place: Where each whole (or root) stands in its cut.
-        block: Where its parts stand in theirs.
+        place: The index of each whole (or root) in its cut.
+        block: The indices of its parts in theirs.
     """
 
     levels: Levels
@@ -194,7 +160,7 @@ class _TopDown:
         """Fit the parts of one whole to the sums that are already fitted."""
         active = whole.active
         for axis in active:
-            if wish.shape[axis] == 1:  # an only part is its whole, and that is fitted
+            if wish.shape[axis] == 1:  # an only part equals its whole, which is fitted
                 return self._aim(whole, (axis,))
         ways = tuple(wish.shape[axis] for axis in active)
         aims = {
@@ -235,7 +201,7 @@ def _two_way(
     *,
     keep_zeros: bool,
 ) -> NDArray[np.int64]:
-    """The nearest table whose row and column sums are kept, wherever that is possible."""
+    """The nearest table with fixed row and column sums, if that is possible."""
     structure = Additive((AxisTree.plain(wish.shape[0]), AxisTree.plain(wish.shape[1])))
     whole = np.block([[wish, aims[1,][:, None]], [aims[0,][None], aims[0, 1].reshape(1, 1)]])
     kept = np.ones(whole.shape, dtype=np.bool_)
@@ -249,8 +215,8 @@ def _two_way(
     return least_cost_table(goal, network).values[:-1, :-1]
 
 
-#: How many cells are moved at most, each as often as it has wishes, and what a slab counts beside: a few seconds. It is
-#: a count and no time, so that the same table is fitted alike on every machine.
+#: The work limit: cells times wishes, and the fixed cost of a slab. It takes a few seconds, and is a count rather than a
+#: time so that the result is the same on every machine.
 MOST_WORK, EACH = 250_000, 500
 #: Places along an axis that move together, each with the direction: 1, or -1 against the others.
 Chain = tuple[tuple[int, int], ...]
@@ -258,14 +224,14 @@ Chain = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Slab:
-    """What moves: for each axis a list of chains, and whether the last one is the sum of the others."""
+    """The cells that move: for each axis a list of chains, and the tree of these."""
 
     chains: tuple[tuple[Chain, ...], ...]
     trees: tuple[AxisTree, ...]
 
 
 def chain_of(tree: AxisTree, place: int, below: int = -1) -> Chain:
-    """A place and all that hold it, up to but without `below`."""
+    """A place and its ancestors, up to and without `below`."""
     chain = []
     while place not in {-1, below}:
         chain.append((place, 1))
@@ -274,7 +240,7 @@ def chain_of(tree: AxisTree, place: int, below: int = -1) -> Chain:
 
 
 def exchange(tree: AxisTree, gains: int, gives: int) -> Chain:
-    """One leaf gains what another gives: what holds both stays as it is.
+    """One leaf gains what another gives, so common ancestors stay unchanged.
 
     >>> exchange(AxisTree.plain(3), 0, 2)
     ((0, 1), (2, -1))
@@ -285,11 +251,11 @@ def exchange(tree: AxisTree, gains: int, gives: int) -> Chain:
 
 
 def slabs(structure: Additive, turn: int) -> Iterator[Slab]:
-    """All slabs of a table; another `turn` takes other leaves where a whole has wholes for parts."""
+    """All slabs of a table; another `turn` takes other leaves of nested wholes."""
     axes = range(len(structure.axes))
     for first, second in ((a, b) for a in axes for b in axes if a != b and _suits(structure, a, b)):
         lists = [
-            [_everything(tree)]
+            [(tuple(((place, 1),) for place in range(len(tree))), tree)]
             if axis == first
             else _families(tree, turn)
             if axis == second
@@ -301,17 +267,13 @@ def slabs(structure: Additive, turn: int) -> Iterator[Slab]:
 
 
 def _suits(structure: Additive, first: int, second: int) -> bool:
-    """Each pair of axes once, the deeper one first; two deep ones both ways round."""
+    """Each pair of axes once, the deeper one first; two deep ones in both orders."""
     one, other = structure.axes[first].height, structure.axes[second].height
     return one > other or (one == other and (first < second or one > 1))
 
 
-def _everything(tree: AxisTree) -> tuple[tuple[Chain, ...], AxisTree]:
-    return tuple(((place, 1),) for place in range(len(tree))), tree
-
-
 def _leaves(tree: AxisTree, turn: int) -> list[tuple[tuple[Chain, ...], AxisTree]]:
-    """Each leaf with all that hold it, and each in exchange with another."""
+    """Each leaf with its ancestors, and each in exchange with another."""
     leaves = tree.leaves.tolist()
     chains = [chain_of(tree, leaf) for leaf in leaves]
     others = [leaves[(at + 1 + turn % max(1, len(leaves) - 1)) % len(leaves)] for at in range(len(leaves))]
@@ -320,7 +282,7 @@ def _leaves(tree: AxisTree, turn: int) -> list[tuple[tuple[Chain, ...], AxisTree
 
 
 def _families(tree: AxisTree, turn: int) -> list[tuple[tuple[Chain, ...], AxisTree]]:
-    """For each whole its parts, each by one of its leaves, and the whole last; roots without parts by themselves."""
+    """For each whole its parts, each by one of its leaves, and the whole last; roots without parts alone."""
     found = []
     for whole in sorted({parent for parent in tree.parents if parent >= 0}):
         parts = [place for place, parent in enumerate(tree.parents) if parent == whole]
@@ -339,13 +301,7 @@ def _leaf_below(tree: AxisTree, place: int, turn: int) -> int:
 
 
 def move_slabs(values: NDArray[np.int64], structure: Additive, objective: Objective) -> NDArray[np.int64]:
-    """A table that adds up, made better until no slab can move to advantage, or `MOST_WORK` is done.
-
-    Args:
-        values: Adds up and lies within the bounds of the objective.
-        structure: Which cells are sums of which.
-        objective: What every cell wishes and costs.
-    """
+    """An additive table, improved until no slab can move to advantage, or `MOST_WORK` is done."""
     best, done = values.copy(), 0
     for turn in count():
         before = objective.cost(best)
@@ -359,7 +315,7 @@ def move_slabs(values: NDArray[np.int64], structure: Additive, objective: Object
 
 
 def _move(values: NDArray[np.int64], slab: Slab, objective: Objective) -> int:
-    """Move one slab to the best place for it, in place; how many cells it has, each as often as it has wishes."""
+    """Move one slab to its optimum, in place; returns its number of cells times wishes."""
     network = table_network(Additive(slab.trees))
     if network is None:
         raise ValueError("a slab is two-way")
@@ -384,10 +340,7 @@ def _move(values: NDArray[np.int64], slab: Slab, objective: Objective) -> int:
 
 
 def _cells(slab: Slab, shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the cells that move stand in the flattened table, and their directions, by wish and cell of the slab.
-
-    Where a cell has fewer wishes than another, the direction 0 fills up.
-    """
+    """The flat indices of the cells that move, and their directions, by wish and cell of the slab; 0 pads missing wishes."""
     index, sign = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64)
     for length, chains in zip(shape, slab.chains, strict=True):
         most = max(map(len, chains))

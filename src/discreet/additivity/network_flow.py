@@ -1,45 +1,33 @@
-"""The flow of least cost through a network of cells, in integers: how tables are fitted with a proven optimum.
+"""Least-cost network flow in integers: how tables are fitted with a proven optimum.
 
-Every cell is an arc that carries its value. At every node what comes in must go out, which says that some total is
-the sum of its parts (`table_network`). A cell costs what it is moved away from the values wished for it:
-
-    minimise  Σ cost(x)   subject to   in = out at every node,   lowest <= x <= highest;
-    cost(x) = Σ over wishes of   weight · |x - wish|  +  ties,  which are smaller than any weight together.
-
-All cells start at their wishes, so that no cell by itself could be cheaper. Then what is too much at some nodes flows to
-where it lacks, along cheapest paths, many at a time (primal-dual method): prices of the nodes under which no arc gains
-are kept throughout, and in the end they prove the optimum:
-
-    cost of one more on an arc + price of its tail - price of its head >= 0,  and the same of one less, turned round.
-
-Everything is integers and the first of equals is taken: no solver's version, tolerance or thread decides.
-
-Source: Ahuja, Magnanti & Orlin (1993), sections 9.7, 9.8 and 14.5 (convex costs).
-
-What is minimised when a table is fitted: the sum of the absolute changes of all its cells, totals included.
-
-    Σ over all cells  weight · |x - noisy|,      weight 1, and for a cell that is kept more than all others together
-
-Of all tables with the least such sum the ties are decided by a second sum, which never outweighs one unit of the first:
-
-    +3 for each axis along which a cell is a total: leaf cells give way before totals, totals before the grand total
-    +64 a unit for raising a noisy zero, where zeros are to stay (cell key method)
-    +0, +1, +2 for the first, the next and all further units of change in one cell: changes spread
-
-A table as a network: two ways, of which one may be a hierarchy; or one way.
-
-A cell takes part in two sums: along its row, and along its column with the parts of one whole. So it is an arc between
-two nodes, one for each sum, and "in = out" says that the sum holds:
+A two-way table, of which one axis may be a hierarchy, is a network. A cell takes part in two sums: along its row, and along
+its column with the parts of one whole. So it is an arc between two nodes, one for each sum, and "in = out" says that
+the sum holds:
 
     a leaf row h                    Σ_j x(h, j) = x(h, total)
     a whole P in a column j         Σ_parts x(c, j) = x(P, j),       the total column included
     the whole table                 Σ_j x(root, j) = x(root, total)
 
-A hierarchy in both ways is no network: its cells take part in three sums. A missing root or total is added, and costs
-nothing. Then every table of the two kinds is one tree by one plain list with a total.
+With two hierarchies it is no network: its cells take part in three sums. A cell costs its distance from its noisy value:
 
-Source: Castro (2012), "Recent advances in optimization techniques for statistical tabular data protection", section 2:
-1H2D tables are networks.
+    minimise  Σ cost(x)   subject to   in = out at every node,   lowest <= x <= highest;
+    cost(x) = Σ over wishes of   weight · |x - wish|  +  ties,  which are smaller than any weight together.
+
+The weight is 1, and for a published cell more than all others together. Ties are decided by a second sum:
+
+    +3 for each axis along which a cell is a total: leaf cells change before totals, totals before the grand total
+    +64 per unit for raising a noisy zero, if zeros are to stay (cell key method)
+    +0, +1, +2 for the first, the next and all further units of change in one cell: changes are spread
+
+All cells start at their wishes. Then the excess at some nodes flows to where it is missing along cheapest paths, many at a
+time (primal-dual method). The prices of the nodes prove the optimum:
+
+    cost of one more on an arc + price of its tail - price of its head >= 0,  and the same of one less, reversed.
+
+Everything is in integers and the first of equals is taken: no solver version, tolerance or thread decides.
+
+Source: Ahuja, Magnanti & Orlin (1993), sections 9.7, 9.8 and 14.5 (convex costs); Castro (2012), "Recent advances in
+optimization techniques for statistical tabular data protection", section 2: 1H2D tables are networks.
 """
 
 from __future__ import annotations
@@ -51,9 +39,9 @@ from numpy.typing import NDArray
 
 from discreet.additivity.axis_tree import Additive, AxisTree
 
-#: The cost of what cannot be done; far above any path, and far from overflow.
+#: The cost of an impossible move; far above any path, and far from overflow.
 CLOSED = 2**61
-#: Where there is no bound.
+#: No bound.
 FREE = 2**50
 #: Ties: within one cell the first few units cost nothing more, the next 1 more each, all further ones 2 more.
 STEEPEST = 2
@@ -61,16 +49,16 @@ STEEPEST = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wishes:
-    """What every arc would like to carry, and what it costs to differ; one or more wishes an arc.
+    """The wished values of every arc and the cost of differing; one or more wishes per arc.
 
     Args:
         wish: By wish and arc.
-        weight: The cost of each unit away from the wish; 0 where nothing is wished.
-        rise: What each unit above the wish costs beside the weight.
+        weight: The cost of each unit away from the wish; 0 for no wish.
+        rise: The additional cost of each unit above the wish.
         fall: The same below it.
-        step: How many units away cost the same, before ties make further ones dearer; 0 for no such ties.
-        lowest: By arc, the least that it may carry.
-        highest: The most.
+        step: The number of units of equal cost before ties raise it; 0 for no such ties.
+        lowest: By arc, the lower bound.
+        highest: The upper bound.
     """
 
     wish: NDArray[np.int64]
@@ -82,27 +70,22 @@ class Wishes:
     highest: NDArray[np.int64]
 
     def raising(self, x: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What one unit more costs on each arc."""
+        """The cost of one unit more on each arc."""
         away = x - self.wish
-        cost = np.where(away < 0, -self._below(-away - 1), self._above(away)).sum(axis=0)
+        cost = np.where(away < 0, -self._unit(-away - 1, self.fall), self._unit(away, self.rise)).sum(axis=0)
         return np.where(x < self.highest, cost, CLOSED)
 
     def lowering(self, x: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What one unit less costs on each arc."""
+        """The cost of one unit less on each arc."""
         away = x - self.wish
-        cost = np.where(away > 0, -self._above(away - 1), self._below(-away)).sum(axis=0)
+        cost = np.where(away > 0, -self._unit(away - 1, self.rise), self._unit(-away, self.fall)).sum(axis=0)
         return np.where(x > self.lowest, cost, CLOSED)
 
-    def _below(self, away: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.weight + self.fall + self._ties(away)
-
-    def _above(self, away: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.weight + self.rise + self._ties(away)
-
-    def _ties(self, away: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _unit(self, away: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cost of the next unit for a value that is `away` from its wish."""
         if not self.step:
-            return np.zeros_like(away)
-        return np.where(self.weight > 0, np.minimum(away // self.step, STEEPEST), 0)
+            return self.weight + more
+        return self.weight + more + np.where(self.weight > 0, np.minimum(away // self.step, STEEPEST), 0)
 
     def room(self, x: NDArray[np.int64], *, up: bool) -> NDArray[np.int64]:
         """How many units each arc can move before the cost of the next one changes."""
@@ -119,7 +102,7 @@ class Wishes:
         return room
 
     def start(self) -> NDArray[np.int64]:
-        """For each arc the value that is cheapest by itself."""
+        """For each arc its cheapest value."""
         middle = np.sort(self.wish, axis=0)[self.wish.shape[0] // 2]
         x: NDArray[np.int64] = np.clip(middle, self.lowest, self.highest)
         while True:
@@ -131,22 +114,16 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flow:
-    """What every arc carries, and whether prices prove that nothing costs less."""
+    """The flow on every arc, and whether prices prove that it has the least cost."""
 
     x: NDArray[np.int64]
     proven: bool
 
 
 def least_change(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, wishes: Wishes) -> Flow:
-    """The cheapest flow in which nothing is left over at any node.
+    """The cheapest balanced flow through arcs from tail to head.
 
-    Args:
-        tail: The node where each arc begins.
-        head: The node where it ends.
-        nodes: How many nodes there are.
-        wishes: What the arcs cost.
-
-    A path from 0 to 1 of two arcs and one arc back: 3 and 5 in a row, 4 back. One unit must move.
+    A cycle of three arcs with the wishes 3, 5 and 4; one unit must move.
 
     >>> wish = np.array([[3, 5, 4]])
     >>> bounds = np.zeros(3, dtype=np.int64), np.full(3, FREE)
@@ -162,11 +139,11 @@ def least_change(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, w
 
 
 class _Work:
-    """The flow so far, what is left over at each node, and the prices of the nodes."""
+    """The flow, the excess at each node, and the prices of the nodes."""
 
     def __init__(self, tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, wishes: Wishes) -> None:
         self.wishes, self.x = wishes, wishes.start()
-        # Each arc twice: one unit more from tail to head, one unit less back from head to tail.
+        # Each arc twice: one unit more from tail to head, one unit less from head to tail.
         self.from_, self.to = np.concatenate([tail, head]), np.concatenate([head, tail])
         self.left_over = np.zeros(nodes, dtype=np.int64)
         np.add.at(self.left_over, head, self.x)
@@ -174,7 +151,7 @@ class _Work:
         self.prices = np.zeros(nodes, dtype=np.int64)
 
     def advance(self) -> bool:
-        """Find the cheapest ways from all nodes with too much, and send along them all that they hold."""
+        """Find the cheapest paths from all nodes with an excess, and send it along them."""
         reduced = self._costs_at_prices()
         ways = self._distances(reduced)
         reached = ways < CLOSED
@@ -192,7 +169,7 @@ class _Work:
         return np.where(cost < CLOSED, cost + self.prices[self.from_] - self.prices[self.to], CLOSED)
 
     def _distances(self, reduced: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cheapest way to each node from any that has too much."""
+        """The cheapest path to each node from any with an excess."""
         open_ = np.flatnonzero(reduced < CLOSED)
         from_, to, cost = self.from_[open_], self.to[open_], reduced[open_]
         ways = np.where(self.left_over > 0, 0, CLOSED)
@@ -205,7 +182,7 @@ class _Work:
             ways = nearer
 
     def _send(self, open_: NDArray[np.int64]) -> None:
-        """Send units along arcs that cost nothing under the prices, level by level, until every way is blocked."""
+        """Send units along arcs of reduced cost 0, level by level, until every path is blocked."""
         arcs = self.x.size
         room = np.concatenate([self.wishes.room(self.x, up=True), self.wishes.room(self.x, up=False)])
         levels = self._levels(open_)
@@ -220,7 +197,7 @@ class _Work:
         self.x = self.x + change[:arcs] - change[arcs:]
 
     def _levels(self, open_: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many open arcs each node is away from any with too much; -2 where none leads there."""
+        """The number of open arcs from any node with an excess; -2 for unreachable nodes."""
         from_, to = self.from_[open_], self.to[open_]
         levels = np.where(self.left_over > 0, 0, -2)
         level = 0
@@ -232,21 +209,14 @@ class _Work:
             levels[found] = level
 
     def proven(self) -> bool:
-        """Whether no arc gains under the prices."""
+        """Whether no arc has a negative reduced cost."""
         return bool((self._costs_at_prices() >= 0).all())
 
 
 def _blocking_flow(
     from_: list[int], to: list[int], room: list[int], left_over: NDArray[np.int64]
 ) -> list[int]:
-    """Units moved on each arc: ways are followed depth first until none is open; `left_over` is kept up.
-
-    Args:
-        from_: Where each arc begins, ascending.
-        to: Where it ends, one level further.
-        room: How many units it takes.
-        left_over: What is left over at each node, changed in place.
-    """
+    """Units moved on each arc: paths are followed depth first until none is open; `left_over` is updated in place."""
     starts = np.searchsorted(from_, np.arange(left_over.size + 1)).tolist()
     at, ends = starts[:-1].copy(), starts[1:]
     rest, moved = left_over.tolist(), [0] * len(to)
@@ -277,24 +247,24 @@ def _blocking_flow(
     return moved
 
 
-#: Ties, by unit of change.
+#: Tie-breaking costs per unit of change.
 TOTAL_TIE, ZERO_TIE = 3, 64
-#: No path may cost more: 64-bit integers hold every sum.
+#: The most that a path may cost, so that 64-bit integers hold every sum.
 MOST = 2**60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """What every cell of a table wishes, what changes cost, and the bounds.
+    """The wished values of a table's cells, the costs of changes, and the bounds.
 
     Args:
-        wish: The noisy cells, or where a cell is kept its value.
+        wish: The noisy cells, or the published values.
         weight: The cost of one unit of change.
-        rise: What a unit above the wish costs beside.
-        step: Units of change in one cell that cost the same.
-        lowest: The least value of each cell.
-        highest: The most.
-        firm: The weight of a kept cell.
+        rise: The additional cost of a unit above the wish.
+        step: Units of change in one cell of equal cost.
+        lowest: The lower bound of each cell.
+        highest: The upper bound.
+        firm: The weight of a published cell.
     """
 
     wish: NDArray[np.int64]
@@ -307,11 +277,11 @@ class Objective:
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Which cells are not kept."""
+        """The cells without a published value."""
         return self.weight < self.firm
 
     def change(self, values: NDArray[np.int64]) -> int:
-        """How much all cells that are not kept were changed together."""
+        """The sum of the absolute changes of the free cells."""
         return int(np.abs(values - self.wish)[self.free].sum())
 
     def at(self, place: tuple[int | slice, ...]) -> Objective:
@@ -321,7 +291,7 @@ class Objective:
         return replace(self, wish=wish, weight=weight, rise=rise, lowest=lowest, highest=highest)
 
     def cost(self, values: NDArray[np.int64]) -> int:
-        """The cost of a table, its ties by step left aside."""
+        """The cost of a table, without ties by step."""
         away = values - self.wish
         return int((np.abs(away) * self.weight + np.maximum(away, 0) * self.rise).sum())
 
@@ -347,7 +317,7 @@ def objective(
     """
     floor = np.maximum(noisy, 0) if bounded else noisy
     some = structure.add_up(structure.leaf_cells(np.where(possible, floor, 0)))
-    least = int(np.abs(some - noisy).sum())  # the change of a table that adds up and is not the best
+    least = int(np.abs(some - noisy).sum())  # the change of some additive table
     highest_tie = TOTAL_TIE * noisy.ndim + ZERO_TIE + STEEPEST
     nodes = noisy.size + 2
     unit = 1 + highest_tie * least
@@ -369,14 +339,14 @@ def objective(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableNetwork:
-    """The network of a table.
+    """The network of a table, completed by a root and a total if they are missing.
 
     Args:
-        tail: For each cell of the completed table, in its order, the node where its arc begins.
+        tail: For each cell of the completed table, the node where its arc begins.
         head: The node where it ends.
         nodes: The number of nodes.
         shape: Of the completed table: the deep axis first, the plain one with its total last.
-        places: Where each of its cells stands in the flattened table; -1 for a cell that was added.
+        places: The index of each of its cells in the flattened table; -1 for an added cell.
     """
 
     tail: NDArray[np.int64]
@@ -387,7 +357,7 @@ class TableNetwork:
 
 
 def table_network(structure: Additive) -> TableNetwork | None:
-    """The network of a table; None where it is none.
+    """The network of a table; None if it is none.
 
     >>> from discreet.additivity.axis_tree import Additive
     >>> table_network(Additive((AxisTree.plain(2), AxisTree.plain(3)))).nodes
@@ -407,7 +377,7 @@ def table_network(structure: Additive) -> TableNetwork | None:
 
 
 def _add_root(tree: AxisTree) -> AxisTree:
-    """The tree with one root above all; it is added where there are several, or nothing but one."""
+    """The tree with one root above all."""
     roots = [place for place, parent in enumerate(tree.parents) if parent < 0]
     if len(roots) == 1 and tree.height:
         return tree
@@ -421,7 +391,7 @@ def _network(deep: AxisTree, plain: AxisTree, places: NDArray[np.int64]) -> Tabl
     wide = len(order)
     above = np.array(deep.parents)
     inner = np.setdiff1d(np.arange(len(deep)), deep.leaves)
-    # The nodes: of every whole in every column, of every leaf row, of the whole table.
+    # The nodes: every whole in every column, every leaf row, the whole table.
     number = np.zeros(len(deep), dtype=np.int64)
     number[inner], number[deep.leaves] = np.arange(inner.size), np.arange(deep.leaves.size)
     columns = np.arange(wide)
@@ -444,12 +414,7 @@ class LeastCostTable:
 
 
 def least_cost_table(goal: Objective, network: TableNetwork) -> LeastCostTable:
-    """The table that adds up at the least cost.
-
-    Args:
-        goal: What every cell costs.
-        network: Of its table.
-    """
+    """The additive table of least cost."""
     real = network.places >= 0
     at = network.places
     wishes = Wishes(
