@@ -144,8 +144,10 @@ def connection():
     engine = create_engine("sqlite://")
     METADATA.create_all(engine)
     with engine.begin() as connection:
-        connection.execute(insert(BUDGETS).values(family="f", rule="basic", neighbours="add-remove", **CAPS))
-        connection.execute(insert(SHARES).values(family="f", account="ann", **CAPS))
+        connection.execute(
+            insert(BUDGETS).values(budget="f", composition="basic", neighbours="add-remove", **CAPS)
+        )
+        connection.execute(insert(SHARES).values(budget="f", account="ann", **CAPS))
         yield connection
     engine.dispose()
 
@@ -159,21 +161,21 @@ def test_a_sum_above_its_cap_cannot_be_written(connection, table, column):
 
 
 def test_a_request_is_charged_once_to_a_budget(connection):
-    row = {"family": "f", "request": "r", "loss": 1, "failure": 0, "what": "w", "at": "now"}
+    row = {"budget": "f", "request": "r", "loss": 1, "failure": 0, "what": "w", "at": "now"}
     connection.execute(insert(CHARGES).values(**row))
     with pytest.raises(IntegrityError, match="UNIQUE"):
         connection.execute(insert(CHARGES).values(**row))
 
 
 FORK = multiprocessing.get_context("fork")
-CAPS_SCHEMA = ", ".join(
+AMOUNTS = ", ".join(
     f"{name} BIGINT NOT NULL" for name in ("cap_loss", "cap_failure", "spent_loss", "spent_failure")
 )
 WITHIN = "CHECK (spent_loss <= cap_loss AND spent_failure <= cap_failure)"
 #: The tables as they were; {0} is what `families`, {1} what `versions` did not have in schema 0.
 LAYOUT = (
-    f"CREATE TABLE families (family VARCHAR(200) PRIMARY KEY, rule VARCHAR(16) NOT NULL, {{0}} {CAPS_SCHEMA}, {WITHIN})",
-    f"CREATE TABLE shares (family VARCHAR(200) REFERENCES families (family), account VARCHAR(200), {CAPS_SCHEMA}, "
+    f"CREATE TABLE families (family VARCHAR(200) PRIMARY KEY, rule VARCHAR(16) NOT NULL, {{0}} {AMOUNTS}, {WITHIN})",
+    f"CREATE TABLE shares (family VARCHAR(200) REFERENCES families (family), account VARCHAR(200), {AMOUNTS}, "
     f"PRIMARY KEY (family, account), {WITHIN})",
     "CREATE TABLE charges (family VARCHAR(200) REFERENCES families (family), request VARCHAR(64), account VARCHAR(200), "
     "loss BIGINT NOT NULL, failure BIGINT NOT NULL, what VARCHAR NOT NULL, at VARCHAR(40) NOT NULL, "

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import LedgerUnusable
-from discreet.ledger import hash_chain as books
 from discreet.ledger import hash_chain as chain
 from discreet.ledger.entries import Budget, Charge, Checkpoint, request_key
 from discreet.ledger.hash_chain import next_tag, refuse_other_history
@@ -39,7 +38,7 @@ def test_a_tag_depends_on_all_that_it_covers():
 def test_entries_under_the_old_key_have_their_old_tags_again(ledger, tmp_path):
     """So marks that were made before a rotation hold again when its backup comes back."""
     ledger.charge(Charge("census", "a", Fraction(1, 10), Fraction(0)))
-    before = ledger._books.last
+    before = ledger._chain.last
     with ledger._reading() as reader:
         refuse_other_history(reader.connection, [("x", before)])
     ledger.rekey(OTHER)
@@ -200,7 +199,6 @@ def test_a_forger_without_the_key_makes_no_chain_and_would_make_an_unkeyed_one(t
     with pytest.raises(LedgerUnusable, match="not written with the secret"):
         Ledger.open(place, KEY)
     monkeypatch.setattr(chain, "next_tag", unkeyed)
-    monkeypatch.setattr(books, "next_tag", unkeyed)
     weak = tmp_path / "unkeyed.sqlite"
     filled(weak).close()
     forge(weak, unkeyed)

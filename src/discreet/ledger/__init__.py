@@ -1,1 +1,1 @@
-"""What was spent: charges, accounts, shares, and the database that holds them."""
+"""The ledger of privacy budgets: charges, caps, shares, accounts, and their database."""

@@ -1,11 +1,12 @@
-"""Accounts: named people and programs, each with a role, and their API keys. Keys are shown once and stored as hashes only.
+"""Accounts: named people and programs with a role and API keys. Keys are shown once and stored as hashes.
 
     reader     asks what the public may ask, and sees datasets for readers
-    analyst    may also draw on a ledger that was opened to the account
+    analyst    may also spend a share of a ledger
     custodian  sees ledgers and alerts, opens shares, makes and revokes accounts
 
-An account has any number of keys. A key may be for some datasets only, for a lower role than the account's, and end on a
-day. A key is 256 random bits, so a plain SHA-256 of it cannot be searched; there is no password and no default account.
+An account has any number of keys. A key may be limited to some datasets, to a lower role than the account's, and to a
+number of days. It has 256 random bits, so a plain SHA-256 of it cannot be searched. There is no password and no default
+account.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from discreet.model.access import ROLES
 from discreet.model.messages.text import nearest
 
 PREFIX = "dk_"
-#: How many letters of its hash name a key in lists.
+#: The length of a key's id, the beginning of its hash.
 SHORT = 12
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
 
@@ -48,9 +49,9 @@ class KeyFacts:
 
     Args:
         id: The beginning of its hash.
-        account: Whose it is.
-        role: The role in which it asks, at most the account's.
-        datasets: The only datasets that it is for; None for all.
+        account: Its account.
+        role: Its role, at most the account's.
+        datasets: Its datasets; None for all.
         created: When it was made.
         expires: When it ends; None for never.
         revoked: When it was revoked.
@@ -65,22 +66,22 @@ class KeyFacts:
     revoked: str | None
 
     def is_valid(self, at: str = "") -> bool:
-        """Whether it is neither revoked nor at its end: at a time, or now."""
+        """Whether it is neither revoked nor expired, at a time or now."""
         return self.revoked is None and (self.expires is None or (at or now()) < self.expires)
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """All accounts by name and all keys by hash, as they stood at one moment."""
+    """All accounts by name and all keys by hash, in one snapshot."""
 
     accounts: dict[str, AccountHolder]
     keys: dict[str, KeyFacts]
 
     def key(self, key: str, at: str = "") -> KeyFacts:
-        """The facts of a key that may be used at a time, or now, its role at most that of its account.
+        """The facts of a key that is valid at a time or now, its role at most that of its account.
 
         Raises:
-            BadKey: It is unknown, at its end or revoked, or its account is; the message does not say which.
+            BadKey: It is unknown, expired or revoked, or its account is; the message does not say which.
         """
         found = self.keys.get(hash_key(key))
         holder = None if found is None else self.accounts[found.account]
@@ -99,7 +100,7 @@ class Accounts:
     def create(
         self, account: str, role: str, *, datasets: Iterable[str] = (), days: int | None = None
     ) -> str:
-        """Make an account and return its first key, which is never shown again.
+        """Create an account and return its first key, which is never shown again.
 
         Raises:
             BadRequest: The name is taken or not usable, or there is no such role.
@@ -109,7 +110,7 @@ class Accounts:
             return _new_key(connection, account, role, datasets, days)
 
     def register_name(self, account: str, role: str) -> None:
-        """Make an account without a key: for somebody whom the office's own sign-in tells us.
+        """Create an account without a key, for single sign-on.
 
         Raises:
             BadRequest: The name is taken or not usable, or there is no such role.
@@ -125,7 +126,7 @@ class Accounts:
         datasets: Iterable[str] = (),
         days: int | None = None,
     ) -> str:
-        """Make another key of an account and return it; it is never shown again.
+        """Create another key of an account and return it; it is never shown again.
 
         Raises:
             BadRequest: There is no such account, or it has not that role.
@@ -133,7 +134,7 @@ class Accounts:
         with self._database.transaction() as connection:
             row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).one_or_none()
             if row is None or row.revoked is not None:
-                raise _no_account(account)
+                raise BadRequest(f'There is no account "{account}".', "See the list of accounts.")
             wanted = role or row.role
             _refuse_role(wanted)
             if ROLES.index(wanted) > ROLES.index(row.role):
@@ -144,7 +145,7 @@ class Accounts:
             return _new_key(connection, account, wanted, datasets, days)
 
     def revoke(self, account: str) -> None:
-        """End an account; its keys are refused from now on, and its name is not given again."""
+        """Revoke an account: its keys are refused, and its name is not reused."""
         with self._database.transaction() as connection:
             changed = connection.execute(
                 update(ACCOUNTS)
@@ -155,7 +156,7 @@ class Accounts:
                 raise BadRequest(f'There is no account "{account}" to revoke.', "See the list of accounts.")
 
     def revoke_key(self, account: str, key_id: str) -> None:
-        """End one key of an account; its others remain."""
+        """Revoke one key of an account."""
         with self._database.transaction() as connection:
             changed = connection.execute(
                 update(KEYS)
@@ -177,11 +178,11 @@ class Accounts:
         return tuple(self.register().accounts.values())
 
     def keys(self) -> tuple[KeyFacts, ...]:
-        """All keys, revoked ones included, in the order in which they were made."""
+        """All keys, revoked ones included, in the order of creation."""
         return tuple(self.register().keys.values())
 
     def register(self) -> Register:
-        """All accounts and keys, at one moment."""
+        """All accounts and keys, in one snapshot."""
         with self._database.snapshot() as connection:
             accounts = connection.execute(select(ACCOUNTS).order_by("account")).all()
             keys = connection.execute(select(KEYS).order_by("created", "key_hash")).all()
@@ -214,12 +215,12 @@ class Accounts:
 
 
 def not_accepted() -> BadKey:
-    """The one refusal of keys and tokens: it does not say why."""
+    """The one refusal of keys and tokens; it gives no reason."""
     return BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
 
 
 def hash_key(key: str) -> str:
-    """What is stored of a key."""
+    """The stored hash of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -245,7 +246,3 @@ def _new_key(
 def _refuse_role(role: str) -> None:
     if role not in ROLES:
         raise BadRequest(f'There is no role "{role}".', nearest(role, ROLES))
-
-
-def _no_account(account: str) -> BadRequest:
-    return BadRequest(f'There is no account "{account}".', "See the list of accounts.")

@@ -1,31 +1,24 @@
-"""The tables of a ledger, as this program writes them; `schema` says how older ledgers come to have them.
+"""The database of a ledger: tables, migrations and connections. SQLite in a file by default, PostgreSQL by a URL.
 
-The names are those of the first ledger: a budget is called `family` and its composition `rule` in the database.
+SQLite runs in WAL mode with full synchronisation, and every writing transaction takes the write lock at its start
+(BEGIN IMMEDIATE), so a commit that returned is on disk and two processes never charge at once. On PostgreSQL every
+such transaction sets `synchronous_commit = on`, and a server with `fsync = off` is refused. With that setting a charge is
+also on every standby that `synchronous_standby_names` demands. Reads take no write lock and see one snapshot. A missing
+ledger is never created implicitly: an empty ledger would forget the charges. Any failure means no answers.
 
-The schema of a ledger: which tables and columns it has, by number, and how an older one becomes the newest.
+Names in the database are those of the first ledger: the column of a budget is `family`, that of its composition `rule`.
 
-    schema 0   ledgers of the first days: a budget has no neighbours, a version no budget
-    schema 1   budgets have neighbours, versions a budget; one that was made before schemas had numbers has no mark
+    schema 0   first ledgers: a budget has no neighbours, a version no budget
+    schema 1   budgets have neighbours, versions a budget; the schema number may be missing
     schema 2   the method and the budget of every lineage (`lineages`)
-    schema 3   every charge has a position in a chain (`chain`), which begins when a workspace opens the ledger
+    schema 3   every charge has a position in a hash chain (`hash_chain`), which begins when a workspace opens the ledger
     schema 4   an account has any number of keys, each with a role, datasets and an end (`api_keys`)
 
-A ledger is never thrown away: what it holds was spent. An older one is migrated when it is opened, in one transaction
-that nobody else may write beside. Before the commit every sum must be what it was, or the ledger stays as it is. A
-newer schema than this program knows is refused.
-
-To change the tables: change `tables`, and append one function to `MIGRATIONS`.
+An older ledger is migrated when it is opened, in one exclusive transaction. Before the commit every sum must be unchanged,
+or the ledger stays as it is. A newer schema is refused. To change the tables: change them here, and append one
+function to `MIGRATIONS`.
 
 Source: docs/decisions/0007-versions.md.
-
-Where the ledger lives: SQLite in a file by default, PostgreSQL by a URL. Any trouble means no answers.
-
-SQLite runs in WAL mode with full synchronisation, and every transaction that writes takes the write lock at its start
-(BEGIN IMMEDIATE), so a commit that returned is on disk and two processes never charge at once. On PostgreSQL every
-such transaction sets `synchronous_commit = on`, and a server with `fsync = off` is refused: both forget charges when
-they fall. With that setting a charge is also on every standby that `synchronous_standby_names` demands.
-Reads take no write lock and see one moment. A ledger that is missing is not made anew in passing: an empty
-ledger would forget what was spent.
 """
 
 from __future__ import annotations
@@ -66,12 +59,12 @@ from discreet.errors import LedgerUnusable
 
 METADATA = MetaData()
 
-#: Losses are whole numbers of `LOSS_UNIT`, failures of `FAILURE_UNIT`: sums are exact, caps are never passed by rounding.
+#: Losses are integers in units of `LOSS_UNIT`, failures of `FAILURE_UNIT`: sums are exact, and rounding never passes a cap.
 BUDGETS = Table(
     "families",
     METADATA,
-    Column("family", String(200), primary_key=True),
-    Column("rule", String(16), nullable=False),
+    Column("family", String(200), primary_key=True, key="budget"),
+    Column("rule", String(16), nullable=False, key="composition"),
     Column("neighbours", String(16), nullable=False),
     Column("cap_loss", BigInteger, nullable=False),
     Column("cap_failure", BigInteger, nullable=False),
@@ -82,7 +75,7 @@ BUDGETS = Table(
 SHARES = Table(
     "shares",
     METADATA,
-    Column("family", String(200), ForeignKey("families.family"), primary_key=True),
+    Column("family", String(200), ForeignKey("families.budget"), primary_key=True, key="budget"),
     Column("account", String(200), primary_key=True),
     Column("cap_loss", BigInteger, nullable=False),
     Column("cap_failure", BigInteger, nullable=False),
@@ -93,7 +86,7 @@ SHARES = Table(
 CHARGES = Table(
     "charges",
     METADATA,
-    Column("family", String(200), ForeignKey("families.family"), primary_key=True),
+    Column("family", String(200), ForeignKey("families.budget"), primary_key=True, key="budget"),
     Column("request", String(64), primary_key=True),
     Column("account", String(200)),
     Column("loss", BigInteger, nullable=False),
@@ -102,7 +95,7 @@ CHARGES = Table(
     Column("at", String(40), nullable=False),
     Column("position", BigInteger, unique=True),
 )
-#: Every change of the tables above and of two below is an entry with a keyed tag (`chain`).
+#: Every change of the tables above and of the next two is an entry with a keyed tag (`hash_chain`).
 CHAIN = Table(
     "chain",
     METADATA,
@@ -111,23 +104,23 @@ CHAIN = Table(
     Column("body", String, nullable=False),
     Column("tag", String(64), nullable=False),
 )
-#: One version, one set of records: noise that came again exactly where records did would tell whether they changed.
+#: A version belongs to one set of records: reused noise would reveal whether records changed.
 VERSIONS = Table(
     "versions",
     METADATA,
     Column("dataset", String(64), primary_key=True),
     Column("version", String(200), primary_key=True),
-    Column("family", String(200), nullable=False),
+    Column("family", String(200), nullable=False, key="budget"),
     Column("records", String(64), nullable=False),
 )
-#: One lineage, one method and one budget, for ever: whether its folders are still there or not.
+#: A lineage keeps one method and one budget permanently, even if its folders are gone.
 LINEAGES = Table(
     "lineages",
     METADATA,
     Column("dataset", String(200), primary_key=True),
     Column("lineage", String(200), primary_key=True),
     Column("method", String(16), nullable=False),
-    Column("family", String(200), nullable=False),
+    Column("family", String(200), nullable=False, key="budget"),
 )
 ACCOUNTS = Table(
     "accounts",
@@ -137,7 +130,7 @@ ACCOUNTS = Table(
     Column("created", String(40), nullable=False),
     Column("revoked", String(40)),
 )
-#: The keys of accounts, as hashes. `datasets` is a list as JSON, or nothing for all of them.
+#: The API keys of accounts, as hashes. `datasets` is a JSON list, or NULL for all of them.
 KEYS = Table(
     "api_keys",
     METADATA,
@@ -149,7 +142,7 @@ KEYS = Table(
     Column("expires", String(40)),
     Column("revoked", String(40)),
 )
-#: Groups of their own that accounts have made; each counts once (`group_meter`).
+#: Free groups that accounts have made; each counts once (`requester`).
 GROUPS = Table(
     "free_groups",
     METADATA,
@@ -158,17 +151,17 @@ GROUPS = Table(
     Column("variable", String(64), primary_key=True),
     Column("members", String(64), primary_key=True),
 )
-#: One row: the schema of the ledger. Ledgers that were made before schemas had numbers lack the table.
+#: One row: the schema number. The oldest ledgers lack the table.
 SCHEMA = Table("ledger_schema", METADATA, Column("schema", Integer, primary_key=True, autoincrement=False))
 
 
 Sums = tuple[list[tuple[object, ...]], ...]
 
-#: What the column `neighbours` says of a budget that was charged before the column was there.
+#: `neighbours` of a budget that was charged before the column existed.
 UNKNOWN_NEIGHBOURS = "unknown"
-#: The columns that a ledger of schema 0 lacks.
+#: Columns that a ledger of schema 0 lacks.
 _LATER_THAN_0 = {("families", "neighbours"), ("versions", "family")}
-#: The tables that older ledgers lack, and a column that all but the newest lack.
+#: Tables that older ledgers lack, and a column that schemas before 3 lack.
 _LATER_TABLES = {LINEAGES.name, CHAIN.name, KEYS.name}
 _LATER_COLUMN = (CHARGES.name, CHARGES.c.position.name)
 #: The steps of a migration, at which tests end the process.
@@ -176,33 +169,33 @@ MIGRATION_STEPS = ("locked", "migrated", "marked", "migration committed")
 
 
 def _from_0(connection: Connection) -> None:
-    """Give budgets their neighbours, which nobody knows, and versions their budget, which their charge tells."""
+    """Add neighbours, which are unknown, to budgets, and to versions the budget of their charge."""
     for table, column, default in (
-        ("families", "neighbours", UNKNOWN_NEIGHBOURS),
-        ("versions", "family", ""),
+        (BUDGETS, BUDGETS.c.neighbours, UNKNOWN_NEIGHBOURS),
+        (VERSIONS, VERSIONS.c.budget, ""),
     ):
-        kind = METADATA.tables[table].c[column].type.compile(connection.dialect)
+        kind = column.type.compile(connection.dialect)
         connection.execute(
-            text(f"ALTER TABLE {table} ADD COLUMN {column} {kind} DEFAULT '{default}' NOT NULL")
+            text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind} DEFAULT '{default}' NOT NULL")
         )
-    for family, what in connection.execute(select(CHARGES.c.family, CHARGES.c.what)).all():
+    for budget, what in connection.execute(select(CHARGES.c.budget, CHARGES.c.what)).all():
         charged, dataset, version, *_ = json.loads(what)
         if charged == "universe":
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
-            connection.execute(update(VERSIONS).where(where).values(family=family))
+            connection.execute(update(VERSIONS).where(where).values(budget=budget))
 
 
 def _from_1(connection: Connection) -> None:
-    """Write down the method and the budget of every dataset that was charged; its lineage was its id, as far as is known."""
+    """Add the method and the budget of every charged dataset; its lineage was its id."""
     LINEAGES.create(connection)
-    charged = select(VERSIONS.c.dataset, VERSIONS.c.family).distinct().order_by(VERSIONS.c.dataset)
-    for dataset, family in connection.execute(charged).all():
-        row = {"dataset": dataset, "lineage": dataset, "method": "dp", "family": family}
+    charged = select(VERSIONS.c.dataset, VERSIONS.c.budget).distinct().order_by(VERSIONS.c.dataset)
+    for dataset, budget in connection.execute(charged).all():
+        row = {"dataset": dataset, "lineage": dataset, "method": "dp", "budget": budget}
         connection.execute(insert(LINEAGES).values(**row))
 
 
 def _from_2(connection: Connection) -> None:
-    """Make room for the chain; it is begun by `Ledger.open`, which has the key."""
+    """Add the hash chain; `Ledger.open`, which has the key, begins it."""
     CHAIN.create(connection)
     name, column = _LATER_COLUMN
     connection.execute(text(f"ALTER TABLE {name} ADD COLUMN {column} BIGINT"))
@@ -210,7 +203,7 @@ def _from_2(connection: Connection) -> None:
 
 
 def _from_3(connection: Connection) -> None:
-    """Give the one key of every account a row of its own: for all datasets, in the account's role, without an end."""
+    """Move the one key of every account to a separate row: for all datasets, in the account's role, without an end."""
     rows = connection.execute(
         text("SELECT account, role, key_hash, created, revoked FROM accounts")
     ).mappings()
@@ -224,7 +217,7 @@ def _from_3(connection: Connection) -> None:
         connection.execute(insert(KEYS).values(**key))
 
 
-#: `MIGRATIONS[n]` makes a ledger of schema n one of schema n + 1.
+#: `MIGRATIONS[n]` migrates schema n to n + 1.
 MIGRATIONS: list[Callable[[Connection], None]] = [_from_0, _from_1, _from_2, _from_3]
 
 
@@ -273,8 +266,8 @@ def bring_up_to_date(engine: Engine, on_step: Callable[[str], None] = lambda _st
 
 
 def _migrate(connection: Connection, on_step: Callable[[str], None]) -> None:
-    """All migrations that a ledger needs, within one transaction; another process may have made them meanwhile."""
-    if connection.dialect.name == "postgresql":  # SQLite took the write lock when the transaction began
+    """Run all needed migrations in one transaction; another process may have run them meanwhile."""
+    if connection.dialect.name == "postgresql":  # on SQLite the transaction has the write lock
         connection.execute(text("LOCK TABLE charges IN ACCESS EXCLUSIVE MODE"))
     on_step("locked")
     schema, before = _require_schema(connection), _sums(connection)
@@ -301,11 +294,11 @@ def _require_schema(connection: Connection) -> int:
 
 
 def _sums(connection: Connection) -> Sums:
-    """What is spent: by charges, by budgets and by shares."""
-    keys = (CHARGES.c.family, CHARGES.c.account)
+    """The amounts spent: by charges, by budgets and by shares."""
+    keys = (CHARGES.c.budget, CHARGES.c.account)
     amounts = (func.count(), func.sum(CHARGES.c.loss), func.sum(CHARGES.c.failure))
     booked = select(*keys, *amounts).group_by(*keys)
-    columns = ("family", "cap_loss", "cap_failure", "spent_loss", "spent_failure")
+    columns = ("budget", "cap_loss", "cap_failure", "spent_loss", "spent_failure")
     budgets = select(*(BUDGETS.c[name] for name in columns))
     shares = select(SHARES.c.account, *(SHARES.c[name] for name in columns))
     return tuple(
@@ -315,21 +308,17 @@ def _sums(connection: Connection) -> Sums:
 
 
 def _missing_columns(connection: Connection) -> set[tuple[str, str]]:
-    """The columns that a whole ledger has and this one has not."""
+    """The columns of the newest schema that this ledger lacks."""
     found = inspect(connection)
     present = {
         (name, column["name"]) for name in found.get_table_names() for column in found.get_columns(name)
     }
-    return {
-        (name, column)
-        for name, table in METADATA.tables.items()
-        for column in table.columns.keys()  # noqa: SIM118 - iterating gives columns, not names
-        if name != SCHEMA.name
-    } - present
+    needed = {(table.name, column.name) for table in METADATA.tables.values() for column in table.columns}
+    return {each for each in needed if each[0] != SCHEMA.name} - present
 
 
 def _refuse_missing_columns(connection: Connection) -> None:
-    """A ledger that lacks a column of its schema was changed by hand, or by a program that nobody knows."""
+    """Refuse a ledger without a column of its schema: it was changed by hand, or by an unknown program."""
     for table, column in sorted(_missing_columns(connection)):
         raise LedgerUnusable(
             f"The ledger was made by another version of Discreet: `{table}` has no {column}.",
@@ -338,7 +327,7 @@ def _refuse_missing_columns(connection: Connection) -> None:
 
 
 SECONDS_TO_WAIT = 60
-#: The option of a connection that only reads.
+#: The execution option of read-only connections.
 READS = "discreet_reads"
 
 
@@ -347,7 +336,7 @@ class LedgerDatabase:
 
     Args:
         engine: The SQLAlchemy engine; use `create_database` or `open_database`.
-        file: Where it is, if it is a file.
+        file: Its path, if it is a file.
     """
 
     def __init__(self, engine: Engine, file: Path | None = None) -> None:
@@ -356,14 +345,14 @@ class LedgerDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """One transaction: all of it is on disk when the block ends, or none of it; trouble means no answers."""
+        """One transaction: all of it is on disk when the block ends, or none of it."""
         with _no_answers(), self._engine.begin() as connection:
             _refuse_to_forget(connection)
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Reads that all see the same moment, without a write lock: sums and rows belong together."""
+        """Reads of one snapshot, without a write lock."""
         with _no_answers(), self._engine.connect() as connection:
             connection.execution_options(**{READS: True})
             if connection.dialect.name == "postgresql":
@@ -372,9 +361,9 @@ class LedgerDatabase:
                 yield connection
 
     def mark(self) -> tuple[int, int, int] | None:
-        """What changes when another file takes the ledger's place, or is copied over it; None where nobody can tell.
+        """Inode, modification time and size, which change when another file replaces the ledger; None if unknown.
 
-        In WAL mode a charge is not written here at once. It need not be: a charge is never taken back.
+        In WAL mode a charge does not change them at once. It need not: a charge is never removed.
         """
         try:
             found = None if self._file is None else self._file.stat()
@@ -383,7 +372,7 @@ class LedgerDatabase:
         return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)
 
     def may_lose_by_fail_over(self) -> bool:
-        """Whether a PostgreSQL server has standbys of which none must have a charge before it is answered."""
+        """Whether a PostgreSQL server has standbys of which none must confirm a charge."""
         if self._engine.dialect.name != "postgresql":
             return False
         asked = "SELECT current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT 1 FROM pg_stat_replication)"
@@ -391,19 +380,19 @@ class LedgerDatabase:
             return bool(connection.exec_driver_sql(asked).scalar_one())
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Dispose of the connections."""
         self._engine.dispose()
 
 
 def create_database(place: Path | str) -> LedgerDatabase:
-    """Make a new, empty ledger.
+    """Create a new, empty ledger.
 
     Raises:
-        LedgerUnusable: There is one already, or it cannot be made.
+        LedgerUnusable: There is one already, or it cannot be created.
     """
     with _no_answers():
         if isinstance(place, Path):
-            place.touch(mode=0o600)  # one that a dying process left without tables is finished here
+            place.touch(mode=0o600)  # a file without tables, left by a crash, is completed here
         engine = _engine(place)
         if inspect(engine).get_table_names():
             raise LedgerUnusable("The database is not empty.", "Open it, or give the URL of an empty one.")
@@ -415,11 +404,7 @@ def create_database(place: Path | str) -> LedgerDatabase:
 
 
 def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _step: None) -> LedgerDatabase:
-    """Open an existing ledger, check it, and migrate it if an older Discreet made it.
-
-    Args:
-        place: Its file or URL.
-        on_step: Told when each of `schema.STEPS` is done; for tests that end the process there.
+    """Open an existing ledger, check it, and migrate it if its schema is older; tests interrupt it at `on_step`.
 
     Raises:
         LedgerUnusable: It is missing, damaged, out of reach or newer than this program.
@@ -459,7 +444,7 @@ def is_empty(place: Path | str) -> bool:
 def _engine(place: Path | str) -> Engine:
     if isinstance(place, str):
         return create_engine(place, pool_pre_ping=True)
-    # `mode=rw` never makes a file, and without a pool a forked process never shares a connection.
+    # `mode=rw` never creates a file, and without a pool a forked process never shares a connection.
     address = f"file:{quote(str(place.resolve()))}?mode=rw"
 
     def connect() -> sqlite3.Connection:
@@ -480,9 +465,9 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Journal by write-ahead log, which many processes may ask for at once.
+    """Switch to the write-ahead log; several processes may do so at once.
 
-    SQLite refuses this one change at once where another connection holds a lock: it does not wait as it does elsewhere.
+    SQLite does not wait for locks in this statement, so it is retried.
     """
     deadline = time.monotonic() + SECONDS_TO_WAIT
     while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
@@ -495,13 +480,13 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """Take the write lock at once where something may be written, and never where something is only read."""
+    """Take the write lock at the start of writing transactions only."""
     reads = connection.get_execution_options().get(READS, False)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _refuse_to_forget(connection: Connection) -> None:
-    """On PostgreSQL: this transaction is on disk when its commit returns, or nothing is written.
+    """On PostgreSQL, make the commit of this transaction durable.
 
     Raises:
         LedgerUnusable: The server runs with `fsync = off`.
@@ -525,7 +510,7 @@ def _check_sqlite(engine: Engine) -> None:
 
 @contextmanager
 def _no_answers() -> Iterator[None]:
-    """Turn every failure of the database into one that answers nothing and tells nothing."""
+    """Turn every database failure into a refusal that reveals nothing."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError, ImportError):

@@ -1,13 +1,10 @@
-"""What a ledger holds, as values: charges, budgets, receipts, and the whole numbers in which they are booked.
+"""Values of a ledger: charges, budgets, receipts, checkpoints, and the integers in which amounts are booked.
 
-loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
+    loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
+    checkpoint = (position, tag): the last entry of the chain that was written before an answer left
 
-High-water marks: how far a ledger had come when something was answered from it.
-
-    mark = (position, tag): the last entry of the chain that was written before an answer left
-
-A ledger may be ahead of a mark, and must extend it: an older copy lacks the entry, and one that was restored and charged
-again has another entry in its place. The marks stand elsewhere than the ledger (`workspace/versions/ledger_marks.py`).
+A ledger may be ahead of a checkpoint, and must extend it: an older copy lacks the entry, and one that was restored and
+charged again has another entry at its position. Checkpoints are stored outside the ledger (by `workspace`).
 """
 
 from __future__ import annotations
@@ -27,14 +24,14 @@ LARGEST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one answer costs.
+    """The cost of one answer.
 
     Args:
         budget: The name of the budget that pays.
         request: Everything that decides the answer, in canonical form (`canonical_request`).
         loss: Epsilon, or rho under zCDP.
         failure: Delta, or the shipped tables' distance under zCDP.
-        account: Who pays from a share of their own; None for the custodian's universe.
+        account: The account whose share pays; None for the custodian's universe.
     """
 
     budget: str
@@ -50,19 +47,19 @@ class Charge:
 
     @property
     def booked(self) -> tuple[Fraction, Fraction]:
-        """What the ledger books: loss and failure, rounded up to whole units."""
+        """Loss and failure rounded up to the ledger's units."""
         return round_up_to_units(self.loss, self.failure)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The lifetime cap that datasets about the same people share, as it is declared.
+    """The declared lifetime cap that datasets about the same people share.
 
     Args:
-        name: What it is called.
+        name: Its name.
         cap: Its lifetime cap: loss and failure.
         composition: How losses add up: `basic` (epsilon, delta) or `zcdp` (rho, distance).
-        neighbours: Whom all charges speak of: a loss for one relation cannot be added to one for another.
+        neighbours: The neighbouring relation of all charges; losses for different relations cannot be added.
     """
 
     name: str
@@ -73,7 +70,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class LineageEntry:
-    """What a lineage keeps for ever: its method, and under `dp` its budget.
+    """The permanent method of a lineage, and under `dp` its budget.
 
     Args:
         dataset: The id of a dataset of the lineage.
@@ -90,14 +87,14 @@ class LineageEntry:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that an answer is paid for.
+    """Proof that an answer is paid.
 
     Args:
         request: The primary key of the request.
-        loss: What it cost, when it was charged.
+        loss: Its cost when it was charged.
         failure: See `loss`.
         repeat: It was paid before, and cost nothing now.
-        left: What the account's share has left, or the budget where no account pays.
+        left: The rest of the account's share, or of the budget if no account pays.
     """
 
     request: str
@@ -109,7 +106,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one account may spend and has spent of a budget."""
+    """The cap and spending of one account for a budget."""
 
     account: str
     cap: tuple[Fraction, Fraction]
@@ -118,7 +115,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """The cap of a budget and what is spent of it, in all and by whom."""
+    """The cap of a budget and its spending, in total and by account."""
 
     name: str
     composition: str
@@ -134,7 +131,7 @@ class BudgetState:
 
 
 def canonical_request(*parts: object) -> str:
-    """Everything that decides an answer as one text: dataset, version, fingerprint, mechanism, question.
+    """Everything that decides an answer as one text: dataset, version, fingerprint, mechanism, request.
 
     >>> canonical_request("town", ("age", "sex"), 1.0)
     '["town",["age","sex"],1.0]'
@@ -148,12 +145,12 @@ def request_key(request: str) -> str:
 
 
 def records_name(dataset: str, version: str, fingerprint: str) -> str:
-    """A name for the records of one version that tells nothing about another: never equal across versions."""
+    """A name for the records of one version that is never equal across versions."""
     return request_key(canonical_request("records", dataset, version, fingerprint))
 
 
 def charge_units(value: Fraction, unit: Fraction) -> int:
-    """A charge in whole units, rounded up."""
+    """A charge in integer units, rounded up."""
     units = -(-value // unit)
     if not 0 <= units <= LARGEST:
         raise BadRequest(
@@ -163,7 +160,7 @@ def charge_units(value: Fraction, unit: Fraction) -> int:
 
 
 def cap_units(cap: tuple[Fraction, Fraction]) -> tuple[int, int]:
-    """A cap in whole units, rounded down."""
+    """A cap in integer units, rounded down."""
     loss, failure = int(cap[0] // LOSS_UNIT), int(cap[1] // FAILURE_UNIT)
     if not (0 <= loss <= LARGEST and 0 <= failure <= 10**18):
         raise BadDescription(
@@ -175,7 +172,7 @@ def cap_units(cap: tuple[Fraction, Fraction]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """An entry of a chain: its position, counted from 1, and its tag."""
+    """An entry of a chain: its position from 1, and its tag."""
 
     position: int
     tag: str
@@ -186,20 +183,20 @@ START = Checkpoint(0, "")
 
 
 class Checkpoints(Protocol):
-    """Where marks are kept: those of all versions, and of the one that is answered."""
+    """The store of checkpoints: those of all versions, and of the version that is answered."""
 
     def known(self) -> Mapping[str, Checkpoint]:
-        """The marks of all versions, each with the name of whose it is."""
+        """The checkpoints of all versions, by name."""
 
     def own(self) -> Checkpoint | None:
-        """The mark of the version that is answered."""
+        """The checkpoint of the version that is answered."""
 
     def write(self, mark: Checkpoint) -> None:
-        """Raise the own mark, on disk when this returns; it never goes down."""
+        """Raise the version's checkpoint, durably; it never goes down."""
 
 
 class NoCheckpoints:
-    """Of a ledger that nothing is answered from."""
+    """For a ledger that nothing is answered from."""
 
     def known(self) -> Mapping[str, Checkpoint]:
         """None."""
@@ -210,4 +207,4 @@ class NoCheckpoints:
         return None
 
     def write(self, mark: Checkpoint) -> None:
-        """Nothing is kept."""
+        """Do nothing."""

@@ -1,25 +1,20 @@
-"""The chain of a ledger: every charge, cap, share, lineage and version is an entry, and each has a keyed MAC.
+"""The hash chain of a ledger: every charge, cap, share, lineage and version is an entry with a keyed MAC.
 
     tag(n) = BLAKE2b-256 with a key of (tag(n - 1), n, kind, body),   tag(0) = empty
 
-The key is derived from the secret of the workspace, so that nobody without it can change, remove, add or swap an entry
-and make the tags again; an unkeyed hash could be made again by anybody. The rows of all tables must be what the entries
-say (`books`). What a removed tail has lost is told by marks alone (`marks`).
+The key is derived from the secret of the workspace, so without it no one can change, remove, add or swap an entry and
+recompute the tags. Removed entries at the end are detected by checkpoints alone (`entries.Checkpoints`).
 
     begun    [id, at, entries that were taken as found]     rekeyed  [at, the tag before]
     budget   [budget, rule, neighbours, loss, failure]      share    [budget, account, loss, failure]
     lineage  [dataset, lineage, method, budget]             version  [dataset, version, budget, records]
     charge   [budget, request, account, loss, failure, at]  `request` is the hash of the whole request
 
-A ledger of before there were chains begins one with all that it holds, which is taken as found.
+A ledger from before hash chains begins one with all its rows, taken as found. The chain is verified from its first entry
+when a ledger is opened, and from the last known entry before each charge. Every row of every table must equal its newest
+entry, and the amount spent must be the sum of the charges.
 
 Source: docs/methods/ledger.md.
-
-The books: what a chain says, entry by entry, and whether the tables of a ledger are so.
-
-The chain is read from its first entry when a ledger is opened, and from where it was left before each charge. Its tags
-are made again with the key. Then every row of every table must be the newest entry about it, and no row may be missing
-or be too many; what is spent must be the sum of the charges.
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ from discreet.ledger.database import BUDGETS, CHAIN, CHARGES, LINEAGES, SHARES, 
 from discreet.ledger.entries import START, Checkpoint, request_key
 
 BEGUN, REKEYED = "begun", "rekeyed"
-#: What can be done about a ledger that lacks what was answered.
+#: Advice about a ledger that lacks entries.
 _ADVICE = (
     "Bring back the newest ledger, or the server that has this entry: nothing is answered from this one. If it is lost "
     "for good, see docs/methods/ledger.md."
@@ -48,7 +43,7 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an entry of a kind says: the columns of a row, of which the first so many name it."""
+    """The content of an entry of a kind: the columns of a row, of which the first `named_by` are its key."""
 
     table: Table
     columns: tuple[str, ...]
@@ -56,11 +51,11 @@ class Kind:
 
 
 KINDS = {
-    "budget": Kind(BUDGETS, ("family", "rule", "neighbours", "cap_loss", "cap_failure"), 1),
-    "share": Kind(SHARES, ("family", "account", "cap_loss", "cap_failure"), 2),
-    "lineage": Kind(LINEAGES, ("dataset", "lineage", "method", "family"), 2),
-    "version": Kind(VERSIONS, ("dataset", "version", "family", "records"), 2),
-    "charge": Kind(CHARGES, ("family", "request", "account", "loss", "failure", "at"), 2),
+    "budget": Kind(BUDGETS, ("budget", "composition", "neighbours", "cap_loss", "cap_failure"), 1),
+    "share": Kind(SHARES, ("budget", "account", "cap_loss", "cap_failure"), 2),
+    "lineage": Kind(LINEAGES, ("dataset", "lineage", "method", "budget"), 2),
+    "version": Kind(VERSIONS, ("dataset", "version", "budget", "records"), 2),
+    "charge": Kind(CHARGES, ("budget", "request", "account", "loss", "failure", "at"), 2),
 }
 
 
@@ -72,13 +67,13 @@ def next_tag(key: bytes, before: str, position: int, kind: str, body: str) -> st
 
 @dataclass
 class Writer:
-    """A transaction that may append to a chain, whose lock it holds.
+    """A transaction that may append to the chain, and holds its lock.
 
     Args:
         connection: The transaction.
         key: Of the chain.
         last: The newest entry.
-        relied_on: The position of the newest entry that an answer will rest on.
+        relied_on: The position of the newest entry that an answer will depend on.
     """
 
     connection: Connection
@@ -88,7 +83,7 @@ class Writer:
 
     @property
     def next_position(self) -> int:
-        """Where the next entry will stand."""
+        """The position of the next entry."""
         return self.last.position + 1
 
     def append(self, kind: str, *body: object) -> None:
@@ -101,21 +96,21 @@ class Writer:
 
 @dataclass
 class Reader:
-    """A snapshot of a ledger, and the newest entry that an answer will rest on."""
+    """A snapshot of a ledger, and the newest entry that an answer will depend on."""
 
     connection: Connection
     relied_on: int = 0
 
 
 def open_writer(connection: Connection, key: bytes) -> Writer:
-    """Lock a chain and go to its end."""
+    """Lock the chain and read its end."""
     if connection.dialect.name == "postgresql":  # on SQLite the transaction has the write lock already
         connection.exec_driver_sql("LOCK TABLE chain IN SHARE ROW EXCLUSIVE MODE")
     return Writer(connection, key, newest_checkpoint(connection) or START)
 
 
 def begin_chain(writer: Writer) -> None:
-    """Begin a chain with all rows that the ledger holds, which are taken as found; one that has begun is left alone."""
+    """Begin a chain with all rows of the ledger, taken as found; an existing chain is unchanged."""
     if writer.last.position:
         return
     rows = list(_rows(writer.connection))
@@ -123,7 +118,7 @@ def begin_chain(writer: Writer) -> None:
     for kind, body in rows:
         writer.append(kind, *body)
         if kind == "charge":
-            where = (CHARGES.c.family == body[0]) & (CHARGES.c.request == body[1])
+            where = (CHARGES.c.budget == body[0]) & (CHARGES.c.request == body[1])
             placed = update(CHARGES).where(where).values(position=writer.last.position)
             writer.connection.execute(placed)
 
@@ -138,9 +133,9 @@ def _rows(connection: Connection) -> Iterator[tuple[str, list[Any]]]:
 
 
 def retag(connection: Connection, key: bytes) -> Writer:
-    """Give every entry its tag under another key, and go to the end; the caller holds the lock of the chain.
+    """Compute every tag under another key; the caller holds the lock of the chain.
 
-    The same entries under the same key have the same tags: marks that were made under it hold again.
+    The same entries under the same key have the same tags, so checkpoints made under it are valid again.
     """
     last, again = START, []
     for row in connection.execute(select(CHAIN).order_by("position")):
@@ -152,12 +147,12 @@ def retag(connection: Connection, key: bytes) -> Writer:
 
 
 def now() -> str:
-    """The time, as entries and charges say it."""
+    """The time as written in entries and charges."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def newest_checkpoint(connection: Connection) -> Checkpoint | None:
-    """The last entry of a chain; None where it has not begun."""
+    """The last entry of a chain; None before it has begun."""
     row = connection.execute(
         select(CHAIN.c.position, CHAIN.c.tag).order_by(CHAIN.c.position.desc()).limit(1)
     ).one_or_none()
@@ -165,10 +160,10 @@ def newest_checkpoint(connection: Connection) -> Checkpoint | None:
 
 
 def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Checkpoint]]) -> None:
-    """Refuse a ledger that does not extend a mark.
+    """Refuse a ledger that does not extend a checkpoint.
 
     Raises:
-        LedgerUnusable: It is older than the mark, or has another entry in its place.
+        LedgerUnusable: It is older than the checkpoint, or has another entry at its position.
     """
     wanted = sorted((each for each in marks if each[1].position), key=lambda each: each[1].position)
     if not wanted:
@@ -192,7 +187,7 @@ def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Chec
             )
 
 
-#: A table's row by what names it.
+#: The rows of a table by key.
 Rows = dict[tuple[Any, ...], tuple[Any, ...]]
 
 _RESTORE = "Restore the newest copy that was not changed."
@@ -200,13 +195,13 @@ _RESTORE = "Restore the newest copy that was not changed."
 
 @dataclass
 class ChainState:
-    """What the entries up to a position say.
+    """The content of the entries up to a position.
 
     Args:
         last: The last entry that was read.
-        rows: By kind, the newest entry about each row but charges.
+        rows: By kind, the newest entry of each row except charges.
         spent: Loss and failure by budget, and by budget and account.
-        begun: What the first entry says: the chain's id, when it was begun, and how many entries were taken as found.
+        begun: The first entry: the chain's id, its time, and the number of entries taken as found.
     """
 
     last: Checkpoint = START
@@ -243,12 +238,12 @@ class ChainState:
             self.spent[payer] = (before[0] + loss, before[1] + failure)
 
     def catch_up(self, connection: Connection, key: bytes) -> None:
-        """Read what others have appended since."""
+        """Read the entries that other processes have appended."""
         for _ in self.read(connection, key):
             pass
 
     def refuse_other_row(self, connection: Connection, kind: str, *name: str) -> None:
-        """Refuse a budget or a share whose cap or sum is not what the chain says.
+        """Refuse a budget or a share whose cap or sum differs from the chain.
 
         Raises:
             LedgerUnusable: It was changed.
@@ -263,10 +258,10 @@ class ChainState:
 
 
 def replay_chain(connection: Connection, key: bytes) -> ChainState:
-    """The books of a whole ledger, whose tables must be what its chain says.
+    """The state of a whole chain, to which all tables must agree.
 
     Raises:
-        LedgerUnusable: With the first thing that is not so.
+        LedgerUnusable: With the first difference.
     """
     refuse_other_sums(connection)
     books = ChainState()
@@ -291,12 +286,12 @@ def replay_chain(connection: Connection, key: bytes) -> ChainState:
 
 
 def refuse_other_sums(connection: Connection) -> None:
-    """What is spent must be the sum of the charges, for every budget and every account.
+    """Refuse a ledger whose spent amounts are not the sums of its charges, for every budget and account.
 
     Raises:
-        LedgerUnusable: It is not.
+        LedgerUnusable: They differ.
     """
-    for table, keys in ((BUDGETS, ["family"]), (SHARES, ["family", "account"])):
+    for table, keys in ((BUDGETS, ["budget"]), (SHARES, ["budget", "account"])):
         columns = [CHARGES.c[key] for key in keys]
         amounts = (func.sum(CHARGES.c.loss), func.sum(CHARGES.c.failure))
         booked = connection.execute(select(*columns, *amounts).group_by(*columns))
@@ -308,7 +303,6 @@ def refuse_other_sums(connection: Connection) -> None:
 
 
 def _body(row: Row[Any], kind: str) -> tuple[Any, ...]:
-    """What an entry about a row says."""
     return tuple(getattr(row, column) for column in KINDS[kind].columns)
 
 

@@ -1,13 +1,12 @@
-"""The accounts and keys of a workspace as they stood a moment ago: a server asks it about every request.
+"""A cache of the accounts and API keys of a workspace, for servers.
 
-    a key is looked up        in memory, by its hash
-    the register is read      when a key is asked for and the ledger's file has changed, or the last reading is older
-                              than `FRESH` seconds
-    it cannot be read         the last one serves for `STALE` seconds; after that no key is accepted
+    lookup       in memory, by the hash of the key
+    refresh      when a key is looked up and the ledger's file has changed, or the cache is older than `FRESH` seconds
+    failure      a stale cache is used for `STALE` seconds; after that no key is accepted
 
-So a revoked key is refused at once, or `FRESH` seconds later at the latest with a ledger in PostgreSQL. A flood of wrong
-keys reads the ledger no oftener than one right key does. A ledger that is locked or out of reach never shows in the answer
-to a wrong key: a key that cannot be checked is refused like a wrong one.
+So a revoked key is refused at once, or after `FRESH` seconds with a ledger in PostgreSQL. A flood of wrong keys reads the
+ledger no more often than one right key does. A ledger that is locked or out of reach does not show in the response to a
+wrong key: a key that cannot be checked is refused like a wrong one.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ log = logging.getLogger("discreet.server")
 
 
 class KeyCache:
-    """The register of one workspace.
+    """The cached register of one workspace.
 
     Args:
-        read: Reads it from the ledger; None where there are no accounts.
-        mark: What changes with the ledger, where that is cheap to tell.
+        read: Reads it from the ledger; returns None if there are no accounts.
+        mark: A cheap value that changes with the ledger.
         clock: The time in seconds.
     """
 
@@ -49,7 +48,7 @@ class KeyCache:
         self._reading = Lock()
 
     def is_due(self) -> bool:
-        """Whether the register must be read again before the next look-up, or is being read just now."""
+        """Whether the register must be read before the next lookup, or is being read."""
         return self._reading.locked() or self._is_old()
 
     def _is_old(self) -> bool:
@@ -57,7 +56,7 @@ class KeyCache:
         return old or self._mark() != self._marked
 
     def refresh(self) -> None:
-        """Read the register again, or wait while somebody else does so. It never fails: the log is told."""
+        """Read the register, or wait while another thread does. Failures are logged, not raised."""
         with self._reading:
             if not self._is_old():
                 return
@@ -69,30 +68,30 @@ class KeyCache:
                 log.error("The accounts cannot be read, and keys are refused soon: %s", error)  # noqa: TRY400 - complete
 
     def key(self, key: str) -> KeyFacts:
-        """The facts of a key that may be used.
+        """The facts of a valid key.
 
         Raises:
             BadKey: It is not accepted, or cannot be checked.
         """
         from discreet.ledger.accounts import not_accepted  # noqa: PLC0415 - without keys no database is needed
 
-        register = self._known()
+        register = self._current()
         if register is None:
             raise not_accepted()
         return register.key(key)
 
     def account(self, name: str) -> AccountHolder | None:
-        """The account of a name, revoked ones included."""
-        register = self._known()
+        """An account by name, revoked ones included."""
+        register = self._current()
         return None if register is None else register.accounts.get(name)
 
     def is_lost(self) -> bool:
-        """Whether the last reading is too old to be believed."""
+        """Whether the cache is too old to be used."""
         return self._read_at is None or self._clock() - self._read_at > STALE
 
     def is_slow(self, seconds: float) -> bool:
-        """Whether the last attempt to read began so long ago."""
+        """Whether the last attempt to read began longer ago than `seconds`."""
         return self._tried_at is not None and self._clock() - self._tried_at > seconds
 
-    def _known(self) -> Register | None:
+    def _current(self) -> Register | None:
         return None if self.is_lost() else self._register

@@ -1,19 +1,17 @@
-"""What a ledger holds at one moment, as values.
+"""The ledger: what a budget has spent, charged before anything is released.
 
-The ledger: what a budget has spent, charged before anything is released.
-
-    1  the canonical request becomes a row; if it is there already, it was paid for and is free
-    2  UPDATE families SET spent = spent + charge WHERE spent + charge <= cap      (no row changed: refused)
-    3  the same for the account's own share
-    4  the charge becomes an entry of the chain (`chain`)
+    1  insert the canonical request; if it exists, it was paid before and is free
+    2  charge the budget within its lifetime cap, or refuse (`lifetime_cap`)
+    3  the same for the account's share
+    4  append the charge to the hash chain (`hash_chain`)
     5  COMMIT
-    6  the mark of the version is raised to this entry (`marks`); only then may the answer be computed
+    6  raise the checkpoint of the version to this entry; only then may the answer be computed
 
 The first five are one transaction, so a crash leaves either a charge or nothing, never an uncharged release. A crash
-before the mark leaves a ledger that is ahead of it, which is sound; the mark is raised when the charge is next relied
-on. Before each charge the ledger must extend all marks of the workspace, and its rows must be what the chain says. Sums
-are whole numbers: charges are rounded up, caps down. What is added up is (epsilon, delta) by basic composition or rho and
-distance by the zCDP filter, as the budget's composition says; both remain valid when questions follow earlier answers.
+before step 6 leaves a ledger ahead of its checkpoint, which is sound; the checkpoint is raised when the charge is next
+used. Before each charge the ledger must extend all checkpoints of the workspace, and its rows must agree with the chain.
+Amounts are integers: charges are rounded up, caps down. They are (epsilon, delta) under basic composition, or rho and
+distance under the zCDP filter; both remain valid for adaptive queries.
 
 Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter); Rogers et al. (2016).
 """
@@ -31,6 +29,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from discreet.errors import BadDescription, BadRequest, BudgetSpent
+from discreet.ledger import lifetime_cap
 from discreet.ledger.database import (
     BUDGETS,
     CHAIN,
@@ -72,21 +71,6 @@ from discreet.ledger.hash_chain import (
     replay_chain,
     retag,
 )
-from discreet.ledger.lifetime_cap import (
-    amount_left,
-    charge_within_cap,
-    declare_budget,
-    enter_lineage,
-    insert_charge,
-    insert_once,
-    no_budget_for_answer,
-    no_budget_for_version,
-    refuse_other_promise,
-    refuse_other_terms,
-    refuse_revoked,
-    repeat_receipt,
-    set_share,
-)
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 
 
@@ -98,7 +82,7 @@ class WholeLedger:
         budgets: Each with its neighbours.
         lineages: (dataset, lineage, method, budget).
         versions: (dataset, version, budget).
-        begun: The chain's id, when it was begun, and how many entries were taken as found.
+        begun: The chain's id, when it was begun, and the number of entries taken as found.
         head: The last entry of the chain.
     """
 
@@ -110,26 +94,26 @@ class WholeLedger:
 
 
 def budget_state(connection: Connection, budget: str) -> BudgetState:
-    """A budget's cap, what is spent and by whom.
+    """A budget's cap and its spending by account.
 
     Raises:
-        BadRequest: The ledger does not know it.
+        BadRequest: The ledger does not have it.
     """
-    row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget)).one_or_none()
+    row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget)).one_or_none()
     if row is None:
         raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
-    shares = connection.execute(select(SHARES).where(SHARES.c.family == budget).order_by("account"))
+    shares = connection.execute(select(SHARES).where(SHARES.c.budget == budget).order_by("account"))
     accounts = tuple(Account(share.account, *_amounts(share)) for share in shares)
-    listed = connection.execute(select(CHARGES).where(CHARGES.c.family == budget).order_by("at", "request"))
+    listed = connection.execute(select(CHARGES).where(CHARGES.c.budget == budget).order_by("at", "request"))
     charges = tuple(dict(charge._mapping) for charge in listed)  # noqa: SLF001 - SQLAlchemy's public name
-    return BudgetState(budget, row.rule, *_amounts(row), accounts, charges)
+    return BudgetState(budget, row.composition, *_amounts(row), accounts, charges)
 
 
 def whole_ledger(connection: Connection) -> WholeLedger:
-    """All that a ledger holds."""
-    budgets = connection.execute(select(BUDGETS.c.family, BUDGETS.c.neighbours).order_by("family"))
-    lineages = select(LINEAGES.c.dataset, LINEAGES.c.lineage, LINEAGES.c.method, LINEAGES.c.family)
-    versions = select(VERSIONS.c.dataset, VERSIONS.c.version, VERSIONS.c.family)
+    """The whole content of a ledger."""
+    budgets = connection.execute(select(BUDGETS.c.budget, BUDGETS.c.neighbours).order_by("budget"))
+    lineages = select(LINEAGES.c.dataset, LINEAGES.c.lineage, LINEAGES.c.method, LINEAGES.c.budget)
+    versions = select(VERSIONS.c.dataset, VERSIONS.c.version, VERSIONS.c.budget)
     first = connection.execute(select(CHAIN.c.body).where(CHAIN.c.position == 1)).scalar_one()
     return WholeLedger(
         tuple((budget_state(connection, name), neighbours) for name, neighbours in budgets.all()),
@@ -141,14 +125,14 @@ def whole_ledger(connection: Connection) -> WholeLedger:
 
 
 def _amounts(row: Row[Any]) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
-    """The cap of a row, and what is spent of it."""
+    """The cap of a row, and its spending."""
     return (
         (row.cap_loss * LOSS_UNIT, row.cap_failure * FAILURE_UNIT),
         (row.spent_loss * LOSS_UNIT, row.spent_failure * FAILURE_UNIT),
     )
 
 
-#: The steps of a charge, at which tests end the process.
+#: The steps of a charge; tests end the process at each.
 STEPS = ("begun", "recorded", "budget charged", "share charged", "committed", "marked")
 
 
@@ -157,30 +141,30 @@ class Ledger:
 
     Args:
         database: An open database.
-        key: Of its chain.
-        marks: What it must extend, and where its own mark is kept.
-        on_step: Told when each of `STEPS` is done; for tests that end the process there.
-        books: What is known of its chain.
+        key: Of its hash chain.
+        checkpoints: The checkpoints that it must extend.
+        on_step: Called after each of `STEPS`; tests end the process there.
+        chain: The known state of its chain.
     """
 
     def __init__(
         self,
         database: LedgerDatabase,
         key: bytes,
-        marks: Checkpoints | None = None,
+        checkpoints: Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
-        books: ChainState | None = None,
+        chain: ChainState | None = None,
     ) -> None:
         self.database = database
         self._key = key
-        self._marks: Checkpoints = marks or NoCheckpoints()
+        self._checkpoints: Checkpoints = checkpoints or NoCheckpoints()
         self._on_step = on_step
-        self._books = books or ChainState()
+        self._chain = chain or ChainState()
 
     @classmethod
-    def create(cls, place: Path | str, key: bytes, marks: Checkpoints | None = None) -> Ledger:
+    def create(cls, place: Path | str, key: bytes, checkpoints: Checkpoints | None = None) -> Ledger:
         """A new ledger in a file, or at the URL of an empty PostgreSQL database."""
-        ledger = cls(create_database(place), key, marks)
+        ledger = cls(create_database(place), key, checkpoints)
         ledger._check()
         return ledger
 
@@ -189,74 +173,76 @@ class Ledger:
         cls,
         place: Path | str,
         key: bytes,
-        marks: Checkpoints | None = None,
+        checkpoints: Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
     ) -> Ledger:
-        """An existing ledger, checked: its sums, its chain, and that it extends all marks.
+        """Open an existing ledger, and check its sums, its chain, and that it extends all checkpoints.
 
         Raises:
             LedgerUnusable: It is missing, damaged, out of reach, older than a mark, not of this key, or was changed.
         """
-        ledger = cls(open_database(place, on_step), key, marks, on_step)
+        ledger = cls(open_database(place, on_step), key, checkpoints, on_step)
         ledger._check()
         return ledger
 
-    def with_checkpoints(self, marks: Checkpoints) -> Ledger:
-        """The same ledger for a version with a mark of its own."""
-        return Ledger(self.database, self._key, marks, self._on_step, self._books)
+    def with_checkpoints(self, checkpoints: Checkpoints) -> Ledger:
+        """The same ledger for a version with a separate checkpoint."""
+        return Ledger(self.database, self._key, checkpoints, self._on_step, self._chain)
 
     @contextmanager
     def _writing(self) -> Iterator[Writer]:
-        """A transaction on a ledger that was not changed; the mark is raised when it is committed."""
-        known = self._marks.known()
+        """A transaction on an unchanged ledger; the checkpoint is raised after the commit."""
+        known = self._checkpoints.known()
         with self.database.transaction() as connection:
             writer = open_writer(connection, self._key)
-            refuse_other_history(connection, [*known.items(), ("this program", self._books.last)])
-            self._books.catch_up(connection, self._key)
+            refuse_other_history(connection, [*known.items(), ("this program", self._chain.last)])
+            self._chain.catch_up(connection, self._key)
             yield writer
         self._on_step("committed")
-        self._raise_mark(writer.relied_on, writer.last)
+        self._raise_checkpoint(writer.relied_on, writer.last)
         self._on_step("marked")
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
-        """Reads of one moment; the mark is raised if it does not cover what they rest on, and nothing else is written."""
-        own, seen = self._marks.own(), self._books.last
+        """Reads of one snapshot; the checkpoint is raised if it does not cover them, and nothing else is written."""
+        own, seen = self._checkpoints.own(), self._chain.last
         with self.database.snapshot() as connection:
-            marks = [("this version", own), ("this program", seen)]
-            refuse_other_history(connection, [(whose, mark) for whose, mark in marks if mark is not None])
+            checkpoints = [("this version", own), ("this program", seen)]
+            refuse_other_history(
+                connection, [(whose, mark) for whose, mark in checkpoints if mark is not None]
+            )
             reader = Reader(connection)
             yield reader
             newest = (
                 newest_checkpoint(connection) if reader.relied_on > (own.position if own else 0) else None
             )
         if newest is not None:
-            self._marks.write(newest)
+            self._checkpoints.write(newest)
 
-    def _raise_mark(self, relied_on: int, mark: Checkpoint) -> None:
-        own = self._marks.own()
+    def _raise_checkpoint(self, relied_on: int, mark: Checkpoint) -> None:
+        own = self._checkpoints.own()
         if relied_on > (own.position if own else 0):
-            self._marks.write(mark)
+            self._checkpoints.write(mark)
 
     def allow(self, budget: str, account: str, cap: tuple[Fraction, Fraction]) -> None:
-        """Open the ledger of a budget to an account, up to a cap of its own; a later call sets another cap."""
+        """Give an account a share of a budget, up to a cap; a later call changes the cap."""
         loss, failure = cap_units(cap)
         with self._writing() as writer:
-            self._books.refuse_other_row(writer.connection, "share", budget, account)
-            loss, failure = set_share(writer.connection, budget, account, loss, failure)
+            self._chain.refuse_other_row(writer.connection, "share", budget, account)
+            loss, failure = lifetime_cap.set_share(writer.connection, budget, account, loss, failure)
             writer.append("share", budget, account, loss, failure)
 
     def check_lineage(self, entry: LineageEntry) -> None:
-        """Refuse a method or a budget that is not the lineage's own; nothing is written.
+        """Refuse another method or budget of a lineage; nothing is written.
 
         Raises:
             BadDescription: It was loaded under another.
         """
         with self._reading() as reader:
-            refuse_other_promise(reader.connection, entry)
+            lifetime_cap.refuse_other_promise(reader.connection, entry)
 
     def enter_lineage(self, entry: LineageEntry) -> None:
-        """Write down the method of a lineage that nothing is charged for.
+        """Record the method of a lineage without charges.
 
         Raises:
             BadDescription: It was loaded under another.
@@ -278,20 +264,20 @@ class Ledger:
         """Charge the universe of a version, whose name belongs to these records from now on.
 
         Args:
-            charge: What the universe costs.
+            charge: The cost of the universe.
             dataset: The dataset's id.
             version: The version's name.
             fingerprint: Of the records.
-            budget: Declared in the same transaction: a load that is refused leaves no cap behind.
+            budget: Declared in the same transaction, so that a refused load leaves no cap behind.
             lineage: The dataset's lineage; its id by default.
-            spend: False: everything is checked as if it were charged, and then undone.
+            spend: False for a dry run: everything is checked, then rolled back.
 
         Raises:
             BadDescription: The version was loaded with other records, or the lineage in another budget.
             BudgetSpent: The budget's cap does not allow it.
         """
         records = records_name(dataset, version, fingerprint)
-        row = {"dataset": dataset, "version": version, "family": charge.budget, "records": records}
+        row = {"dataset": dataset, "version": version, "budget": charge.budget, "records": records}
         with self._writing() as writer:
             connection = writer.connection
             self._refuse_changed(connection, charge)
@@ -299,7 +285,7 @@ class Ledger:
                 self._declare(writer, budget)
             _enter_lineage(writer, LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
-            if insert_once(connection, VERSIONS, row):
+            if lifetime_cap.insert_once(connection, VERSIONS, row):
                 writer.append("version", *row.values())
             known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
             if known != records:
@@ -308,16 +294,16 @@ class Ledger:
                     "Give what has changed a new `version`; it is charged to the budget again.",
                 )
             try:
-                receipt = self._charged(writer, charge)
+                receipt = self._book(writer, charge)
             except BudgetSpent:
-                raise no_budget_for_version(connection, charge) from None
+                raise lifetime_cap.no_budget_for_version(connection, charge) from None
             if not spend:
                 connection.rollback()
                 writer.relied_on = 0
         return receipt
 
     def charge(self, charge: Charge) -> Receipt:
-        """Charge an answer, or find that it is paid for; nothing may be computed before this returns.
+        """Charge an answer, or find that it is paid; nothing may be computed before this returns.
 
         Raises:
             BudgetSpent: The budget's or the account's cap does not allow it; nothing is charged.
@@ -326,32 +312,30 @@ class Ledger:
         """
         with self._writing() as writer:
             self._refuse_changed(writer.connection, charge)
-            return self._charged(writer, charge)
+            return self._book(writer, charge)
 
     def file_mark(self) -> tuple[int, ...] | None:
-        """What changes where another ledger is put in the place of this one; None where that cannot be told."""
+        """A value that changes when another file replaces the ledger; None if unknown."""
         return self.database.mark()
 
     def check_checkpoints(self) -> None:
-        """Refuse where the ledger does not extend all marks.
+        """Refuse a ledger that does not extend all checkpoints.
 
         Raises:
-            LedgerUnusable: With the first that it does not.
+            LedgerUnusable: With the first that it does not extend.
         """
-        known = self._marks.known()
+        known = self._checkpoints.known()
         with self.database.snapshot() as connection:
             refuse_other_history(connection, known.items())
 
     def refuse_other_terms(self, budget: Budget) -> None:
-        """Refuse a ledger whose budget is not the one that a version declares in its sealed terms.
-
-        A cap can be lowered by a later version, and never raised.
+        """Refuse a ledger whose budget differs from the sealed terms of a version; only its cap may be lower.
 
         Raises:
-            LedgerUnusable: It has a higher cap, another rule, or speaks of other neighbours.
+            LedgerUnusable: It has a higher cap, another composition, or other neighbours.
         """
         with self._reading() as reader:
-            refuse_other_terms(reader.connection, budget)
+            lifetime_cap.refuse_other_terms(reader.connection, budget)
 
     def declare(self, budget: Budget) -> None:
         """Set a budget's cap, or refuse to raise or change it.
@@ -363,88 +347,86 @@ class Ledger:
             self._declare(writer, budget)
 
     def _declare(self, writer: Writer, budget: Budget) -> None:
-        self._books.refuse_other_row(writer.connection, "budget", budget.name)
-        if declare_budget(writer.connection, budget):
+        self._chain.refuse_other_row(writer.connection, "budget", budget.name)
+        if lifetime_cap.declare_budget(writer.connection, budget):
             row = (budget.name, budget.composition, budget.neighbours, *cap_units(budget.cap))
             writer.append("budget", *row)
 
     def _refuse_changed(self, connection: Connection, charge: Charge) -> None:
-        """Refuse to charge a budget or a share whose row is not what the chain says."""
-        self._books.refuse_other_row(connection, "budget", charge.budget)
+        """Refuse to charge a budget or a share whose row differs from the chain."""
+        self._chain.refuse_other_row(connection, "budget", charge.budget)
         if charge.account is not None:
-            self._books.refuse_other_row(connection, "share", charge.budget, charge.account)
+            self._chain.refuse_other_row(connection, "share", charge.budget, charge.account)
 
-    def _charged(self, writer: Writer, charge: Charge) -> Receipt:
-        """The charge within a transaction; a refusal undoes all of it."""
+    def _book(self, writer: Writer, charge: Charge) -> Receipt:
+        """The charge within a transaction; a refusal rolls all of it back."""
         connection = writer.connection
         loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
         self._on_step("begun")
-        refuse_revoked(connection, charge.account)
+        lifetime_cap.refuse_revoked(connection, charge.account)
         at = now()
-        if not insert_charge(connection, charge, loss, failure, writer.next_position, at):
+        if not lifetime_cap.insert_charge(connection, charge, loss, failure, writer.next_position, at):
             writer.relied_on = max(writer.relied_on, _position(connection, charge.budget, charge.key) or 0)
-            return repeat_receipt(connection, charge)
+            return lifetime_cap.repeat_receipt(connection, charge)
         self._on_step("recorded")
-        if not charge_within_cap(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
-            raise no_budget_for_answer(f'The budget "{charge.budget}"')
+        budget = BUDGETS.c.budget == charge.budget
+        if not lifetime_cap.charge_within_cap(connection, BUDGETS, budget, loss, failure):
+            raise lifetime_cap.no_budget_for_answer(f'The budget "{charge.budget}"')
         self._on_step("budget charged")
         if charge.account is not None:
-            share = (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
-            if not charge_within_cap(connection, SHARES, share, loss, failure):
-                raise no_budget_for_answer(f'The share of the account "{charge.account}"')
+            share = (SHARES.c.budget == charge.budget) & (SHARES.c.account == charge.account)
+            if not lifetime_cap.charge_within_cap(connection, SHARES, share, loss, failure):
+                raise lifetime_cap.no_budget_for_answer(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
         writer.append("charge", charge.budget, charge.key, charge.account, loss, failure, at)
-        left = amount_left(connection, charge)
+        left = lifetime_cap.amount_left(connection, charge)
         return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False, left=left)
 
     def is_paid(self, budget: str, request: str) -> bool:
-        """Whether an answer was charged before; the mark covers the charge when this returns."""
+        """Whether a request was charged before; the checkpoint covers the charge when this returns."""
         with self._reading() as reader:
             position = _position(reader.connection, budget, request_key(request))
             reader.relied_on = position or 0
         return position is not None
 
     def paid(self, budget: str, beginning: str) -> tuple[str, ...]:
-        """All paid requests that begin so, in the order of payment; the mark covers them when this returns."""
+        """All paid requests with a prefix, in the order of payment; the checkpoint covers them when this returns."""
         with self._reading() as reader:
-            where = (CHARGES.c.family == budget) & CHARGES.c.what.startswith(beginning, autoescape=True)
+            where = (CHARGES.c.budget == budget) & CHARGES.c.what.startswith(beginning, autoescape=True)
             listed = select(CHARGES.c.what, CHARGES.c.position).where(where).order_by("at", "request")
             found = reader.connection.execute(listed).all()
             reader.relied_on = max((row.position for row in found), default=0)
         return tuple(row.what for row in found)
 
     def state(self, budget: str) -> BudgetState:
-        """A budget's cap, what is spent and by whom."""
+        """A budget's cap and its spending by account."""
         with self._reading() as reader:
             return budget_state(reader.connection, budget)
 
     def whole(self) -> WholeLedger:
-        """All that the ledger holds, at one moment, and how far its chain goes."""
+        """The whole content of the ledger in one snapshot."""
         with self._reading() as reader:
             return whole_ledger(reader.connection)
 
     def rekey(self, key: bytes) -> None:
-        """Chain all entries under another key, in one transaction; from then on copies under the old key are refused.
-
-        An entry says so. The others stay as they are.
-        """
+        """Recompute the chain under another key, in one transaction; copies under the old key are refused from then on."""
         with self.database.transaction() as connection:
             before = open_writer(connection, self._key).last
-            self._books.catch_up(connection, self._key)
+            self._chain.catch_up(connection, self._key)
             writer = retag(connection, key)
             writer.append(REKEYED, now(), before.tag)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
     def _check(self) -> None:
-        """Its sums, its chain, and that it extends all marks; a chain that has not begun begins."""
-        known = self._marks.known()
+        """Check sums, chain and checkpoints; begin the chain if there is none."""
+        known = self._checkpoints.known()
         with self.database.snapshot() as connection:
             begun = newest_checkpoint(connection)
             if begun is not None:
-                self._books = replay_chain(connection, self._key)
+                self._chain = replay_chain(connection, self._key)
             refuse_other_history(connection, known.items())
         if begun is None:
             with self.database.transaction() as connection:
@@ -454,12 +436,12 @@ class Ledger:
 
 
 def _enter_lineage(writer: Writer, entry: LineageEntry) -> None:
-    if enter_lineage(writer.connection, entry):
+    if lifetime_cap.enter_lineage(writer.connection, entry):
         writer.append("lineage", entry.dataset, entry.lineage, entry.method, entry.budget)
     writer.relied_on = writer.last.position
 
 
 def _position(connection: Connection, budget: str, request: str) -> int | None:
-    """Where the charge of a request stands in the chain; None where it is not paid."""
-    where = (CHARGES.c.family == budget) & (CHARGES.c.request == request)
+    """The position of a request's charge in the chain; None if it is not paid."""
+    where = (CHARGES.c.budget == budget) & (CHARGES.c.request == request)
     return connection.execute(select(CHARGES.c.position).where(where)).scalar_one_or_none()

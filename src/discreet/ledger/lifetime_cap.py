@@ -1,4 +1,10 @@
-"""The statements that a transaction of the ledger is made of; each refuses, or changes one row."""
+"""The lifetime cap of a budget, and the shares of accounts: declaration, charges, and the amount left.
+
+    UPDATE families SET spent = spent + charge WHERE spent + charge <= cap      (no row changed: refused)
+
+`charge_within_cap` is the only statement that spends. A cap can be lowered to the amount spent, and never raised. Each
+function runs in the caller's transaction (`ledger`), and refuses or changes one row.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +22,19 @@ from discreet.model.privacy_budget import COMPOSITIONS, FAILURE_UNIT, LOSS_UNIT,
 
 
 def declare_budget(connection: Connection, budget: Budget) -> bool:
-    """Set a budget's cap within a transaction, or refuse to raise or change it; False where it is so already."""
+    """Set a budget's cap, or refuse to raise or change it; False if it is unchanged.
+
+    Raises:
+        BadDescription: It has a lower cap, another composition or other neighbours, or has spent more.
+    """
     if budget.composition not in COMPOSITIONS:
         raise BadDescription(
             f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
         )
     loss, failure = cap_units(budget.cap)
-    known = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget.name)).one_or_none()
+    known = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget.name)).one_or_none()
     if known is None:
-        row = {"family": budget.name, "rule": budget.composition, "neighbours": budget.neighbours}
+        row = {"budget": budget.name, "composition": budget.composition, "neighbours": budget.neighbours}
         caps = {"cap_loss": loss, "cap_failure": failure}
         connection.execute(insert(BUDGETS).values(spent_loss=0, spent_failure=0, **row, **caps))
         return True
@@ -40,20 +50,20 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
             f"and this is for {budget.neighbours}.",
             f'Write neighbours = "{known.neighbours}": one cap cannot bound both.',
         )
-    if known.rule != budget.composition or loss > known.cap_loss or failure > known.cap_failure:
+    if known.composition != budget.composition or loss > known.cap_loss or failure > known.cap_failure:
         raise BadDescription(
             f'The budget "{budget.name}" has a lifetime cap of {format_amount(known.cap_loss * LOSS_UNIT)} '
-            f"(rule {known.rule}), which cannot be raised or changed.",
+            f"(rule {known.composition}), which cannot be raised or changed.",
             "Keep the cap that was promised.",
         )
     if loss < known.spent_loss or failure < known.spent_failure:
         raise BadDescription(
             "The new cap is below what is spent already.",
-            "A cap can be lowered to what is spent, and no further.",
+            "A cap can be lowered to the amount spent, and no further.",
         )
     if (loss, failure) == (known.cap_loss, known.cap_failure):
         return False
-    where = BUDGETS.c.family == budget.name
+    where = BUDGETS.c.budget == budget.name
     connection.execute(update(BUDGETS).where(where).values(cap_loss=loss, cap_failure=failure))
     return True
 
@@ -61,9 +71,9 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
 def insert_charge(
     connection: Connection, charge: Charge, loss: int, failure: int, position: int, at: str
 ) -> bool:
-    """Write the request's row; False where it is there already. A second writer waits for the first."""
+    """Insert the row of a charge; False if it exists. A second writer waits for the first."""
     row = {
-        "family": charge.budget,
+        "budget": charge.budget,
         "request": charge.key,
         "account": charge.account,
         "loss": loss,
@@ -72,15 +82,15 @@ def insert_charge(
         "at": at,
         "position": position,
     }
-    if connection.execute(select(BUDGETS.c.family).where(BUDGETS.c.family == charge.budget)).first() is None:
+    if connection.execute(select(BUDGETS.c.budget).where(BUDGETS.c.budget == charge.budget)).first() is None:
         raise BadRequest(f'The ledger knows no budget "{charge.budget}".', "Load a dataset of it first.")
     return insert_once(connection, CHARGES, row)
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, object]) -> bool:
-    """Insert a row; False where one of its name is there already."""
+    """Insert a row; False if its key exists."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    # RETURNING and not a row count: drivers do not agree on the count of an insert that met a conflict.
+    # RETURNING, because drivers disagree on the row count of an insert with a conflict.
     inserting = (
         dialect.insert(table).values(**row).on_conflict_do_nothing(index_elements=list(table.primary_key))
     )
@@ -88,7 +98,7 @@ def insert_once(connection: Connection, table: Table, row: Mapping[str, object])
 
 
 def charge_within_cap(connection: Connection, table: Table, where: object, loss: int, failure: int) -> bool:
-    """The one conditional update: True where the charge fits under the cap."""
+    """Add a charge to the amount spent, if it fits under the cap: the one conditional update. False if it does not fit."""
     fits = (table.c.spent_loss + loss <= table.c.cap_loss) & (
         table.c.spent_failure + failure <= table.c.cap_failure
     )
@@ -102,11 +112,11 @@ def charge_within_cap(connection: Connection, table: Table, where: object, loss:
 
 
 def set_share(connection: Connection, budget: str, account: str, loss: int, failure: int) -> tuple[int, int]:
-    """Set an account's share, which is never below what is spent of it; returns the caps that were set."""
-    where = (SHARES.c.family == budget) & (SHARES.c.account == account)
+    """Set an account's share, never below its spending; returns the caps that were set."""
+    where = (SHARES.c.budget == budget) & (SHARES.c.account == account)
     known = connection.execute(select(SHARES).where(where)).one_or_none()
     if known is None:
-        row = {"family": budget, "account": account, "cap_loss": loss, "cap_failure": failure}
+        row = {"budget": budget, "account": account, "cap_loss": loss, "cap_failure": failure}
         connection.execute(insert(SHARES).values(spent_loss=0, spent_failure=0, **row))
         return loss, failure
     caps = (max(loss, known.spent_loss), max(failure, known.spent_failure))
@@ -115,18 +125,18 @@ def set_share(connection: Connection, budget: str, account: str, loss: int, fail
 
 
 def repeat_receipt(connection: Connection, charge: Charge) -> Receipt:
-    """The receipt of a request that was paid for before."""
-    where = (CHARGES.c.family == charge.budget) & (CHARGES.c.request == charge.key)
+    """The receipt of a request that was paid before."""
+    where = (CHARGES.c.budget == charge.budget) & (CHARGES.c.request == charge.key)
     row = connection.execute(select(CHARGES).where(where)).one()
     paid = (row.loss * LOSS_UNIT, row.failure * FAILURE_UNIT)
     return Receipt(charge.key, *paid, repeat=True, left=amount_left(connection, charge))
 
 
 def amount_left(connection: Connection, charge: Charge) -> tuple[Fraction, Fraction]:
-    """What whoever pays a charge has left: the account's share, or the budget."""
-    table, where = BUDGETS, BUDGETS.c.family == charge.budget
+    """What the payer of a charge has left: the account's share, or the budget."""
+    table, where = BUDGETS, BUDGETS.c.budget == charge.budget
     if charge.account is not None:
-        table, where = SHARES, (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
+        table, where = SHARES, (SHARES.c.budget == charge.budget) & (SHARES.c.account == charge.account)
     row = connection.execute(select(table).where(where)).one_or_none()
     if row is None:
         return Fraction(0), Fraction(0)
@@ -134,10 +144,10 @@ def amount_left(connection: Connection, charge: Charge) -> tuple[Fraction, Fract
 
 
 def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
-    """One lineage keeps its method and its budget for ever.
+    """Refuse another method or budget of a lineage, which keeps both permanently.
 
-    What was once released without a bound cannot be bounded, nor the reverse; and under two caps the same persons
-    would be promised less than is spent on them.
+    A release without a bound cannot be bounded later, nor the reverse; and under two caps the guarantee for the same persons
+    would be weaker than each.
 
     Raises:
         BadDescription: The dataset or its lineage was loaded under another method or budget.
@@ -149,16 +159,20 @@ def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
                 f'"{known.dataset}" was loaded under the method {known.method}, and this is {entry.method}.',
                 "Give other persons another id and lineage: no set of records may have two protections.",
             )
-        if known.family != entry.budget:
+        if known.budget != entry.budget:
             raise BadDescription(
-                f'"{known.dataset}" was loaded in the budget "{known.family}", and this is "{entry.budget}".',
+                f'"{known.dataset}" was loaded in the budget "{known.budget}", and this is "{entry.budget}".',
                 "Keep the budget: its lifetime cap is promised to the persons of this lineage.",
             )
 
 
 def refuse_other_terms(connection: Connection, budget: Budget) -> None:
-    """Refuse a budget in the ledger that is neither the declared one nor a lowered one."""
-    row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget.name)).one_or_none()
+    """Refuse a budget in the ledger that is neither the declared one nor a lowered one.
+
+    Raises:
+        LedgerUnusable: It was changed after the load.
+    """
+    row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget.name)).one_or_none()
     if row is not None and not _keeps(row, budget):
         raise LedgerUnusable(
             f'The ledger has another cap, rule or neighbours for the budget "{budget.name}" than the sealed terms of a '
@@ -168,24 +182,23 @@ def refuse_other_terms(connection: Connection, budget: Budget) -> None:
 
 
 def _keeps(row: Row[Any], budget: Budget) -> bool:
-    """Whether a budget in the ledger is a declared one, or a lowered one; early ledgers did not know its neighbours."""
     loss, failure = cap_units(budget.cap)
-    same = row.rule == budget.composition and row.neighbours in {budget.neighbours, UNKNOWN_NEIGHBOURS}
+    same = row.composition == budget.composition and row.neighbours in {budget.neighbours, UNKNOWN_NEIGHBOURS}
     return same and row.cap_loss <= loss and row.cap_failure <= failure
 
 
 def enter_lineage(connection: Connection, entry: LineageEntry) -> bool:
-    """Write down the method and the budget of a lineage, or refuse another one; False where it is written already.
+    """Insert the method and the budget of a lineage, or refuse another one; False if it exists.
 
-    The caller holds the lock of the chain: two loads at once may not both find nothing.
+    The caller holds the lock of the chain, so two loads cannot both find nothing.
     """
     refuse_other_promise(connection, entry)
-    row = {"dataset": entry.dataset, "lineage": entry.lineage, "method": entry.method, "family": entry.budget}
+    row = {"dataset": entry.dataset, "lineage": entry.lineage, "method": entry.method, "budget": entry.budget}
     return insert_once(connection, LINEAGES, row)
 
 
 def refuse_revoked(connection: Connection, account: str | None) -> None:
-    """An account that was ended pays for nothing."""
+    """Refuse charges of a revoked account."""
     if account is None:
         return
     where = (ACCOUNTS.c.account == account) & ACCOUNTS.c.revoked.is_not(None)
@@ -194,7 +207,7 @@ def refuse_revoked(connection: Connection, account: str | None) -> None:
 
 
 def no_budget_for_answer(whose: str) -> BudgetSpent:
-    """Why an answer cannot be charged: for whoever asked."""
+    """The refusal of an answer, for the requester."""
     return BudgetSpent(
         f"{whose} does not cover this answer; nothing was charged.",
         "Ask for a coarser table, for one that was answered before, or ask the custodian.",
@@ -202,11 +215,11 @@ def no_budget_for_answer(whose: str) -> BudgetSpent:
 
 
 def no_budget_for_version(connection: Connection, charge: Charge) -> BudgetSpent:
-    """Why a version cannot be loaded: for the custodian, who cannot ask for a coarser table."""
-    row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == charge.budget)).one()
-    # The charge was added to nothing: the row is what it was before.
+    """The refusal of a version, for the custodian."""
+    row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == charge.budget)).one()
+
     left = [(row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT]
-    names = ("epsilon", "delta") if row.rule == "basic" else ("rho", "distance")
+    names = ("epsilon", "delta") if row.composition == "basic" else ("rho", "distance")
     said = [
         ", ".join(f"{n} {format_amount(v)}" for n, v in zip(names, pair, strict=True))
         for pair in (charge.booked, left)

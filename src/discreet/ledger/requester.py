@@ -1,10 +1,8 @@
-"""The roles of accounts, and who may do what.
+"""The requester: account, role and datasets of a request, and its quota of free groups.
 
-The meter of free groups: how many groups of their own people have made of a dataset's variables.
-
-A group is counted once for each account, dataset and variable; asking for it again, in any table, is free.
-Counting and recording are one transaction that locks the account, so that two requests at once cannot both
-take the last group. A request that a rule refuses records nothing.
+A free group is counted once for each account, dataset and variable; using it again, in any table, is free. Counting and
+recording are one transaction that locks the account, so that two concurrent requests cannot both take the last group. A
+request that a rule refuses records nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def require_role(account: str, has: str, needed: str) -> None:
-    """Refuse an account whose role is below the one that is needed.
+    """Refuse an account whose role is below the needed one.
 
     Raises:
         NotAllowed: With the role that it needs.
@@ -46,19 +44,19 @@ def require_role(account: str, has: str, needed: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who is asking, and where what they use is written down; a dry run takes nothing."""
+    """The account that makes a request; a dry run (`takes` False) records nothing."""
 
     account: str
     database: LedgerDatabase | None = None
     role: str = "reader"
     takes: bool = True
-    #: The only datasets that the key is for; None for all.
+    #: The datasets of the key; None for all.
     datasets: frozenset[str] | None = None
-    #: How it is known who asks: the id of a key, `oidc` or `proxy`.
+    #: How the account was identified: the id of a key, `oidc` or `proxy`.
     by: str = ""
 
     def require(self, role: str) -> None:
-        """Refuse what needs a higher role.
+        """Refuse a request that needs a higher role.
 
         Raises:
             NotAllowed: With the role that it needs.
@@ -67,24 +65,31 @@ class Requester:
 
 
 def requester_of(key: KeyFacts) -> Requester:
-    """Who asks with a key, in its role and for its datasets."""
+    """The requester of an API key."""
     scope = None if key.datasets is None else frozenset(key.datasets)
     return Requester(key.account, role=key.role, datasets=scope, by=key.id)
 
 
 @contextmanager
 def count_free_groups(asker: Requester, request: TableRequest) -> Iterator[Callable[[str, str], int]]:
-    """Count and record the groups of a canonical request, unless the block refuses it.
+    """Count and record the free groups of a canonical request, unless the block refuses it.
 
     Yields:
-        A meter: for a variable and an account, how many groups were used before, this request's not counted.
+        A meter: for a variable and an account, the number of groups used before, without this request's.
     """
-    # Only an account that makes groups of its own needs the database: a plain table starts without SQLAlchemy.
+    # Only free groups need the database: a plain table starts without SQLAlchemy.
     from sqlalchemy import func, insert, select  # noqa: PLC0415
 
     from discreet.ledger.database import ACCOUNTS, GROUPS  # noqa: PLC0415
 
-    own = {name: {_name_of(group) for group in groups if len(group) > 1} for name, groups in request.groups}
+    own = {
+        name: {
+            hashlib.sha256(json.dumps(sorted(group)).encode()).hexdigest()
+            for group in groups
+            if len(group) > 1
+        }
+        for name, groups in request.groups
+    }
     scope = (GROUPS.c.account == asker.account, GROUPS.c.dataset == request.dataset)
     if asker.database is None:
         raise LedgerUnusable("The ledger is missing, and groups are counted in it.", "Make an account first.")
@@ -92,17 +97,15 @@ def count_free_groups(asker: Requester, request: TableRequest) -> Iterator[Calla
         connection.execute(
             select(ACCOUNTS.c.account).where(ACCOUNTS.c.account == asker.account).with_for_update()
         )
-        if (
-            connection.dialect.name == "postgresql"
-        ):  # somebody whom a proxy or a token names has no row to lock
+        if connection.dialect.name == "postgresql":  # accounts of a proxy or token have no row to lock
             connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(asker.account))))
 
-        def used(variable: str, _account: str) -> int:
+        def count(variable: str, _account: str) -> int:
             others = GROUPS.c.members.not_in(own.get(variable, set()))
             found = select(func.count()).where(*scope, GROUPS.c.variable == variable, others)
             return int(connection.execute(found).scalar_one())
 
-        yield used
+        yield count
         if not asker.takes:
             return
         for variable, groups in own.items():
@@ -115,8 +118,3 @@ def count_free_groups(asker: Requester, request: TableRequest) -> Iterator[Calla
                     "members": members,
                 }
                 connection.execute(insert(GROUPS).values(**row))
-
-
-def _name_of(group: tuple[str, ...]) -> str:
-    """A fixed name of a set of codes."""
-    return hashlib.sha256(json.dumps(sorted(group)).encode()).hexdigest()

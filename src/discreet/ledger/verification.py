@@ -1,11 +1,11 @@
-"""An auditor's look at a signed statement: the signature, the sums, and that it goes on from an earlier one.
+"""Verification of a signed statement by an auditor: the signature, the sums, and that it extends an earlier statement.
 
     message   = "discreet ledger statement 1", a line end, and the document without its signature, as canonical JSON
     spent     = sum of the listed charges, of loss and of failure apart, in exact decimals
     left      = cap - spent >= 0
 
-Nothing of a workspace is needed. Both rules of a ledger add up: `basic` adds epsilon and delta, `zcdp` adds rho and the
-distance of the noise that ships to its ideal law. What cannot be seen from a statement is said, too.
+No workspace is needed. Both compositions are sums: `basic` of epsilon and delta, `zcdp` of rho and the distance of the
+shipped noise from its ideal distribution. `NOT_CHECKED` lists what a statement cannot show.
 
 Source: docs/methods/ledger.md.
 """
@@ -22,7 +22,7 @@ from discreet.model.privacy_budget import COMPOSITIONS, read_amount
 from discreet.records.signing import PublicKey
 
 KIND, SCHEMA = "discreet ledger statement", 1
-#: What each rule adds up.
+#: The amounts of each composition.
 AMOUNTS = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "distance")}
 NOT_CHECKED = (
     "That the listed charges are all charges: the tags of the chain need the secret. `discreet doctor` checks them in "
@@ -34,7 +34,7 @@ NOT_CHECKED = (
 
 
 def signature_message(document: Mapping[str, Any]) -> bytes:
-    """What a statement's signature covers: all of it but the signature."""
+    """The signed bytes of a statement: all of it except the signature."""
     unsigned = {key: value for key, value in document.items() if key != "signature"}
     text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return f"{KIND} {SCHEMA}\n{text}".encode()
@@ -43,15 +43,15 @@ def signature_message(document: Mapping[str, Any]) -> bytes:
 def verify_statement(
     document: Mapping[str, Any], key: PublicKey, earlier: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """What was found to be so, in sentences.
+    """The verified facts, in sentences.
 
     Args:
         document: The statement.
-        key: Of the workspace that signed it, from elsewhere than the statement.
-        earlier: A statement of the same workspace, of before.
+        key: Of the workspace that signed it, from a separate source.
+        earlier: An earlier statement of the same workspace.
 
     Raises:
-        SignatureUnusable: It is no statement, or not one that this key signed, or does not say what follows from it.
+        SignatureUnusable: It is no statement, this key did not sign it, or its content is inconsistent.
     """
     try:
         _refuse_other_signature(document, key)
@@ -76,7 +76,7 @@ def _refuse_other_signature(document: Mapping[str, Any], key: PublicKey) -> None
 
 
 def _check_sums(budget: Mapping[str, Any]) -> str:
-    """The composition of the listed charges, made again."""
+    """The sums of the listed charges, recomputed."""
     name, rule = budget["name"], budget["rule"]
     if rule not in COMPOSITIONS:
         raise _wrong(f'The budget "{name}" adds up by the rule "{rule}", which nobody knows.')
@@ -93,7 +93,7 @@ def _check_sums(budget: Mapping[str, Any]) -> str:
 
 
 def _check_positions(document: Mapping[str, Any]) -> str:
-    """Every charge is another entry of the chain."""
+    """Every charge is a separate entry of the chain."""
     entries = [charge["entry"] for budget in document["budgets"] for charge in budget["charges"]]
     last = document["chain"]["entries"]
     if len(set(entries)) != len(entries) or not all(1 <= entry <= last for entry in entries):
@@ -102,7 +102,7 @@ def _check_positions(document: Mapping[str, Any]) -> str:
 
 
 def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
-    """Everything that was stated before is still there, as it was."""
+    """Everything in the earlier statement is still there, unchanged."""
     if document["chain"]["id"] != earlier["chain"]["id"]:
         raise _wrong("The two statements are of different ledgers.")
     if document["chain"]["entries"] < earlier["chain"]["entries"]:
@@ -120,7 +120,7 @@ def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) ->
 
 
 def _entries(document: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, str]]]:
-    """What is said of each charge; a later program may say more."""
+    """The facts of each charge; a later program may add more."""
     for budget in document["budgets"]:
         for charge in budget["charges"]:
             said = {**charge, "budget": budget["name"], "rule": budget["rule"]}

@@ -256,7 +256,7 @@ def test_a_cap_that_was_raised_before_there_was_a_chain_is_refused_by_the_sealed
     (place / MARK).unlink()
     secret = read_secret(folder / "secret")
     ledger = Ledger.open(folder / LEDGER, chain_key(secret))
-    VersionMarks(folder, secret, place).write(ledger._books.last)
+    VersionMarks(folder, secret, place).write(ledger._chain.last)
     plan = read_version(place, secret).noise
     with pytest.raises(LedgerUnusable, match='another cap, rule or neighbours for the budget "town"'):
         ledger.refuse_other_terms(plan_budget(plan))
