@@ -26,7 +26,7 @@ from discreet.model.shape import Dimension, Output, TableShape, structural_zeros
 from discreet.noise import maxent
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.protect import cell_keys as cell_key_noise
-from discreet.protect.cell_keys import EmptyCells, add_noise, cell_chances, cell_keys, xor_of_bytes
+from discreet.protect.cell_keys import EmptyCells, add_noise, cell_chances, cell_keys
 from discreet.records.keys import Secret
 
 SUMS = np.array([0, 1, 2**32, 2**63 + 12345, 2**64 - 1], dtype=np.uint64)
@@ -69,12 +69,6 @@ def test_abs_keys_fold_four_bytes_of_the_sum_modulo_a_prime(secret):
         one, two, three, four = (int(total) % 4_294_967_291).to_bytes(4, "big")
         expected.append(one ^ two ^ three ^ four)
     assert keys_of(secret, "abs", modulus=256).tolist() == expected
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_the_xor_of_bytes_is_the_xor_of_bytes(number):
-    one, two, three, four = number.to_bytes(4, "big")
-    assert xor_of_bytes(np.array([number], dtype=np.uint64)).tolist() == [one ^ two ^ three ^ four]
 
 
 class TestParticipantsAndDescription:

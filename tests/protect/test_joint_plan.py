@@ -224,7 +224,7 @@ def test_what_cannot_be_joint_is_refused_with_what_to_do(joint_town, old, new, s
 def test_a_variable_of_two_hierarchies_is_refused(joint_town):
     other = '[[hierarchy]]\nname = "second"\nlevels = ["region", "area"]\n'
     dataset, _ = plan_of(joint_town.description.replace("[[code_list]]", other + "[[code_list]]", 1))
-    assert dataset.hierarchies[1].name == "second"  # the same chain twice is one chain
+    assert dataset.hierarchies[1].name == "second"  # the same attribute twice is one attribute
     third = other.replace('"region", "area"', '"sex", "area"').replace("second", "third")
     with pytest.raises(BadDescription):
         plan_of(joint_town.description.replace("[[code_list]]", third + "[[code_list]]", 1))

@@ -1,14 +1,15 @@
-"""The tightest valid figure: every argument that applies is made, and the smallest epsilon keeps its name.
+"""The best composition: every argument that applies is made, and the claim is the one with the smallest epsilon.
 
     basic      always                    sums of exact figures
-    exact      few tables of one kind    product of their laws
+    exact      few tables of one kind    product of their distributions
     pld        extra installed           privacy-loss distribution of the shipped integers
-    zcdp       Laplace, Gaussian         ideal law + (1 + e^epsilon) x cells x distance in delta
+    zcdp       Laplace, Gaussian         ideal distribution + (1 + e^epsilon) x cells x distance in delta
     gaussian   rounded normal            the same with the Gaussian trade-off
-    joint      residuals                 the Gaussian trade-off of the dearest path; grid, lattices and distance in delta
+    joint      residuals                 the Gaussian trade-off of the worst-case L2 sensitivity; grid, lattices and
+                                         distance in delta
 
-Each holds at one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
-All are bounds on the same thing, so the smallest is one too.
+Each holds for one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
+All are valid upper bounds, so the smallest is valid, too.
 
 Source: docs/methods/dp.md has the proofs.
 """
@@ -46,14 +47,14 @@ _LARGEST_EPSILON = 1e4
 
 
 class Figure(NamedTuple):
-    """An epsilon and a delta that hold together, by one argument, rounded up to what a ledger can book."""
+    """A valid epsilon and delta by one argument, rounded up to the ledger's units."""
 
     epsilon: Fraction
     delta: Fraction
 
 
 def figures(plan: NoisePlan) -> dict[str, Figure]:
-    """Every figure that applies to a plan, at the delta of its terms; those that cannot meet it are left out."""
+    """Every figure that applies to a plan at the delta of its terms; those that cannot reach it are left out."""
     return dict(_figures(replace(plan, claim=None), with_pld=composition_pld.available()))
 
 
@@ -61,8 +62,8 @@ def figures(plan: NoisePlan) -> dict[str, Figure]:
 def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
     delta = plan.terms.delta
     if plan.joint is not None:
-        figure = _joint(plan)
-        return {} if figure is None else {"joint": figure}
+        epsilon, reached = plan.joint.epsilon(plan.terms, float_down(delta))
+        return {"joint": Figure(*round_up_to_units(epsilon, reached))} if math.isfinite(epsilon) else {}
     found = {
         "basic": basic_figure(plan),
         "exact": _exact(plan),
@@ -74,7 +75,7 @@ def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
 
 
 def best_claim(plan: NoisePlan) -> Claim | None:
-    """The claim with the smallest epsilon at the delta of the terms; None where no argument reaches that delta."""
+    """The claim with the smallest epsilon at the delta of the terms; None if no argument reaches that delta."""
     found = figures(plan)
     if not found:
         return None
@@ -83,7 +84,7 @@ def best_claim(plan: NoisePlan) -> Claim | None:
 
 
 def with_claim(plan: NoisePlan) -> NoisePlan:
-    """The plan with the claim that is made for it; what is claimed once does not depend on what is installed later."""
+    """The plan with its claim, which does not depend on later installations."""
     return replace(plan, claim=best_claim(plan))
 
 
@@ -102,15 +103,8 @@ def claim_of(plan: NoisePlan, method: str, figure: Figure) -> Claim:
     )
 
 
-def _joint(plan: NoisePlan) -> Figure | None:
-    if plan.joint is None:
-        return None
-    epsilon, delta = plan.joint.epsilon(plan.terms, float_down(plan.terms.delta))
-    return Figure(*round_up_to_units(epsilon, delta)) if math.isfinite(epsilon) else None
-
-
 def basic_figure(plan: NoisePlan) -> Figure | None:
-    """The sums of exact figures at the delta that they have, whatever the terms say; None for noise scaled by rho."""
+    """The sums of exact figures, at their own delta; None for noise scaled by rho."""
     if plan.currency != "epsilon":
         return None
     epsilon, delta = basic_composition(plan.spent(), plan.terms.changes)
@@ -140,7 +134,7 @@ def _delta_of_a_record(plan: NoisePlan) -> float:
 
 
 def _for_units(plan: NoisePlan, epsilon: Fraction | float, delta: Fraction | float) -> Figure | None:
-    """A figure for one record as one for a unit of several; None where it is infinite."""
+    """The figure of one record as one for a unit; None if it is infinite."""
     if not math.isfinite(epsilon):
         return None
     r, loss = plan.terms.records_per_unit, Fraction(epsilon)
@@ -172,7 +166,7 @@ def _gaussian_curve(plan: NoisePlan) -> Callable[[float], float] | None:
 
 
 def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure | None:
-    """The smallest epsilon at which the ideal law's delta and the shipped tables' distance stay within delta."""
+    """The smallest epsilon at which the ideal delta plus the distance of the shipped tables stays within delta."""
     distances = [distance_to_ideal(part.table) for part in plan.spent()]
     if curve is None or any(each is None for each in distances):
         return None
@@ -182,19 +176,16 @@ def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure
         Fraction(0),
     )
 
-    def shipped(epsilon: float) -> float:
+    def delta_at(epsilon: float) -> float:
         return add_distance(curve(epsilon), epsilon, cells, total)
 
     wanted = float_down(plan.terms.delta)
-    high = next((e for e in _doubling() if shipped(e) <= wanted), None)
+    starts = (0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01))))
+    high = next((e for e in starts if delta_at(e) <= wanted), None)
     if high is None:
         return None
     low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (low, middle) if shipped(middle) <= wanted else (middle, high)
-    return Figure(*round_up_to_units(high, shipped(high)))
-
-
-def _doubling() -> list[float]:
-    return [0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01)))]
+        low, high = (low, middle) if delta_at(middle) <= wanted else (middle, high)
+    return Figure(*round_up_to_units(high, delta_at(high)))

@@ -1,12 +1,12 @@
-"""Spreading a privacy budget over margins: equally, by importance, or as a stated workload wants it.
+"""Allocation of a privacy budget to margins: equal, by importance, or optimised for a workload.
 
     equal        share = E / d
     importance   share = E w / sum of w           (weights 5, 5, 1 x 5 give Rinott's 1/3, 1/3, 1/15)
     optimised    share ~ C^(1/(p+1)),  C = sum over the tables that a margin answers of weight x error at unit budget
 
-where an error falls with the p-th power of the budget: in epsilon (as Laplace noise does) the variance with p = 2 and
-the expected absolute error with p = 1, in rho (as Gaussian noise does) with p = 1 and 1/2. A table may be answered by
-its own margin or as a sum of cells of a larger one, whichever is better; a margin that answers nothing is not released.
+where an error falls with the p-th power of the budget: in epsilon (Laplace noise) the variance with p = 2 and the expected
+absolute error with p = 1, in rho (Gaussian noise) with p = 1 and 1/2. A table may be answered by its own margin or as
+a sum of cells of a larger one, whichever is better; a margin that answers nothing is not released.
 
 Source: Rinott et al. (2018), section 7, whose standard deviations are `margin_advice`.
 """
@@ -26,14 +26,14 @@ from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.universe import Margin, Universe, contains, margin_cells
 
-#: An error and the cost that each margin bears; a margin without cost is not released.
+#: An error and the cost of each margin; a margin without cost is not released.
 _Settled = tuple[float, NDArray[np.float64]]
 
 #: The search takes seconds for some hundred margins and would take hours for thousands.
 MOST_OPTIMISED = 600
-#: Of so many margins every choice is tried.
+#: Up to this many margins every choice is tried.
 ALL_CHOICES = 10
-#: From so many of the best starts the search goes on.
+#: The search continues from this many of the best starts.
 TRIED = 4
 #: Shares of the optimum are rounded down to this part of the budget.
 GRAIN = 10**9
@@ -41,16 +41,16 @@ GRAIN = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One table of a workload and how much its error weighs."""
+    """One table of a workload and the weight of its error."""
 
     margin: Margin
     weight: float
 
 
 def allocate_equally(margins: Sequence[Margin], budget: Fraction) -> dict[Margin, Fraction]:
-    """The same for every margin.
+    """The same share for every margin.
 
-    >>> spread_equally([("a",), ("b",), ("a", "b")], Fraction(1))[("a",)]
+    >>> allocate_equally([("a",), ("b",), ("a", "b")], Fraction(1))[("a",)]
     Fraction(1, 3)
     """
     return dict.fromkeys(margins, budget / len(margins))
@@ -68,7 +68,7 @@ def allocate_by_importance(weights: Mapping[Margin, Fraction], budget: Fraction)
 
 
 def workload_of(universe: Universe) -> tuple[Query, ...]:
-    """Every declared table with its stated importance; a public total is asked of nobody."""
+    """Every declared noisy table with its importance."""
     return tuple(Query(margin, float(universe.weight(margin))) for margin in universe.noisy)
 
 
@@ -81,7 +81,7 @@ def allocate_for_workload(
     measure: str = "variance",
     currency: str = "epsilon",
 ) -> dict[Margin, Fraction]:
-    """The spread that makes a workload's weighted error small; margins that answer nothing are left out.
+    """The allocation with a small weighted error of a workload; margins that answer nothing are left out.
 
     Which margin answers which table is a concave problem with many corners. The search descends from many starts
     and then opens or closes one margin at a time; it finds the optimum of every small case that the tests enumerate,
@@ -113,7 +113,7 @@ def allocate_for_workload(
 
 
 def error_power(measure: str, currency: str) -> float:
-    """How an error falls with the budget: as its p-th power."""
+    """The power p of the budget by which an error falls."""
     powers = {"epsilon": {"variance": 2.0, "absolute": 1.0}, "rho": {"variance": 1.0, "absolute": 0.5}}
     if currency not in powers or measure not in powers[currency]:
         raise BadRequest(f'There is no measure of error "{measure}".', "Use variance or absolute.")
@@ -121,7 +121,7 @@ def error_power(measure: str, currency: str) -> float:
 
 
 def unit_error(terms: float, measure: str, currency: str) -> float:
-    """The error of a sum of so many terms of noise at budget 1, in the limit of small budgets.
+    """The error of a sum of `terms` noises at budget 1, in the limit of small budgets.
 
     Epsilon (Laplace noise): variance 2K; absolute 2 Gamma(K + 1/2) / (sqrt(pi) Gamma(K)).
     Rho (Gaussian noise, sigma^2 = 1/2): K/2, sqrt(K/pi).
@@ -139,7 +139,7 @@ def unit_error(terms: float, measure: str, currency: str) -> float:
 def _costs(
     workload: Sequence[Query], margins: Sequence[Margin], dataset: Dataset, measure: str, currency: str
 ) -> NDArray[np.float64]:
-    """Weight times unit error of each query (rows) answered by each margin (columns); infinite where it cannot."""
+    """Weight times unit error of each query (rows) answered by each margin (columns); infinite if it cannot."""
     sizes = [margin_cells(margin, dataset) for margin in margins]
     costs = np.full((len(workload), len(margins)), np.inf)
     for place, query in enumerate(workload):
@@ -156,7 +156,7 @@ def _costs(
 
 
 def _starts(able: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-    """Which margins are open to begin with: every choice of a few, else all, the needed, and those with one more."""
+    """The margins that are open at the start: every choice of a few; otherwise all, the needed, and those with one more."""
     margins = able.shape[1]
     if margins <= ALL_CHOICES:
         return [np.array(each, dtype=np.bool_) for each in product((False, True), repeat=margins)]
@@ -169,9 +169,9 @@ def _starts(able: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
 
 
 def _settle(costs: NDArray[np.float64], opened: NDArray[np.bool_], power: float) -> _Settled:
-    """From the cheapest answers of the open margins, descend to where no change of answers helps.
+    """From the cheapest answers of the open margins, descend until no change of answers helps.
 
-    For given answers the best spread is C^(1/(p+1)) and the error (sum of C^(1/(p+1)))^(p+1), by Hoelder's inequality.
+    For given answers the best allocation is C^(1/(p+1)) and the error (sum of C^(1/(p+1)))^(p+1), by Hoelder's inequality.
     """
     answers = np.where(opened, costs, np.inf).argmin(axis=1)
     error = _error(_totals(costs, answers), power)
@@ -184,7 +184,6 @@ def _settle(costs: NDArray[np.float64], opened: NDArray[np.bool_], power: float)
 
 
 def _totals(costs: NDArray[np.float64], answers: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The cost that each margin bears."""
     chosen = costs[np.arange(len(costs)), answers]
     return np.bincount(answers, weights=chosen, minlength=costs.shape[1]).astype(np.float64)
 
@@ -194,7 +193,7 @@ def _error(totals: NDArray[np.float64], power: float) -> float:
 
 
 def _all_moves(costs: NDArray[np.float64], answers: NDArray[np.intp], power: float) -> NDArray[np.intp]:
-    """Every query goes where it costs least under the best spread for the present answers."""
+    """Move every query to its cheapest margin under the best allocation for the present answers."""
     roots = _totals(costs, answers) ** (1 / (power + 1))
     shares = np.where(roots > 0, roots, 1.0)
     other: NDArray[np.intp] = np.where(roots > 0, costs / shares**power, np.inf).argmin(axis=1)
@@ -203,7 +202,7 @@ def _all_moves(costs: NDArray[np.float64], answers: NDArray[np.intp], power: flo
 
 
 def _one_move(costs: NDArray[np.float64], answers: NDArray[np.intp], power: float) -> NDArray[np.intp]:
-    """The single query whose move to another margin, open or not, helps most."""
+    """Move the single query whose move to another margin, open or not, helps most."""
     exponent, places = 1 / (power + 1), np.arange(len(costs))
     totals, own = _totals(costs, answers), costs[np.arange(len(costs)), answers]
     left = np.maximum(totals[answers] - own, 0.0) ** exponent - totals[answers] ** exponent
@@ -217,7 +216,6 @@ def _one_move(costs: NDArray[np.float64], answers: NDArray[np.intp], power: floa
 
 
 def _toggle(costs: NDArray[np.float64], start: _Settled, power: float) -> _Settled:
-    """Open or close one margin at a time while that helps."""
     best, improved = start, True
     while improved:
         improved = False
@@ -233,7 +231,7 @@ def _toggle(costs: NDArray[np.float64], start: _Settled, power: float) -> _Settl
 
 
 def _in_grains(shares: Mapping[Margin, float], budget: Fraction) -> dict[Margin, Fraction]:
-    """Shares as fractions that add up to the budget exactly: rounded down, the rest to the largest."""
+    """Shares as fractions that sum to the budget exactly: rounded down, the rest to the largest."""
     grains = {margin: max(1, math.floor(share * GRAIN)) for margin, share in shares.items()}
     largest = max(grains, key=lambda margin: grains[margin])
     grains[largest] += GRAIN - sum(grains.values())
@@ -242,12 +240,12 @@ def _in_grains(shares: Mapping[Margin, float], budget: Fraction) -> dict[Margin,
 
 @dataclass(frozen=True, slots=True)
 class MarginAdvice:
-    """The standard deviation of the cells of all margins of one order, in three ways of releasing them.
+    """The standard deviation of the cells of all margins of one order, for three ways of releasing them.
 
     Args:
-        sums: Only interior cells are noised, margins are added up.
-        own: Only these margins are noised, each with its share.
-        everything: Every table is noised with its share.
+        sums: Only interior cells have noise; margins are their sums.
+        own: Only these margins have noise, each with its share.
+        everything: Every table has noise with its share.
     """
 
     sums: float
@@ -256,7 +254,7 @@ class MarginAdvice:
 
     @property
     def advice(self) -> str:
-        """Which way has the least noise for these margins, in a sentence."""
+        """The way with the least noise for these margins, in a sentence."""
         ways = {
             "noise these margins only": self.own,
             "noise interior cells only and add them up": self.sums,
@@ -273,11 +271,11 @@ def margin_advice(
     """Rinott's comparison for the margins of some order of a table.
 
     Args:
-        lengths: How many categories each variable has.
-        order: How many variables the margins have.
+        lengths: The number of categories of each variable.
+        order: The number of variables of the margins.
         epsilon: The whole budget.
-        total_noised: Whether the grand total is one of the noised tables; the paper leaves it out.
-        changes: In how many cells of a table a record shows: 2 for replace-one neighbours.
+        total_noised: Whether the grand total is one of the noisy tables; the paper leaves it out.
+        changes: The number of cells of a table that a record affects: 2 for replace-one neighbours.
 
     >>> found = margin_advice([10] * 4, 2, total_noised=False)
     >>> round(found.sums, 1), round(found.own, 1), round(found.everything, 1)
@@ -288,15 +286,10 @@ def margin_advice(
         raise BadRequest(f"Margins of {order} of {variables} variables do not exist.", "Give fewer.")
     unit = math.sqrt(2) * changes / epsilon
     tables = 2**variables - (0 if total_noised else 1)
-    # Averaged over all margins of this order: the elementary symmetric sum of what is summed over.
-    summed = _symmetric_sum(lengths, variables - order) / math.comb(variables, order)
-    return MarginAdvice(unit * math.sqrt(summed), unit * math.comb(variables, order), unit * tables)
-
-
-def _symmetric_sum(values: Sequence[int], size: int) -> int:
-    """The sum over all subsets of a size of the product of their values."""
-    sums = [1] + [0] * size
-    for value in values:
-        for place in range(size, 0, -1):
-            sums[place] += sums[place - 1] * value
-    return sums[size]
+    # Averaged over all margins of this order: the elementary symmetric polynomial of the summed variables' lengths.
+    symmetric = [1] + [0] * (variables - order)
+    for length in lengths:
+        for place in range(variables - order, 0, -1):
+            symmetric[place] += symmetric[place - 1] * length
+    terms = symmetric[-1] / math.comb(variables, order)
+    return MarginAdvice(unit * math.sqrt(terms), unit * math.comb(variables, order), unit * tables)

@@ -1,35 +1,24 @@
-"""Cell keys: from the sum of the record keys in a cell to a number below the key modulus.
+"""Cell keys and the noise of the cell key method.
 
     hashed                        first 8 bytes, little-endian, of AES-256(K, sum || 0), modulo the modulus
     participants-and-description  the same of AES-256(K, sum || description)
     additive                      sum modulo the modulus
     abs                           (sum modulo bigN) as four bytes, XORed into one
 
-The same people always have the same sum, hence (but for the second) the same key in every table. The
-plain additive form is what agencies print in their manuals; it lets a patient user predict the noise of
-unions, so it is not the default. With the description (Rinott et al. 2.2) two questions about the same
-people get different noise, which ends Bob's differencing and opens averaging: see docs/methods/cell-key.md.
-
-For a modulus that does not divide 2^64 the reduction prefers some keys by less than modulus / 2^64.
-
-Source: Sadeghi & Chien (2022), eqs 36-37; Rinott et al. (2018), 2.2; docs/decisions/0001-keys.md.
-
-The keys of empty cells, for `zeros = "perturbed"`: nobody is in them, so their description is the key.
-
-    token(cell) = sum over its conditions of HMAC-SHA256(K1, condition), 64 bits   (`cell_keys.description_tokens`)
-    key(cell)   = first 8 bytes, little-endian, of AES-256(K2, token || 0), modulo the modulus
-
-A cell that is empty by chance has one number wherever it is described in the same words; another description of the same
-emptiness has another. A structural zero is empty by public knowledge and is left alone.
-
-The noise itself: an exact table, cell keys and a noise table become noisy cells.
-
     noisy = count + noise(count, cell key)
 
-Cells with nobody in them have no participants, hence no key, and stay zero. With `zeros = "perturbed"` their
-description is their key (`empty_cells`). A noise table that would move them without it is refused.
+`sum` is the sum of the record keys in a cell. The same people have the same sum, so in all modes except the second they
+have the same key in every table. The additive form is the one in agencies' manuals; a user can predict the noise of
+unions under it, so it is not the default. The second mode ends differencing and allows averaging (docs/methods/cell-key.md).
+For a modulus that does not divide 2^64 the reduction prefers some keys by less than modulus / 2^64.
 
-Source: Fraser & Wooton (2005); Sadeghi & Chien (2022), section IV.
+Empty cells have no participants and stay zero. With `zeros = "perturbed"` their key is a hash of their description:
+
+    token(cell) = sum over its conditions of HMAC-SHA256(K1, condition), 64 bits
+    key(cell)   = first 8 bytes, little-endian, of AES-256(K2, token || 0), modulo the modulus
+
+Source: Fraser & Wooton (2005); Sadeghi & Chien (2022), section IV, eqs 36-37; Rinott et al. (2018), 2.2;
+docs/decisions/0001-keys.md.
 """
 
 from __future__ import annotations
@@ -39,7 +28,7 @@ import hmac
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,24 +37,23 @@ from discreet.errors import BadNoiseTable
 from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
 from discreet.model.protection import Protection
-from discreet.model.shape import Dimension, TableShape, structural_zeros
+from discreet.model.shape import TableShape, structural_zeros
 from discreet.noise.table import NoiseTable
 from discreet.records.keys import Purpose, Secret, encipher, pair_blocks
 
-#: From the key sums of some cells and their flat places in a table to their cell keys.
+#: From the key sums of some cells and their flat indices in a table to their cell keys.
 KeysAt: TypeAlias = "Callable[[NDArray[np.uint64], NDArray[np.intp]], NDArray[np.uint64]]"
-
-
-#: The cell keys of a table, for as many of its cells at once as the caller likes.
+#: The cell-key function of a table's shape.
 CellKeys: TypeAlias = "Callable[[TableShape], KeysAt]"
+#: From the key sums of cells to numbers from 0 to 1: the same people have the same number.
+CellChances: TypeAlias = "Callable[[NDArray[np.uint64]], NDArray[np.float64]]"
 
 
 def noise_lineage(dataset: Dataset) -> str:
     """The name under which the keys of a dataset's noise are derived.
 
-    Weights in steps have noise of their own: an earlier version of the lineage may have told counts of the same
-    people, and the difference of two numbers with the same noise would be exact. The name has a second line, which
-    the name of a lineage does not have.
+    Counts that are only released weighted have separate noise: an earlier version may have released unweighted counts of the
+    same people, and the difference of two numbers with equal noise would be exact. A lineage has no line break in its name.
     """
     steps = dataset.survey is not None and dataset.survey.weighted_only
     return f"{dataset.lineage}\nweights" if steps else dataset.lineage
@@ -73,47 +61,33 @@ def noise_lineage(dataset: Dataset) -> str:
 
 def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int) -> CellKeys:
     """The cell-key function of a protection, for a noise table of a key modulus."""
-    big_n = protection.big_n
 
-    def hashed(_shape: TableShape) -> KeysAt:
-        key = secret.derive(Purpose.CELL_KEY, lineage)
-        return lambda sums, _places: hash_words(key, sums, modulus)
-
-    def described(shape: TableShape) -> KeysAt:
+    def by_description(shape: TableShape) -> KeysAt:
         tokens = description_tokens(secret.derive(Purpose.CELL_DESCRIPTION, lineage), shape)
         key = secret.derive(Purpose.CELL_KEY_DESCRIBED, lineage)
         return lambda sums, places: _reduce(_first_words(key, pair_blocks(sums, tokens(places))), modulus)
 
-    def additive(_shape: TableShape) -> KeysAt:
-        return lambda sums, _places: _reduce(sums, modulus)
-
-    def abs_bytes(_shape: TableShape) -> KeysAt:
-        return lambda sums, _places: xor_of_bytes(sums % np.uint64(big_n))
-
-    modes: dict[str, CellKeys] = {
-        "hashed": hashed,
-        "participants-and-description": described,
-        "additive": additive,
-        "abs": abs_bytes,
-    }
-    return modes[protection.keys]
-
-
-class CellChances(Protocol):
-    """From the key sums of cells to numbers from 0 to 1: the same people always have the same number."""
-
-    def __call__(self, key_sums: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The numbers of cells given by their sums."""
+    match protection.keys:
+        case "participants-and-description":
+            return by_description
+        case "additive":
+            return lambda _shape: lambda sums, _places: _reduce(sums, modulus)
+        case "abs":
+            big_n = np.uint64(protection.big_n)
+            return lambda _shape: lambda sums, _places: xor_of_bytes(sums % big_n)
+        case _:
+            key = secret.derive(Purpose.CELL_KEY, lineage)
+            return lambda _shape: lambda sums, _places: hash_words(key, sums, modulus)
 
 
 def cell_chances(secret: Secret, lineage: str) -> CellChances:
-    """Numbers that have nothing to do with the noise: the first 53 bits of AES-256(K', sum || 0), over 2^53."""
+    """Numbers for random rounding, independent of the noise: the first 53 bits of AES-256(K', sum || 0), over 2^53."""
 
-    def hashed(key_sums: NDArray[np.uint64]) -> NDArray[np.float64]:
+    def chances(key_sums: NDArray[np.uint64]) -> NDArray[np.float64]:
         words = _first_words(secret.derive(Purpose.CELL_CHANCE, lineage), pair_blocks(key_sums.ravel()))
         return ((words >> np.uint64(11)) / float(2**53)).reshape(key_sums.shape)
 
-    return hashed
+    return chances
 
 
 def xor_of_bytes(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -146,14 +120,20 @@ def _reduce(words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
 
 
 def description_tokens(key: bytes, shape: TableShape) -> Callable[[NDArray[np.intp]], NDArray[np.uint64]]:
-    """A 64-bit token for the description of every cell, by its flat place.
+    """A 64-bit token for the description of every cell, by its flat index.
 
-    A description is a set of conditions "variable is among these codes"; each condition that excludes
-    somebody has a keyed random token, and a cell's token is their sum modulo 2^64. A filter and a slice
-    that say the same thing therefore give the same token.
+    A description is a set of conditions "variable is among these codes". Each condition that excludes someone has a keyed
+    random token, and a cell's token is their sum modulo 2^64. An equivalent filter and slice give the same token.
     """
     hidden = sum(_token(key, each.name, each.members, each.base) for each in shape.filters) % 2**64
-    axes = [_axis_tokens(key, dimension) for dimension in shape.dimensions]
+    axes = []
+    for dimension in shape.dimensions:
+        name, base = dimension.name, dimension.base
+        own = [
+            0 if len(members) == len(dimension.base) else _token(key, name, members, base)
+            for members in dimension.members()
+        ]
+        axes.append(np.array(own, dtype=np.uint64))
 
     def tokens(places: NDArray[np.intp]) -> NDArray[np.uint64]:
         total = np.full(places.shape, hidden, dtype=np.uint64)
@@ -164,15 +144,6 @@ def description_tokens(key: bytes, shape: TableShape) -> Callable[[NDArray[np.in
     return tokens
 
 
-def _axis_tokens(key: bytes, dimension: Dimension) -> NDArray[np.uint64]:
-    """The token of each output of a dimension; one that excludes nobody has none."""
-    tokens = [
-        0 if len(members) == len(dimension.base) else _token(key, dimension.name, members, dimension.base)
-        for members in dimension.members()
-    ]
-    return np.array(tokens, dtype=np.uint64)
-
-
 def _token(key: bytes, name: str, members: tuple[int, ...], base: tuple[str, ...]) -> int:
     condition = json.dumps([name, sorted(base[member] for member in members)], separators=(",", ":")).encode()
     return int.from_bytes(hmac.new(key, condition, hashlib.sha256).digest()[:8], "little")
@@ -180,24 +151,27 @@ def _token(key: bytes, name: str, members: tuple[int, ...], base: tuple[str, ...
 
 @dataclass(frozen=True)
 class EmptyCells:
-    """Which cells without people may show a number, and by which key."""
+    """The empty cells that may be perturbed, and their keys.
+
+    A cell that is empty by chance has one number wherever it has the same description. A structural zero stays zero.
+    """
 
     secret: Secret = field(repr=False)
     dataset: Dataset
     modulus: int
 
     def places(self, counts: NDArray[np.int64], shape: TableShape) -> NDArray[np.intp]:
-        """The flat places of the cells that are empty by chance."""
+        """The flat indices of the cells that are empty by chance."""
         return np.flatnonzero((counts == 0) & ~structural_zeros(shape, self.dataset))
 
     def keys(self, shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """The keys of the cells at flat places."""
+        """The keys of the cells at flat indices."""
         lineage = noise_lineage(self.dataset)
         tokens = description_tokens(self.secret.derive(Purpose.EMPTY_DESCRIPTION, lineage), shape)
         return hash_words(self.secret.derive(Purpose.EMPTY_CELL, lineage), tokens(places), self.modulus)
 
 
-#: Cells that are looked up at once: enough to be fast, and few beside a large table.
+#: Cells per lookup: fast, with little memory next to a large table.
 BLOCK = 32_768
 
 
@@ -209,17 +183,10 @@ def add_noise(
     *,
     spend: bool = False,
 ) -> NDArray[np.int64]:
-    """The noisy count of every cell; those with people are looked up by who is in them.
-
-    Args:
-        exact: The true counts.
-        keys: The cell keys.
-        noise: The noise table.
-        empty: The keys of cells without; None where these stay zero.
-        spend: Whether the noisy counts take the place of the true ones.
+    """The noisy count of every cell, by the cell key of its participants; `empty` has the keys of empty cells.
 
     Raises:
-        BadNoiseTable: The table would move empty cells, and there is no key for them.
+        BadNoiseTable: The table would change empty cells, and there is no key for them.
     """
     if empty is None and not noise.keeps_zero:
         raise BadNoiseTable(
@@ -244,6 +211,6 @@ def noisy_people(
     keys_at: KeysAt,
     noise: NoiseTable,
 ) -> NDArray[np.int64]:
-    """The noisy counts of cells in which somebody is."""
+    """The noisy counts of non-empty cells."""
     cell_keys = keys_at(key_sums, places)
     return people + noise.noise(people, cell_keys)

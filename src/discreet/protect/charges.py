@@ -1,8 +1,8 @@
-"""Charges: what a version and what one more margin cost a budget, and what they are called in the ledger.
+"""Charges: what a version and one more margin cost a budget, and their names in the ledger.
 
-A load charges the budget's ledger with the whole claim of its universe; an answer outside the
-universe is charged on its own. Both kinds add up under the budget's lifetime cap. A name contains everything that
-decides the noise and whom the charge speaks of: the same name is the same numbers, and is paid for once.
+A load charges the whole claim of its universe; a margin outside the universe is charged separately. Both count towards the
+budget's lifetime cap. A charge's name contains everything that decides the noise and the unit of privacy: the same name
+means the same numbers, and is paid once.
 
 Source: docs/methods/dp.md, sections 2, 4 and 7.
 """
@@ -31,7 +31,7 @@ from discreet.protect.plan import NoisePlan, PlannedTable
 
 
 def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> Charge:
-    """What a version costs its budget: the whole claim of its universe, once.
+    """The charge of a version: the whole claim of its universe, once.
 
     Raises:
         BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
@@ -41,19 +41,20 @@ def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint:
 
 
 def version_charge_name(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> str:
-    """What a version is called in the ledger: everything that decides its noise, and for whom it was charged."""
-    noise = _joint_noise(plan) or [[list(each.margin), mechanism_name(each.noise)] for each in plan.tables]
-    records = _records(dataset, version, fingerprint)
+    """The name of a version's charge: everything that decides its noise, and the unit of privacy."""
+    noise: list[list[object]] = [[list(each.margin), mechanism_name(each.noise)] for each in plan.tables]
+    if plan.joint is not None:
+        noise = [
+            [
+                "joint",
+                list(each.margin),
+                each.grid,
+                None if each.noise is None else mechanism_name(each.noise),
+            ]
+            for each in plan.joint.residuals
+        ]
+    records = records_name(dataset.id, version, fingerprint)
     return canonical_request("universe", dataset.id, version, records, noise, _unit(plan.terms))
-
-
-def _joint_noise(plan: NoisePlan) -> list[list[object]]:
-    """Every residual with its grid and noise; a public number has none."""
-    residuals = () if plan.joint is None else plan.joint.residuals
-    return [
-        ["joint", list(each.margin), each.grid, None if each.noise is None else mechanism_name(each.noise)]
-        for each in residuals
-    ]
 
 
 def answer_charge(
@@ -64,10 +65,9 @@ def answer_charge(
     table: PlannedTable,
     account: str,
 ) -> Charge:
-    """What one margin outside the universe costs an account: the whole margin, so that its slices are free.
+    """The charge of one whole margin outside the universe to an account.
 
-    The charge is named by what decides the noise and its cost, so every question that the margin answers is paid for
-    at once, by whoever asks it again and however it is written.
+    Its name is that of the margin and its noise, so every request that the margin answers is paid at once, for all accounts.
     """
     loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
     named = _answers(dataset, version, fingerprint)
@@ -78,7 +78,7 @@ def answer_charge(
 def paid_margins(
     ledger: Ledger, plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str
 ) -> Iterator[Margin]:
-    """The margins outside the universe that were paid for and can be looked up again, in the order of payment."""
+    """The paid margins outside the universe with the plan's noise, in the order of payment."""
     if plan.answer is None:
         return
     named = _answers(dataset, version, fingerprint)
@@ -90,12 +90,12 @@ def paid_margins(
 
 
 def _answers(dataset: Dataset, version: str, fingerprint: str) -> tuple[str, ...]:
-    """What the names of all answers outside the universe of a version begin with."""
-    return "margin", dataset.id, version, _records(dataset, version, fingerprint)
+    """The beginning of the names of all margins outside the universe of a version."""
+    return "margin", dataset.id, version, records_name(dataset.id, version, fingerprint)
 
 
 def charge_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, Any]:
-    """What somebody was charged for an answer, and what they have left, as data and in a sentence."""
+    """The charge of an answer and the amount left, as data and in a sentence."""
     names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
     amounts = dict(zip(names, map(float, (receipt.loss, receipt.failure)), strict=True))
     left = dict(zip(names, map(float, receipt.left), strict=True))
@@ -111,13 +111,7 @@ def charge_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, An
 
 
 def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fraction, Fraction]:
-    """Loss and failure of one more table of disjoint cells, under the budget's composition.
-
-    Args:
-        terms: Neighbours, records per unit and composition.
-        table: Its noise.
-        epsilon: The epsilon of one changed cell, for basic composition.
-    """
+    """Loss and failure of one more table of disjoint cells; `epsilon` is that of one changed cell, for basic composition."""
     r, changes = terms.records_per_unit, terms.changes
     if terms.composition == "basic":
         delta = float_up(table_delta(table, epsilon, changes))
@@ -144,20 +138,16 @@ def budget_cap(terms: Terms) -> tuple[Fraction, Fraction]:
     return rho_at(terms.cap_epsilon, terms.cap_delta), Fraction(half / (1 + math.exp(epsilon)) * (1 - 1e-12))
 
 
-def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
-    return records_name(dataset.id, version, fingerprint)
-
-
 def _unit(terms: Terms) -> list[object]:
-    """Whom a charge speaks of: the same noise costs a person of two records twice as much as one of one."""
+    """The unit of privacy: the same noise costs a person with two records more than one with one record."""
     return [terms.neighbours, terms.records_per_unit, list(terms.invariants)]
 
 
 def version_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
-    """Loss and failure of a universe as the ledger books them: what a load costs, known before it.
+    """Loss and failure of a universe in the ledger's units: the cost of a load, known before it.
 
     Raises:
-        BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
+        BadDescription: No argument reaches the delta of the terms, so nothing can be guaranteed.
     """
     return round_up_to_units(*_universe_cost(plan))
 

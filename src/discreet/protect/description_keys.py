@@ -1,24 +1,18 @@
-"""Description keys: pseudo-random numbers for the cells of a margin, whoever is in them.
+"""Noise by description: every cell of a declared margin has its own noise, and any other cell is a sum of those.
 
-    K(margin)  = HKDF-SHA256(secret; "description-noise", dataset, version, fingerprint, mechanism, domain)
-    key(cell)  = word number `index` of AES-256-CTR(K(margin)), counter from 0, 64 bits little-endian, modulo 2^k
+    K(margin)   = HKDF-SHA256(secret; "description-noise", dataset, version, fingerprint, mechanism, domain)
+    key(cell)   = word number `index` of AES-256-CTR(K(margin)), counter from 0, 64 bits little-endian, modulo 2^k
+    noisy(cell) = true count + sum over its base cells, except structural zeros, of noise(key(base cell))
 
-The index is row-major over the margin's variables sorted by name and their codes sorted as text, so it depends on
-no layout and on no order of categories. The domain is a hash of those names and codes. Records that change
-have another fingerprint, hence independent noise; so has another version, mechanism, scale or list of codes.
-A stream is read from any place, so a slice has the same keys as the whole.
+The index is row-major over the margin's variables sorted by name and their codes sorted as text, so it does not depend on
+layout or order of categories. The domain is a hash of those names and codes. Changed records have another
+fingerprint, hence independent noise; so has another version, mechanism, scale or list of codes.
 
-Source: docs/decisions/0006-description-keys.md; NIST SP 800-38A (CTR), RFC 5869 (HKDF).
+Empty base cells have noise like all others. A noise table has one row, so the noise does not depend on the count and the
+distribution of every sum is known.
 
-Noise by description: every cell of a declared margin has its own, and any other cell is a sum of those.
-
-    noisy(cell) = true count + sum over its base cells, structural zeros left out, of noise(key(base cell))
-
-which is the sum of the released base cells: counts add up exactly, so only the noise is added up here. Empty base
-cells have noise like all others. A noise table has one row, so that the noise does not depend on the count and
-the law of every sum is known. The result says for each cell how many terms its noise has.
-
-Source: Rinott et al. (2018), sections 4 and 7; docs/methods/dp.md.
+Source: docs/decisions/0006-description-keys.md; NIST SP 800-38A (CTR), RFC 5869 (HKDF); Rinott et al. (2018), sections 4
+and 7; docs/methods/dp.md.
 """
 
 from __future__ import annotations
@@ -50,25 +44,30 @@ if TYPE_CHECKING:
 
 
 LARGEST_MODULUS = 2**64
-#: A slice of at least this share of its margin is cut out of the whole stream, which is read faster.
+#: A slice of at least this share of its margin is taken from the whole stream, which is faster.
 WORTH_THE_WHOLE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseContext:
-    """Everything but the margin that the noise of a release depends on.
+    """Everything except the margin that the noise of a release depends on.
 
     Args:
         dataset: The dataset's id.
         version: The version's name, as declared.
         fingerprint: The keyed, order-free fingerprint of the records.
-        mechanism: The noise table and its scale: a hash of the integers that are looked up, and epsilon.
+        mechanism: A hash of the noise table's integers, and epsilon.
     """
 
     dataset: str
     version: str
     fingerprint: str
     mechanism: str
+
+    def derive(self, secret: Secret, purpose: Purpose, *names: str) -> bytes:
+        """The key of a stream of noise for a purpose: no two releases, purposes or names share one."""
+        parts = (self.dataset, self.version, self.fingerprint, self.mechanism)
+        return secret.derive(purpose, *parts, *names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +76,8 @@ class MarginCells:
 
     Args:
         names: The variables, sorted by name.
-        lengths: How many categories each has.
-        ranks: For each variable the place of its categories when their codes are sorted.
+        lengths: The number of categories of each.
+        ranks: For each variable the rank of its categories by code.
         domain: A hash of the names and the sorted codes.
     """
 
@@ -93,7 +92,7 @@ class MarginCells:
         return math.prod(self.lengths)
 
     def indices(self, kept: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """The canonical indices of the cells at some positions of each variable, in the positions' order."""
+        """The canonical indices of the cells at some positions of each variable, in the order of the positions."""
         index = np.zeros((1,) * len(self.names), dtype=np.int64)
         for axis, (rank, length, positions) in enumerate(zip(self.ranks, self.lengths, kept, strict=True)):
             lengths = tuple(-1 if a == axis else 1 for a in range(len(self.names)))
@@ -114,7 +113,7 @@ def canonical_cells(margin: Margin, dataset: Dataset) -> MarginCells:
 
 @lru_cache(maxsize=1024)
 def _code_ranks(variable: Variable) -> tuple[NDArray[np.int64], str]:
-    """The place of each category when the codes are sorted as text, and the JSON text [name, [sorted codes]]."""
+    """The rank of each category by code, and the JSON text [name, [sorted codes]]."""
     codes = variable.codes
     order = sorted(range(len(codes)), key=codes.__getitem__)
     rank = np.empty(len(codes), dtype=np.int64)
@@ -131,66 +130,41 @@ def margin_keys(
     cells: int | NDArray[np.int64],
     modulus: int = LARGEST_MODULUS,
 ) -> NDArray[np.uint64]:
-    """The keys of cells of a margin: of the first so many, or of those at some indices.
-
-    Args:
-        secret: The workspace's secret.
-        context: Which release.
-        margin: Which margin.
-        cells: A number of cells from the first, or canonical indices in any shape.
-        modulus: A power of two, so that keys are exactly uniform.
+    """The keys of cells of a margin: the first `cells` of them, or those at some canonical indices.
 
     Raises:
-        BadNoiseTable: The modulus does not divide 2^64.
+        BadNoiseTable: The modulus is no power of two, so that keys would not be exactly uniform.
     """
-    _refuse_uneven(modulus)
-    key = secret.derive(
-        Purpose.DESCRIPTION_NOISE,
-        context.dataset,
-        context.version,
-        context.fingerprint,
-        context.mechanism,
-        margin.domain,
-    )
+    key = context.derive(secret, Purpose.DESCRIPTION_NOISE, margin.domain)
     words = counter_words(key, cells) if isinstance(cells, int) else counter_words_at(key, cells)
-    return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
+    return _reduce(words, modulus)
 
 
 def keys_by_name(
     secret: Secret, context: NoiseContext, name: tuple[str, ...], size: int, modulus: int = LARGEST_MODULUS
 ) -> NDArray[np.uint64]:
-    """Keys for something that is no margin but has a name; names and margins never share a stream."""
-    _refuse_uneven(modulus)
-    parts = (context.dataset, context.version, context.fingerprint, context.mechanism)
-    words = counter_words(secret.derive(Purpose.NAMED_NOISE, *parts, *name), size)
-    return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
+    """Keys for a named object that is no margin; names and margins never share a stream."""
+    return _reduce(counter_words(context.derive(secret, Purpose.NAMED_NOISE, *name), size), modulus)
 
 
 def residual_keys(
     secret: Secret, context: NoiseContext, margin: MarginCells, measured: str
 ) -> NDArray[np.uint64]:
-    """The keys of all cells of a residual, in the order of the description: one stream a residual.
-
-    Args:
-        secret: The workspace's secret.
-        context: Which release.
-        margin: The residual's cells.
-        measured: What else decides what is measured: its grid and its blocks.
-    """
-    parts = (context.dataset, context.version, context.fingerprint, context.mechanism)
-    key = secret.derive(Purpose.RESIDUAL_NOISE, *parts, margin.domain, measured)
+    """The keys of all cells of a residual, in the order of the description; `measured` is a text of its grid and blocks."""
+    key = context.derive(secret, Purpose.RESIDUAL_NOISE, margin.domain, measured)
     words = counter_words(key, margin.cells).reshape(margin.lengths)
     for axis, rank in enumerate(margin.ranks):
         words = np.take(words, rank, axis=axis)
     return words
 
 
-def _refuse_uneven(modulus: int) -> None:
+def _reduce(words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
     if modulus < 1 or LARGEST_MODULUS % modulus:
         raise BadNoiseTable(
             f"A key modulus of {modulus} does not divide 2^64, so its keys are not exactly uniform.",
             'Use a power of two for differentially private noise, such as "2^64".',
         )
+    return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
 
 
 def block_keys(
@@ -200,7 +174,7 @@ def block_keys(
     kept: Sequence[NDArray[np.int64]],
     modulus: int = LARGEST_MODULUS,
 ) -> NDArray[np.uint64]:
-    """The keys of the cells at some positions of each variable: a slice, as an array of that shape."""
+    """The keys of the cells at some positions of each variable, as an array of that shape."""
     size = math.prod(positions.size for positions in kept)
     if size < WORTH_THE_WHOLE * margin.cells:
         return margin_keys(secret, context, margin, margin.indices(kept), modulus)
@@ -235,26 +209,32 @@ class DescriptionNoise:
             require_one_row(table)
 
     def with_table(self, margin: Margin, table: NoiseTable) -> DescriptionNoise:
-        """The same with one more margin."""
+        """A copy with one more margin."""
         return replace(self, noise={**self.noise, margin: table})
 
     def of(self, margin: Margin, kept: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """The noise of the cells of a margin at some positions of each of its variables."""
         table = self.noise[margin]
-        context = NoiseContext(self.dataset.id, self.version, self.fingerprint, mechanism_name(table))
-        keys = block_keys(self.secret, context, canonical_cells(margin, self.dataset), kept, table.modulus)
+        cells = canonical_cells(margin, self.dataset)
+        keys = block_keys(self.secret, self._context(table), cells, kept, table.modulus)
         return table.noise(np.zeros(keys.shape, dtype=np.int64), keys)
 
     def named(self, table: NoiseTable, name: tuple[str, ...], size: int) -> NDArray[np.int64]:
-        """Independent noises for something with a name, such as the coefficients of many margins."""
+        """Independent noise for a named object, such as the coefficients of many margins."""
         require_one_row(table)
-        context = NoiseContext(self.dataset.id, self.version, self.fingerprint, mechanism_name(table))
-        keys = keys_by_name(self.secret, context, name, size, table.modulus)
+        keys = keys_by_name(self.secret, self._context(table), name, size, table.modulus)
         return table.noise(np.zeros(size, dtype=np.int64), keys)
+
+    def _context(self, table: NoiseTable) -> NoiseContext:
+        return NoiseContext(self.dataset.id, self.version, self.fingerprint, mechanism_name(table))
 
 
 def require_one_row(table: NoiseTable) -> None:
-    """Refuse noise that depends on the count: the law of a sum of cells would depend on what is secret."""
+    """Refuse noise that depends on the count: the distribution of a sum of cells would depend on a secret.
+
+    Raises:
+        BadNoiseTable: The table has several rows, or never changes a count.
+    """
     if len(table.rows) != 1:
         raise BadNoiseTable(
             f"The noise table of the family {table.family} has {len(table.rows)} rows: its noise depends on the count.",
@@ -267,14 +247,7 @@ def require_one_row(table: NoiseTable) -> None:
 def add_description_noise(
     exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise, *, spend: bool = False
 ) -> NoisyCells:
-    """Noisy counts of a table that declared margins cover.
-
-    Args:
-        exact: The true counts of the table, totals included.
-        parts: Which margin answers which cells (`protect/margin_choice.py`).
-        noise: The keyed noise.
-        spend: Whether the noisy counts take the place of the true ones.
-    """
+    """Noisy counts of a table that declared margins cover; `spend` overwrites the true counts."""
     noisy = exact.start(spend=spend)
     public = np.zeros(noisy.shape, dtype=np.bool_)
     for part in parts:
@@ -283,7 +256,7 @@ def add_description_noise(
         else:
             noisy[part.block] += np.where(_chosen(part), block_noise(part, noise), 0)
     law = description_distribution(noisy.shape, parts, noise)
-    # What has no noise and is not declared public is never told, whatever it is.
+    # A cell without noise that is not declared public is never released.
     noisy[(law.terms == 0) & ~public] = 0
     return NoisyCells(noisy, law)
 
@@ -291,7 +264,7 @@ def add_description_noise(
 def description_distribution(
     lengths: tuple[int, ...], parts: Sequence[Part], noise: DescriptionNoise
 ) -> DescribedDistribution:
-    """How many terms of which margin's noise the cells of a table have; nothing is counted for it."""
+    """The number of noise terms of every cell, and the margin they come from; nothing is counted for it."""
     terms = np.zeros(lengths, dtype=np.int64)
     margin = np.full(lengths, PUBLIC, dtype=np.int16)
     margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
@@ -304,7 +277,6 @@ def description_distribution(
 
 
 def _chosen(part: Part) -> NDArray[np.bool_]:
-    """Which cells of its block a part answers."""
     return np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
 
 
@@ -318,20 +290,19 @@ def block_noise(part: Part, noise: DescriptionNoise) -> NDArray[np.int64]:
 
 
 def block_terms(part: Part, dataset: Dataset) -> NDArray[np.int64]:
-    """How many noises every cell of a block adds up; structural zeros have none."""
+    """How many base cells with noise every cell of a block adds up; structural zeros have none."""
     empty = _zeros(part, dataset)
     return part.terms() if empty is None else add_up((~empty).astype(np.int64), part)
 
 
 def _zeros(part: Part, dataset: Dataset) -> NDArray[np.bool_] | None:
-    """Which of a block's base cells cannot occur; None where the dataset declares no such cells."""
     if not dataset.structural_zeros:
         return None
     return margin_zeros(part.margin or (), dataset, {axis.name: axis.kept for axis in part.axes})
 
 
 def add_up(base: NDArray[np.int64], part: Part) -> NDArray[np.int64]:
-    """Add the base cells of a margin to the cells of a block."""
+    """Add the base cells of a margin up to the cells of a block."""
     for place, axis in enumerate(part.axes):
         base = _add_axis(base, place, axis)
     lengths = [length for axis in part.axes for length in axis.lengths]
@@ -340,7 +311,7 @@ def add_up(base: NDArray[np.int64], part: Part) -> NDArray[np.int64]:
 
 
 def _add_axis(base: NDArray[np.int64], place: int, axis: MarginAxis) -> NDArray[np.int64]:
-    """One axis of base categories becomes its outputs: as it is, in another order, or added up."""
+    """Map one axis of base categories to its outputs: unchanged, reordered, or summed."""
     if not axis.axes:
         total: NDArray[np.int64] = base.sum(axis=place, keepdims=True)
         return total

@@ -1,25 +1,25 @@
-"""Protection by description under a budget: what is declared is answered, what is paid for too, and nothing else.
+"""Protection by description under a privacy budget: declared tables and paid margins are available, nothing else.
 
     inside the universe     free: its noise was charged when the version was loaded
-    outside, paid before    free, to everybody: the same margin has the same noise, and so have sums of its cells
-    excluded                never, for any price
-    outside, unpaid         to an account with a share of the ledger, which is charged first
+    outside, paid before    free for all: the same margin has the same noise, and so have sums of its cells
+    excluded                never, at any price
+    outside, unpaid         for an account with a share of the ledger, which is charged first
     else                    refused by the shape alone
 
-A question outside the universe is answered from its own margin, whole, and from the universe: what it is charged
-for is the margin, so that every rewrite, slice and format of it is paid for at once. What a question inside the
-universe is answered never depends on what others have paid for. The ledger must be there for any answer.
+A request outside the universe is answered from its own margin, whole. The charge is for the margin, so every rewrite,
+slice and format of the request is paid at once. Answers inside the universe never depend on what others have paid. No
+request is answered without the ledger.
 
 Source: docs/methods/dp.md, sections 5 to 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,6 @@ from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
 from discreet.model.universe import Margin, Universe, canonical_margin, contains
 from discreet.noise.table import NoiseTable
-from discreet.protect import margin_choice as cover
 from discreet.protect.charges import answer_charge, charge_document, paid_margins, version_charge_name
 from discreet.protect.description_keys import (
     DescriptionNoise,
@@ -48,10 +47,12 @@ from discreet.protect.description_keys import (
 from discreet.protect.joint_distribution import JointDistribution, joint_distribution
 from discreet.protect.joint_plan import JointPlan
 from discreet.protect.joint_residuals import Block, StoredResiduals, joint_blocks
-from discreet.protect.margin_choice import Part
+from discreet.protect.margin_choice import Part, choose_margins
 from discreet.protect.plan import NoisePlan, PlannedTable
 from discreet.protect.promise import dp_promise
 from discreet.protect.protector import NoisyCells, Protector
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class DpProtector:
     """Protects a version that was loaded under a plan.
 
     Args:
-        plan: What was charged at the load, and the noise of an answer outside of it.
+        plan: The charges of the load, and the noise of an answer outside the universe.
         source: The keyed noise of the plan's margins.
         ledger: Where everything is charged.
-        residuals: Of a joint universe, what was measured at load; None elsewhere.
-        extra: The margin outside the universe that this question is answered from.
-        charge: What must be paid first.
+        residuals: The residuals measured at load, for a joint universe; otherwise None.
+        extra: The margin outside the universe that this request is answered from.
+        charge: The charge that must be paid first.
     """
 
     plan: NoisePlan
@@ -73,23 +74,24 @@ class DpProtector:
     residuals: StoredResiduals | None = None
     extra: PlannedTable | None = None
     charge: Charge | None = None
-    _covers: list[tuple[TableShape, tuple[Part, ...]]] = field(
-        default_factory=list, compare=False, repr=False
+    #: What follows from a shape, by its identity: hashing a shape of thousands of areas costs more than the result.
+    _cache: dict[tuple[str, int], tuple[TableShape, Any]] = field(
+        default_factory=dict, compare=False, repr=False
     )
-    _blocks: list[tuple[TableShape, tuple[Block, ...]]] = field(
-        default_factory=list, compare=False, repr=False
-    )
-    _laws: list[tuple[TableShape, JointDistribution]] = field(default_factory=list, compare=False, repr=False)
-    _charged: dict[str, tuple[int, ...] | None] = field(default_factory=dict, compare=False, repr=False)
+    _checked: dict[str, tuple[int, ...] | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def tables(self) -> tuple[NoiseTable, ...]:
-        """The noise table of every released margin; of a joint universe, the law of the cell with the least noise."""
-        if self.residuals is None or self.extra is not None:
+        """The noise table of every released margin; for a joint universe, that of the cell with the least noise."""
+        if not self._is_joint:
             return tuple(self._noise.noise.values())
-        laws = [self._joint_law(shape) for shape, _ in self._blocks[:1]]
-        found = [law.variances[law.variances > 0] for law in laws]
+        shapes = [shape for shape, _ in self._cache.values()][:1]
+        found = [law.variances[law.variances > 0] for law in map(self._joint_law, shapes)]
         return (self._joint.table_of(min((float(each.min()) for each in found if each.size), default=0.0)),)
+
+    @property
+    def _is_joint(self) -> bool:
+        return self.residuals is not None and self.extra is None
 
     @property
     def _joint(self) -> JointPlan:
@@ -104,16 +106,16 @@ class DpProtector:
 
     @cached_property
     def version_charge(self) -> str:
-        """What the version is called in the ledger."""
+        """The name of the version's charge in the ledger."""
         source = self.source
         return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
 
     def cover(
         self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
     ) -> Protector:
-        """Answer from the universe, from what is paid for, or at the asker's cost."""
+        """Answer from the universe, from a paid margin, or at the requester's cost."""
         self.refuse_uncharged()
-        covering = replace(self, _covers=[], _blocks=[], _laws=[])
+        covering = replace(self, _cache={})
         try:
             covering.find(shapes)
         except OutsideUniverse as outside:
@@ -122,29 +124,29 @@ class DpProtector:
         return covering
 
     def pay(self) -> dict[str, Any] | None:
-        """Charge the margin; whoever asked for it first has paid for all. Tells what was charged now."""
+        """Charge the margin, unless it is paid already, and return the charge made now."""
         if self.charge is None:
             return None
         receipt = self.ledger.charge(self.charge)
         return None if receipt.repeat else charge_document(self.charge, receipt, self.plan.terms.composition)
 
     def stored(self, shape: TableShape) -> NoisyCells | None:
-        """Of a joint universe, the cells that its residuals give."""
+        """For a joint universe, the cells that its residuals give."""
         if self.residuals is None or self.extra is not None:
             return None
-        return self.residuals.cells(shape, self._joint_blocks(shape), self._joint_law(shape))
+        return self.residuals.cells(shape, self._blocks(shape), self._joint_law(shape))
 
     def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
-        """Noise looked up by the description of the cells."""
+        """Noise by the description of the cells."""
         return add_description_noise(exact, self._parts(exact.shape), self._noise, spend=spend)
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
-        """None: under `dp` nothing that is exact is rounded and told."""
+        """Not available: under `dp` no exact number is rounded and released."""
         raise ValueError("under dp errors follow from noisy counts and declared constants")
 
     def law(self, shape: TableShape) -> NoiseDistribution:
-        """How many terms of which margin's noise each cell has; of a joint universe, their variances."""
-        if self.residuals is not None and self.extra is None:
+        """The number of noise terms per cell and margin; for a joint universe, the variances."""
+        if self._is_joint:
             return self._joint_law(shape)
         return description_distribution(shape.lengths, self._parts(shape), self._noise)
 
@@ -160,52 +162,48 @@ class DpProtector:
         additivity: str = "",  # noqa: ARG002 - it holds whatever is asked
         subject: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """What everything together is promised."""
+        """The guarantee of all answers together."""
         return dp_promise(self.plan, unit_of(dataset))
 
     def find(self, shapes: Sequence[TableShape]) -> None:
-        """Find the parts of all shapes beforehand; what cannot be answered is refused here.
+        """Choose the margins of all shapes beforehand.
 
         Raises:
             OutsideUniverse, TooManyCells: By the shape.
         """
         for shape in shapes:
-            if self.residuals is None or self.extra is not None:
-                self._parts(shape)
+            if self._is_joint:
+                self._blocks(shape)
             else:
-                self._joint_blocks(shape)
+                self._parts(shape)
 
-    def _joint_blocks(self, shape: TableShape) -> tuple[Block, ...]:
-        for known, blocks in self._blocks:
-            if known is shape:
-                return blocks
-        found = joint_blocks(shape, self.plan.universe, self.source.dataset, self._joint)
-        self._blocks.append((shape, found))
-        return found
+    def _once(self, kind: str, shape: TableShape, make: Callable[[], T]) -> T:
+        key = (kind, id(shape))
+        if key not in self._cache:
+            self._cache[key] = (shape, make())
+        return cast("T", self._cache[key][1])
+
+    def _blocks(self, shape: TableShape) -> tuple[Block, ...]:
+        universe, dataset = self.plan.universe, self.source.dataset
+        return self._once("blocks", shape, lambda: joint_blocks(shape, universe, dataset, self._joint))
 
     def _joint_law(self, shape: TableShape) -> JointDistribution:
-        for known, law in self._laws:
-            if known is shape:
-                return law
-        found = joint_distribution(shape, self._joint_blocks(shape), self._joint, self.source.dataset)
-        self._laws.append((shape, found))
-        return found
+        blocks, dataset = self._blocks(shape), self.source.dataset
+        return self._once("law", shape, lambda: joint_distribution(shape, blocks, self._joint, dataset))
 
     def _parts(self, shape: TableShape) -> tuple[Part, ...]:
-        for known, parts in self._covers:
-            if known is shape:
-                return parts
-        found = cover.choose_margins(shape, self._universe, self.source.dataset, self._variances)
-        self._covers.append((shape, found))
-        return found
+        dataset = self.source.dataset
+        return self._once(
+            "parts",
+            shape,
+            lambda: choose_margins(shape, self._universe, dataset, self._variances),
+        )
 
     @cached_property
     def _universe(self) -> Universe:
         if self.extra is None:
             return self.plan.universe
-        if (
-            self.residuals is not None
-        ):  # numbers of a joint universe and of a margin of its own cannot be added up
+        if self.residuals is not None:  # values of a joint universe and of a separate margin cannot be added
             return replace(self.plan.universe, margins=(self.extra.margin,))
         return self.plan.universe.with_margin(self.extra.margin)
 
@@ -221,7 +219,7 @@ class DpProtector:
         asker: Requester | None,
         outside: OutsideUniverse,
     ) -> DpProtector:
-        """The protector of a question outside the universe; decided before anything is charged."""
+        """The protector of a request outside the universe; decided before anything is charged."""
         margin = canonical_margin(request.used, self.source.dataset)
         self.refuse_excluded(margin)
         if self.plan.answer is None:
@@ -246,30 +244,28 @@ class DpProtector:
                 ),
             )
         asker.require("analyst")
-        return replace(self, extra=table, charge=charge, _covers=[], _blocks=[], _laws=[])
+        return replace(self, extra=table, charge=charge, _cache={})
 
     def _from_paid(self, margin: Margin, shapes: Sequence[TableShape]) -> DpProtector | None:
-        """The protector that answers from a margin that is paid for; None where none contains the question.
+        """The protector that answers from a paid margin; None if none contains the request.
 
-        The first that was paid answers for ever: what is paid later changes no answer.
+        The margin that was paid first answers permanently: later payments change no answer.
         """
         source = self.source
         for paid in paid_margins(self.ledger, self.plan, source.dataset, source.version, source.fingerprint):
             if self.plan.answer is None or not contains(paid, margin, source.dataset):
                 continue
-            found = replace(
-                self, extra=replace(self.plan.answer, margin=paid), _covers=[], _blocks=[], _laws=[]
-            )
+            found = replace(self, extra=replace(self.plan.answer, margin=paid), _cache={})
             with suppress(OutsideUniverse):
                 found.find(shapes)
                 return found
         return None
 
     def refuse_excluded(self, margin: Margin) -> None:
-        """What is excluded is never answered, for any price.
+        """Refuse a margin that contains an excluded one.
 
         Raises:
-            OutsideUniverse: The margin contains an excluded one.
+            OutsideUniverse: It is never available, at any price.
         """
         out = self.plan.universe.excludes(margin, self.source.dataset)
         if out is not None:
@@ -282,16 +278,16 @@ class DpProtector:
             )
 
     def refuse_uncharged(self) -> None:
-        """A ledger that does not know the version has forgotten what was spent.
+        """Refuse a ledger that does not contain the charge of this version: it has lost entries.
 
         Raises:
             LedgerUnusable: Nothing is answered.
         """
         mark = self.ledger.file_mark()
-        if mark is not None and self._charged.get(self.version_charge) == mark:
-            return  # it was there, and the ledger is still the same
+        if mark is not None and self._checked.get(self.version_charge) == mark:
+            return  # the charge was there, and the file is the same
         if not self.ledger.is_paid(self.plan.terms.name, self.version_charge):
             raise LedgerUnusable(
                 "The ledger does not know of this version.", "Restore the newest copy of the ledger."
             )
-        self._charged[self.version_charge] = mark
+        self._checked[self.version_charge] = mark

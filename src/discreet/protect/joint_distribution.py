@@ -1,12 +1,12 @@
-"""The law of the noise of a joint table: the variance of every cell, and the covariance of any two.
+"""The noise distribution of a joint table: the variance of every cell, and the covariance of any two.
 
-All cells are linear functions of the same noisy residuals, so they are not independent. Each by itself is normal, rounded.
+All cells are linear functions of the same noisy residuals, so they are not independent. Each alone is normal, rounded.
 Sums, differences and shares of cells have the variance that follows from their covariances:
 
     Cov(cell, other) = Σ_S v_S Π_j ⟨u_j, u'_j⟩                            (`margins/residual_table.py`)
 
-A test of a whole table takes the noise of its cells for independent. It is told the largest variance of any contrast of
-them with length 1 (`NoiseLaw.for_tests`): more noise than there is, in every direction.
+A test of a whole table treats the noise of its cells as independent. It uses the largest variance of any contrast of
+them with length 1 (`for_tests`): more noise than there is, in every direction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.noise.table import NO_NOISE
 from discreet.protect.joint_plan import JointPlan
 from discreet.protect.joint_residuals import Block
 
-#: Variances are kept with so many binary digits, rounded up: equal ones are then equal.
+#: Variances are rounded up to this many binary digits, so that equal ones compare equal.
 _DIGITS = 2**40
 
 
@@ -41,12 +41,12 @@ class JointDistribution(NoiseDistribution):
     """Variances and covariances of the cells of a joint table.
 
     Args:
-        variances: Of every cell, before rounding; 0 where a number is public or nobody can be there.
-        nobody: Cells that hold no category.
+        variances: Of every cell, before rounding; 0 for a public number or a cell without categories.
+        nobody: Cells without categories.
         shape: The whole table.
         plan: The residuals.
         dataset: The description.
-        places: For each axis the places of the whole table that are kept.
+        places: For each axis the indices of the whole table that are kept.
     """
 
     variances: NDArray[np.float64]
@@ -58,12 +58,12 @@ class JointDistribution(NoiseDistribution):
 
     @property
     def laws(self) -> tuple[CellDistribution, ...]:
-        """One rounded normal law for each variance."""
+        """One rounded normal distribution for each variance."""
         return self._found[0]
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """Which of them each cell has."""
+        """The index of each cell's distribution."""
         return self._found[1]
 
     @cached_property
@@ -74,7 +74,7 @@ class JointDistribution(NoiseDistribution):
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """Cells that hold no category."""
+        """Cells without categories."""
         return self.nobody
 
     @property
@@ -84,15 +84,15 @@ class JointDistribution(NoiseDistribution):
 
     @property
     def rounds(self) -> bool:
-        """Every cell is its own value, rounded."""
+        """True: every cell is its own value, rounded."""
         return True
 
     def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:  # noqa: ARG002 - all of them do
-        """Every whole is the sum of its parts, but for rounding; not where some cells cannot occur."""
+        """Whether a whole is the sum of its parts up to rounding; not if some cells are structural zeros."""
         return not self.dataset.structural_zeros
 
     def source(self, *place: int) -> str | None:
-        """All cells share the noise of the residuals; a public number has none."""
+        """The name "joint": all cells share the noise of the residuals. None for a public number."""
         return "joint" if self.variances[place] else None
 
     def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
@@ -100,7 +100,7 @@ class JointDistribution(NoiseDistribution):
         return covariances(self.plan.space, self.plan.variances, [self._box(place) for place in places])
 
     def for_tests(self) -> JointDistribution:
-        """The law that a test takes for independent noise: every cell with the largest variance of a unit contrast."""
+        """The distribution for tests that assume independence: every cell has the largest variance of a unit contrast."""
         levels = [_finest_level(self.plan, self.dataset, d.name) for d in self.shape.dimensions]
         largest = max(
             (
@@ -112,30 +112,30 @@ class JointDistribution(NoiseDistribution):
         return replace(self, variances=np.where(self.variances > 0, np.maximum(self.variances, largest), 0.0))
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> JointDistribution:
-        """The law of fewer cells."""
+        """The distribution of some of the cells."""
         index = np.ix_(*places)
         kept = tuple(own[few] for own, few in zip(self.places, places, strict=True))
         return replace(self, variances=self.variances[index], nobody=self.nobody[index], places=kept)
 
     def document(self) -> dict[str, Any]:
-        """The standard deviations that occur, and by classes of categories which cell has which, as in `DescribedLaw`."""
+        """The standard deviations, and by classes of categories which cell has which."""
         classes, table = _by_classes(self.kind)
         sd = [{"standard_deviation": math.sqrt(v)} for v in np.unique(self.variances).tolist()]
         return {"noise": {"joint": True, "laws": sd, "classes": classes, "law": table.ravel().tolist()}}
 
     def _box(self, place: tuple[int, ...]) -> list[Side]:
-        """A cell as categories of every chain, at the finest level."""
+        """A cell as categories of every attribute, at the finest level."""
         at = [int(own[here]) for own, here in zip(self.places, place, strict=True)]
         sets = [(d.name, d.members()[here]) for d, here in zip(self.shape.dimensions, at, strict=True)]
         sets += [(f.name, f.members) for f in self.shape.filters]
-        kept = [self._kept(names[-1], sets) for names in self.plan.names]
+        kept = [self._categories(names[-1], sets) for names in self.plan.names]
         return [
-            (0, np.zeros(1, dtype=np.int64)) if own.all() else (chain.levels, np.flatnonzero(own))
-            for chain, own in zip(self.plan.space.chains, kept, strict=True)
+            (0, np.zeros(1, dtype=np.int64)) if own.all() else (attribute.levels, np.flatnonzero(own))
+            for attribute, own in zip(self.plan.space.attributes, kept, strict=True)
         ]
 
-    def _kept(self, finest: str, sets: Sequence[tuple[str, tuple[int, ...]]]) -> NDArray[np.bool_]:
-        """Which categories of the finest level of a chain lie in all sets that speak of it."""
+    def _categories(self, finest: str, sets: Sequence[tuple[str, tuple[int, ...]]]) -> NDArray[np.bool_]:
+        """Which categories of the finest level of an attribute satisfy all conditions on it."""
         kept = np.ones(len(self.dataset.variable(finest)), dtype=np.bool_)
         for name, members in sets:
             if is_level_of(self.dataset, name, finest):
@@ -152,7 +152,7 @@ class JointDistribution(NoiseDistribution):
 def joint_distribution(
     shape: TableShape, blocks: Sequence[Block], plan: JointPlan, dataset: Dataset
 ) -> JointDistribution:
-    """The law of the cells of a table; nothing stored is looked at."""
+    """The distribution of the cells of a table; no stored value is read."""
     variances = np.zeros(shape.lengths)
     nobody = np.zeros(shape.lengths, dtype=np.bool_)
     for block in blocks:
@@ -166,7 +166,7 @@ def joint_distribution(
 
 
 def _of_block(block: Block, plan: JointPlan) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The variance of each cell, and whether it holds no category."""
+    """The variance of each cell, and whether it has no category."""
     outputs = [side.outputs for side in block.sides]
     total = np.zeros(outputs)
     empty: NDArray[np.bool_] = np.zeros(outputs, dtype=np.bool_)
@@ -183,27 +183,27 @@ def _of_block(block: Block, plan: JointPlan) -> tuple[NDArray[np.float64], NDArr
 
 
 def _finest_level(plan: JointPlan, dataset: Dataset, name: str) -> tuple[int, int] | None:
-    """The chain of a variable, and its level there or the finest that can be looked at."""
-    for place, chain in enumerate(plan.names):
-        if is_level_of(dataset, chain[-1], name):
-            return place, chain.index(name) + 1 if name in chain else len(chain)
+    """The attribute of a variable, and the finest level of it that can be looked at."""
+    for place, attribute in enumerate(plan.names):
+        if is_level_of(dataset, attribute[-1], name):
+            return place, attribute.index(name) + 1 if name in attribute else len(attribute)
     return None
 
 
 def _thinnest(plan: JointPlan, part: tuple[int, ...], shown: Sequence[tuple[int, int] | None]) -> float:
-    """1 over the fewest cells of a table that a cell of a part is laid out in; 0 where the table does not look at it."""
+    """1 over the fewest cells of a table that a cell of a residual spans; 0 if the table does not contain it."""
     level = dict(each for each in shown if each is not None)
     share = 1.0
-    for place, (chain, own) in enumerate(zip(plan.space.chains, part, strict=True)):
+    for place, (attribute, own) in enumerate(zip(plan.space.attributes, part, strict=True)):
         if own > level.get(place, 0):
             return 0.0
         if own < level.get(place, 0):
-            share *= float(chain.shares(level[place], own).max())
+            share *= float(attribute.shares(level[place], own).max())
     return share
 
 
 def _by_classes(kind: NDArray[np.int64]) -> tuple[list[list[int]], NDArray[np.int64]]:
-    """For each axis the class of every place, and the array with one place of each class."""
+    """For each axis the class of every index, and the array reduced to one index per class."""
     classes = []
     for axis in range(kind.ndim):
         seen: dict[bytes, int] = {}

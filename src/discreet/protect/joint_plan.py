@@ -1,22 +1,16 @@
-"""The variables of a joint universe as chains: the levels of one hierarchy together, coarse to fine; any other alone.
+"""The plan of a joint universe: every residual of the declared tables with its grid and noise table, and the claim.
 
-How far the cells of a joint universe are from the truth, from the variances of its residuals alone.
-
-Source: docs/methods/dp-joint.md.
-
-The plan of a joint universe: every residual of the declared tables with its grid and its noise table, and the claim.
-
-    chains      the levels of a hierarchy that the universe uses, coarse to fine, are one chain; any other variable is one
+    attributes  the levels of a hierarchy that the universe uses, coarse to fine, are one attribute; so is any other variable
     variances   those of the least weighted error at μ = 1, over μ²          (`margins/residual_space.py`)
-    grid        a count is worth g whole steps, so that the noise spans enough of them (`margins/integer_noise.py`)
+    grid        a count is worth g integer steps, so that the noise spans enough of them (`margins/integer_noise.py`)
 
-and what is claimed follows from the integers that ship, for a unit of r records:
+The claim follows from the integers that ship, for a unit of r records:
 
-    μ²      = r² x cost of the dearest path, in fractions
-    δ(ε)    = δ of N(0,1) against N(μ,1), x (1 + what the grid may add) + (1 + e^ε) x distance of all tables
-    ε       = the least with δ(ε) ≤ δ, + what the lattices may add
+    μ²      = r² x worst-case squared L2 sensitivity, in fractions
+    δ(ε)    = δ of N(0,1) against N(μ,1), x (1 + loss by the grid) + (1 + e^ε) x distance of all tables
+    ε       = the least with δ(ε) ≤ δ, + loss by the lattices
 
-The plan is made with the largest μ for which that is the budget's (ε, δ).
+The plan has the largest μ for which that is the budget's (ε, δ).
 
 Source: docs/methods/dp-joint.md has the proofs.
 """
@@ -57,37 +51,37 @@ from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, gaussian_mu
 
 
 def attribute_names(dataset: Dataset, universe: Universe) -> tuple[tuple[str, ...], ...]:
-    """The variables of a universe as chains: levels of one hierarchy together, coarse to fine.
+    """The variables of a universe as attributes: levels of one hierarchy together, coarse to fine; any other variable alone.
 
     Raises:
         BadDescription: A variable is a level of two hierarchies of which the universe uses more levels.
     """
     used = universe.variables
-    chains = [tuple(n for n in h.levels if n in used) for h in dataset.hierarchies]
-    chains = [chain for chain in dict.fromkeys(chains) if len(chain) > 1]
-    alone = [(name,) for name in used if not any(name in chain for chain in chains)]
-    listed = [name for chain in chains for name in chain]
+    attributes = [tuple(n for n in h.levels if n in used) for h in dataset.hierarchies]
+    attributes = [attribute for attribute in dict.fromkeys(attributes) if len(attribute) > 1]
+    alone = [(name,) for name in used if not any(name in attribute for attribute in attributes)]
+    listed = [name for attribute in attributes for name in attribute]
     if len(set(listed)) < len(listed):
         twice = next(name for name in listed if listed.count(name) > 1)
         raise BadDescription(
             f'"{twice}" is a level of two hierarchies, and a joint universe takes it apart along one.',
             'Leave the other levels out of the universe, or write margins = "own".',
         )
-    return tuple(sorted([*chains, *alone]))
+    return tuple(sorted([*attributes, *alone]))
 
 
 def levels_of(names: tuple[tuple[str, ...], ...], margin: Margin) -> Levels:
-    """A margin as a level of every chain."""
-    return tuple(next((chain.index(n) + 1 for n in margin if n in chain), 0) for chain in names)
+    """A margin as a level of every attribute."""
+    return tuple(next((attribute.index(n) + 1 for n in margin if n in attribute), 0) for attribute in names)
 
 
 def margin_of(names: tuple[tuple[str, ...], ...], part: Levels) -> Margin:
-    """The margin of a level of every chain."""
-    return tuple(sorted(chain[level - 1] for chain, level in zip(names, part, strict=True) if level))
+    """The margin of a level of every attribute."""
+    return tuple(sorted(attribute[level - 1] for attribute, level in zip(names, part, strict=True) if level))
 
 
 def attribute_of(dataset: Dataset, names: tuple[str, ...]) -> Attribute:
-    """The levels of a chain, each with what holds its categories."""
+    """The levels of an attribute, each with the parents of its categories."""
     parents = [np.zeros(len(dataset.variable(names[0])), dtype=np.int64)]
     for coarse, fine in pairwise(names):
         up = ancestors(dataset, fine, coarse)
@@ -97,26 +91,22 @@ def attribute_of(dataset: Dataset, names: tuple[str, ...]) -> Attribute:
 
 @dataclass(frozen=True, eq=False)
 class JointErrors:
-    """How far the cells of a joint universe are from the truth: known before any noise table is made.
+    """The errors of the cells of a joint universe, known before any noise table is made.
 
     Args:
-        names: For each chain the variable of every level, coarse to fine.
-        space: The chains, the declared tables and their parts.
-        variances: Of each part before centring, in counts, in the order of `space.parts`.
+        names: For each attribute the variable of every level, coarse to fine.
+        space: The attributes, the declared tables and their residuals.
+        variances: Of each residual before centring, in counts, in the order of `space.parts`.
     """
 
     names: tuple[tuple[str, ...], ...]
     space: ResidualSpace
     variances: tuple[float, ...]
 
-    def levels(self, margin: Margin) -> Levels:
-        """A margin as a level of every chain."""
-        return levels_of(self.names, margin)
-
     def of_cells(self, margin: Margin) -> list[tuple[float, int]]:
-        """The variances that cells of a declared table have, each with the number of cells."""
-        chains = zip(self.space.chains, self.levels(margin), strict=True)
-        kinds = [_kinds(chain, level) for chain, level in chains]
+        """The variances of the cells of a declared table, each with the number of cells."""
+        attributes = zip(self.space.attributes, levels_of(self.names, margin), strict=True)
+        kinds = [_kinds(attribute, level) for attribute, level in attributes]
         return list(_cell_variances(kinds, list(zip(self.space.parts, self.variances, strict=True))))
 
     def expected_error(self, margin: Margin) -> float:
@@ -131,62 +121,58 @@ class JointErrors:
         return math.sqrt(math.fsum(v * n for v, n in found) / sum(number for _, number in found))
 
     def most_exact(self, margin: Margin) -> float:
-        """The largest chance that a cell shows its true count: its noise is then below one half."""
+        """The largest probability that a cell shows its true count: that its noise is below one half."""
         least = min(v for v, _ in self.of_cells(margin))
         return 1.0 if least == 0 else math.erf(0.5 / math.sqrt(2 * least))
 
 
-#: For one chain at one level: what each level above adds to the variance of a category, and how many categories are so.
+#: For one attribute at one level: the share of each level above in a category's variance, and the number of such categories.
 Kinds = list[tuple[tuple[float, ...], int]]
 
 
-def _kinds(chain: Attribute, level: int) -> Kinds:
+def _kinds(attribute: Attribute, level: int) -> Kinds:
     columns = []
     for above in range(level + 1):
-        kept = 1 - 1 / chain.siblings(above) if above else np.ones(1)
-        columns.append(chain.shares(level, above) ** 2 * kept[chain.ancestors(level, above)])
+        kept = 1 - 1 / attribute.siblings(above) if above else np.ones(1)
+        columns.append(attribute.shares(level, above) ** 2 * kept[attribute.ancestors(level, above)])
     found, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
     return [(tuple(row), number) for row, number in zip(found.tolist(), numbers.tolist(), strict=True)]
 
 
 def _cell_variances(kinds: list[Kinds], parts: list[tuple[Levels, float]]) -> Iterator[tuple[float, int]]:
-    """Variances of cells by the kinds of their categories; chain by chain, parts that a table lacks left out."""
+    """Variances of cells by the kinds of their categories, one attribute after the other."""
     if not kinds:
         yield math.fsum(v for _, v in parts), 1
         return
     for factors, number in kinds[0]:
         rest = [(part[1:], v * factors[part[0]]) for part, v in parts if part[0] < len(factors)]
-        for variance, others in _cell_variances(kinds[1:], _merge_parts(rest)):
+        merged: dict[Levels, float] = {}
+        for part, variance in rest:
+            merged[part] = merged.get(part, 0.0) + variance
+        for variance, others in _cell_variances(kinds[1:], list(merged.items())):
             yield variance, number * others
 
 
-def _merge_parts(parts: list[tuple[Levels, float]]) -> list[tuple[Levels, float]]:
-    found: dict[Levels, float] = {}
-    for part, variance in parts:
-        found[part] = found.get(part, 0.0) + variance
-    return list(found.items())
-
-
-#: Gaussian tables reach so many standard deviations: 2^64 keys have none beyond.
+#: Gaussian tables end after this many standard deviations: 2^64 keys have none beyond.
 _REACH = 9.5
-#: A δ below this counts as this: floats end there, and no part of a grid can be told.
+#: A smaller δ counts as this: floats end there.
 _NOTHING = 1e-280
-#: Rounding of floats on the way from μ to a variance never takes noise away.
+#: Rounding of floats on the way from μ to a variance never removes noise.
 _NOT_LESS = 1 + 1e-12
 
 
-_normal_table = lru_cache(maxsize=256)(rounded_normal)  # every answer tells the law of its least noise
+_normal_table = lru_cache(maxsize=256)(rounded_normal)
 
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """One part of the universe as it is measured.
+    """One measured part of the universe.
 
     Args:
-        margin: Its variables, sorted: the finest level of each chain that it looks at.
-        levels: The same as a level of every chain.
-        grid: How many whole steps a count is worth.
-        noise: The noise of a cell, in steps; None for an invariant, which no allowed change moves (`JointPlan` checks).
+        margin: Its variables, sorted: the finest level of each attribute that it uses.
+        levels: The same as a level of every attribute.
+        grid: The number of integer steps per count.
+        noise: The noise of a cell, in steps; None for an invariant, which is equal for all neighbours (`JointPlan` checks).
     """
 
     margin: Margin
@@ -196,8 +182,13 @@ class Residual:
 
     @property
     def variance(self) -> Fraction:
-        """The variance of the noise of a cell before centring, in counts, of the ideal law."""
+        """The variance of a cell before centring, in counts, of the ideal distribution."""
         return Fraction(0) if self.noise is None else Fraction(self.noise.parameters["V"]) / self.grid**2
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of a cell before centring, in steps of the grid."""
+        return math.sqrt(float(self.variance)) * self.grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +196,9 @@ class JointPlan:
     """Every residual of a universe.
 
     Args:
-        names: For each chain the variable of every level, coarse to fine.
-        space: The chains, the declared tables and their parts.
-        residuals: One for each part, in the order of `space.parts`.
+        names: For each attribute the variable of every level, coarse to fine.
+        space: The attributes, the declared tables and their residuals.
+        residuals: One for each of `space.parts`.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -228,25 +219,25 @@ class JointPlan:
 
     @cached_property
     def steps(self) -> float:
-        """How many steps the standard deviation of every noise spans at least."""
-        return min((_spread(each) for each in self.residuals if each.noise is not None), default=math.inf)
+        """The smallest standard deviation of a residual's noise, in steps."""
+        return min((each.sigma for each in self.residuals if each.noise is not None), default=math.inf)
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
-        """Of each residual, in the order of the parts."""
+        """The variance of each residual, in the order of `space.parts`."""
         return tuple(float(each.variance) for each in self.residuals)
 
     @cached_property
     def errors(self) -> JointErrors:
-        """How far cells are from the truth."""
+        """The errors of the cells."""
         return JointErrors(self.names, self.space, self.variances)
 
     def levels(self, margin: Margin) -> Levels:
-        """A margin as a level of every chain."""
+        """A margin as a level of every attribute."""
         return levels_of(self.names, margin)
 
     def table_epsilon(self, margin: Margin, terms: Terms) -> float:
-        """The ε of one table by itself, at the δ of the terms: that of the residuals that it is made of."""
+        """The ε of one table alone at the δ of the terms: that of the residuals it is made of."""
         table = self.levels(margin)
         own = [
             v if is_within(part, table) else 0.0
@@ -256,18 +247,18 @@ class JointPlan:
         return least_epsilon(lambda epsilon: gaussian_delta_above(mu, epsilon), float_down(terms.delta))
 
     def table_of(self, variance: float) -> NoiseTable:
-        """The law of a shown cell of a variance, as a noise table; of 0, that of the cell with the least noise."""
+        """The noise of a released cell of a variance, as a noise table; for 0, that of the cell with the least noise."""
         margins = (margin_of(self.names, each) for each in self.space.tables)
         return _normal_table(
             variance or min(v for each in margins for v, _ in self.errors.of_cells(each) if v)
         )
 
     def loss(self, terms: Terms) -> Fraction:
-        """μ² of everything that is measured, for one person."""
+        """μ² of all residuals together, for one unit."""
         return terms.records_per_unit**2 * self.space.cost([each.variance for each in self.residuals])
 
     def distance(self, terms: Terms) -> Fraction:
-        """How far the shipped noise is from its ideal law in what a person can change, lattices included."""
+        """Total variation distance of the shipped noise from the ideal one, for the cells of one unit, lattices included."""
         lattices = sum(self._lattice(each) for each in self.residuals)
         return Fraction(lattices) + sum(
             (
@@ -279,28 +270,28 @@ class JointPlan:
         )
 
     def _lattice(self, residual: Residual) -> float:
-        return 0.0 if residual.noise is None else lattice_loss(self.space, residual.levels, _spread(residual))
+        return 0.0 if residual.noise is None else lattice_loss(self.space, residual.levels, residual.sigma)
 
     def epsilon(self, terms: Terms, delta: float) -> tuple[float, float]:
-        """The least ε that holds at a δ, and the δ that it has there; infinite where none holds."""
+        """The least ε that holds at a δ, and the δ that it has there; infinite if none holds."""
         mu = math.sqrt(self.loss(terms)) * _NOT_LESS
         if self.steps < FEWEST_STEPS:
             return math.inf, 1.0
         distance, lattice = float_up(self.distance(terms)), sum(map(self._lattice, self.residuals))
 
-        def shipped(epsilon: float) -> float:
+        def delta_at(epsilon: float) -> float:
             law, cut = gaussian_delta_above(mu, epsilon), (1 + math.exp(epsilon)) * distance
             if law < _NOTHING:
                 return _NOTHING + cut
             grid = 1 + GRID * (grid_steps(epsilon, mu) / self.steps) ** 2
             return law * grid + cut
 
-        epsilon = least_epsilon(shipped, delta)
-        return epsilon + lattice, shipped(epsilon) if math.isfinite(epsilon) else 1.0
+        epsilon = least_epsilon(delta_at, delta)
+        return epsilon + lattice, delta_at(epsilon) if math.isfinite(epsilon) else 1.0
 
 
 def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
-    """The least ε whose δ is at most a δ, found from above; infinite where there is none."""
+    """The least ε whose δ is at most `delta`, rounded up; infinite if there is none."""
     high = next((e for e in (0.01 * 2**n for n in range(16)) if delta_at(e) <= delta), math.inf)
     low = high / 2 if high > 0.01 else 0.0
     for _ in range(60 if math.isfinite(high) else 0):
@@ -319,12 +310,7 @@ def joint_errors(dataset: Dataset, universe: Universe, terms: Terms) -> JointErr
 
 @lru_cache(maxsize=16)
 def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
-    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at its ρ where it is kept in ρ.
-
-    Args:
-        dataset: The description.
-        universe: The declared tables, weighed by `Universe.weight` or by their cells.
-        terms: What is promised.
+    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at its ρ under zCDP.
 
     Raises:
         BadDescription: The terms do not fit Gaussian residuals.
@@ -340,7 +326,7 @@ def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
 def _design(
     dataset: Dataset, universe: Universe, terms: Terms
 ) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace, NDArray[np.float64], float]:
-    """The chains, the parts, their variances at cost 1, and the μ of one person."""
+    """The attributes' names, the space, the variances at cost 1, and the μ of one unit."""
     _refuse(terms)
     names, space = _space(dataset, universe, terms)
     unit = space.optimum(_weights(_tables(universe), dataset, universe))
@@ -352,7 +338,7 @@ def _design(
 def read_joint(
     dataset: Dataset, universe: Universe, terms: Terms, stored: Mapping[Margin, tuple[int, NoiseTable | None]]
 ) -> JointPlan:
-    """The plan whose residuals have stored grids and noise tables; every residual must be there, and no other."""
+    """The plan with stored grids and noise tables; exactly the residuals of the universe must be there."""
     names, space = _space(dataset, universe, terms)
     residuals = [
         Residual(margin_of(names, part), part, *stored[margin_of(names, part)]) for part in space.parts
@@ -366,10 +352,10 @@ def _space(
     dataset: Dataset, universe: Universe, terms: Terms
 ) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace]:
     names = attribute_names(dataset, universe)
-    chains = tuple(attribute_of(dataset, levels) for levels in names)
+    attributes = tuple(attribute_of(dataset, levels) for levels in names)
     tables = tuple(levels_of(names, each) for each in _tables(universe))
     held = tuple(map(max, zip(*(levels_of(names, each.margin) for each in universe.known), strict=True)))
-    return names, ResidualSpace(chains, tables, terms.neighbours, held)
+    return names, ResidualSpace(attributes, tables, terms.neighbours, held)
 
 
 def _tables(universe: Universe) -> tuple[Margin, ...]:
@@ -398,20 +384,19 @@ def _weights(tables: tuple[Margin, ...], dataset: Dataset, universe: Universe) -
 
 
 def cut_distance(table: NoiseTable) -> Fraction:
-    """How far a Gaussian table is from its ideal law in total variation, at most: a key for each value, and the ends.
+    """An upper bound on the total variation distance of a Gaussian table from its ideal: one key per value, and the tails.
 
-    `privacy/accounting.py` computes it; that takes a hundred times as long, and a claim hardly depends on it.
+    `privacy/accounting.py` computes it exactly in a hundred times the time, and a claim hardly depends on it.
     """
     return Fraction(2 * table.largest + 3, KEYS)
 
 
 def _noises(space: ResidualSpace, part: Levels, terms: Terms) -> int:
-    """How many noises of a part a person's records can lie among."""
     return min(space.cells(part), terms.changes * terms.records_per_unit * space.block_cells(part))
 
 
 def _largest_mu(space: ResidualSpace, unit: NDArray[np.float64], terms: Terms) -> float:
-    """The μ of one person at the budget, so much of δ set aside as grid, lattices and cut tables may take."""
+    """The μ of one unit at the budget, after reserving δ for grid, lattices and the cut of the tables."""
     epsilon, delta = float_down(terms.epsilon) - LATTICE_LOSS, float_down(terms.delta)
     mu, set_aside = 0.0, 0.0
     for _ in range(3):
@@ -431,7 +416,6 @@ def _largest_mu(space: ResidualSpace, unit: NDArray[np.float64], terms: Terms) -
 
 
 def _steps(space: ResidualSpace, part: Levels, unit: float, mu: float, terms: Terms) -> tuple[int, float]:
-    """The grid of a part, and the standard deviation of its noise in steps."""
     sigma = math.sqrt(unit) * terms.records_per_unit / mu * _NOT_LESS
     grid = fine_grid(sigma, float_down(terms.epsilon), mu) | 1  # odd: no coarse value ends in one half
     most = LATTICE_LOSS * min(1.0, float_down(terms.delta)) / len(space.parts)
@@ -453,7 +437,3 @@ def _residual(
     grid, spread = _steps(space, part, unit, mu, terms)
     ((_, table),) = gaussian_tables(spread)
     return Residual(margin_of(names, part), part, grid, table)
-
-
-def _spread(residual: Residual) -> float:
-    return math.sqrt(float(residual.variance)) * residual.grid

@@ -1,22 +1,20 @@
-"""A joint universe measured once, at load, and answered from what was stored: no record is read for an answer.
+"""A joint universe is measured once, at load; every answer comes from the stored residuals, without reading a record.
 
-    load      y_S = g_S f_S + noise(key of the cell in the stream of S), whole numbers; their differences are stored
-    answer    the values of the smallest table that says a cell, added up over its categories, exactly, in steps of 2^-30
-    shown     the value rounded to a whole number, halves to even: the same in every table
+    load      y_S = g_S f_S + noise(key of the cell in the stream of S), integers; their differences are stored
+    answer    the values of the smallest table that contains a cell, summed over its categories, exactly, in steps of 2^-30
+    release   the value rounded to an integer, halves to even: the same in every table
 
-Each residual has one stream of keys. It depends on the dataset, the version, the fingerprint of the records, the noise
-table, the codes, the grid and the blocks: nothing that is measured twice has one key.
+Each residual has one stream of keys, which depends on the dataset, the version, the fingerprint of the records, the noise
+table, the codes, the grid and the blocks. No key is used for two measurements.
+
+The table that answers a cell depends on the cell alone. A cell is a set of categories of every attribute. Along an
+attribute the coarsest level that can express it is used: all districts of a region are the region. So a description has
+one value in every table, layout and slice.
+
+    block     the cells at one depth of every dimension, or of totals (as in `margin_choice`)
+    side      along one attribute: for every output of the block, its level and its categories there
 
 Source: docs/methods/dp-joint.md.
-
-Which declared table answers each cell of a joint universe: the smallest that can say it, by the cell alone.
-
-A cell is a box: some categories of every chain. Along a chain it is told at the coarsest level that can say it: all
-districts of a region are the region, all categories are everybody. So a description has one table that answers it, whatever
-table, layout or slice it stands in, and its value is one sum of that table's values.
-
-    block     the cells at one depth of every dimension, or of totals (as in `cover`)
-    side      along one chain: for every output of the block, its level and its categories there
 """
 
 from __future__ import annotations
@@ -27,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import product
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +41,13 @@ from discreet.model.universe import Margin, Universe, maximal
 from discreet.noise.identity import mechanism_name
 from discreet.protect.description_keys import NoiseContext, canonical_cells, residual_keys
 from discreet.protect.joint_plan import JointPlan, Residual
-from discreet.protect.margin_choice import Condition, block_conditions, block_depths, outside_universe
+from discreet.protect.margin_choice import (
+    Condition,
+    block_conditions,
+    block_depths,
+    joint_outputs,
+    outside_universe,
+)
 from discreet.protect.protector import NoisyCells
 from discreet.records.engine import Engine
 from discreet.records.keys import Secret
@@ -52,17 +57,17 @@ if TYPE_CHECKING:
     from discreet.protect.joint_distribution import JointDistribution
 
 
-#: A universe may have so many numbers.
+#: The most numbers of a universe.
 MOST_NUMBERS = 50_000_000
-#: Values of tables are kept for the next question up to so many cells together.
-KEPT_CELLS = 4_000_000
+#: Cells of the cached tables of values, together.
+CACHED_CELLS = 4_000_000
 
 
 def residual_cells(plan: JointPlan) -> int:
-    """How many numbers are stored.
+    """The number of stored integers.
 
     Raises:
-        BadDescription: More than is done.
+        BadDescription: More than `MOST_NUMBERS`.
     """
     cells = sum(map(plan.space.cells, plan.space.parts))
     if cells > MOST_NUMBERS:
@@ -76,7 +81,7 @@ def residual_cells(plan: JointPlan) -> int:
 def measure(
     engine: Engine, plan: JointPlan, secret: Secret, dataset: Dataset, fingerprint: str
 ) -> NDArray[np.int64]:
-    """Count the largest declared tables, and measure everything from them."""
+    """Count the largest declared tables, and measure all residuals from them."""
     declared = tuple(residual.margin for residual in plan.residuals)
     counted = {
         margin: tabulate(engine, _plain_shape(margin, dataset)).counts
@@ -86,7 +91,6 @@ def measure(
 
 
 def _plain_shape(margin: Margin, dataset: Dataset) -> TableShape:
-    """All cells of a margin, without totals."""
     dimensions = []
     for variable in map(dataset.variable, margin):
         everything = tuple(range(len(variable)))
@@ -106,12 +110,7 @@ def noisy_residuals(
 ) -> NDArray[np.int64]:
     """All noisy residuals one after the other, in the order of the parts.
 
-    Args:
-        plan: What is measured, with which noise.
-        counted: The exact tables of margins that hold all others, axes in the order of the sorted names.
-        secret: The workspace's secret.
-        dataset: The description.
-        fingerprint: The keyed fingerprint of the records.
+    `counted` has the exact tables of the largest margins, with axes in the order of the sorted names.
     """
     tables = {plan.levels(margin): _by_attribute(plan, margin, table) for margin, table in counted.items()}
     found = np.zeros(residual_cells(plan), dtype=np.int64)
@@ -126,7 +125,6 @@ def noisy_residuals(
 def _noise(
     plan: JointPlan, residual: Residual, secret: Secret, dataset: Dataset, fingerprint: str
 ) -> NDArray[np.int64] | int:
-    """The noise of every cell of a residual; a public number has none."""
     table = residual.noise
     if table is None:
         return 0
@@ -137,24 +135,23 @@ def _noise(
 
 
 def _blocks(plan: JointPlan, residual: Residual) -> str:
-    """The grid and the blocks of a residual, as text."""
+    """A hash of the grid and the blocks of a residual."""
     text = hashlib.sha256(str(residual.grid).encode("ascii"))
-    for names, chain, level in zip(plan.names, plan.space.chains, residual.levels, strict=True):
+    for names, attribute, level in zip(plan.names, plan.space.attributes, residual.levels, strict=True):
         if level:
-            parents = " ".join(map(str, chain.parents[level - 1].tolist()))
+            parents = " ".join(map(str, attribute.parents[level - 1].tolist()))
             text.update(f"|{names[level - 1]} {level} {parents}".encode())
     return text.hexdigest()
 
 
 def _by_attribute(plan: JointPlan, margin: Margin, table: NDArray[Any]) -> NDArray[Any]:
-    """A table over sorted names as one over chains, with an axis of length 1 for each that it does not look at."""
-    order = [next((margin.index(n) for n in chain if n in margin), None) for chain in plan.names]
+    """A table over sorted names as one over attributes, with an axis of length 1 for each that it does not use."""
+    order = [next((margin.index(n) for n in attribute if n in margin), None) for attribute in plan.names]
     shown = table.transpose([axis for axis in order if axis is not None])
     return shown.reshape([1 if axis is None else table.shape[axis] for axis in order])
 
 
 def _places(plan: JointPlan) -> dict[Levels, slice]:
-    """Where the numbers of each residual are stored."""
     ends = np.cumsum([plan.space.cells(part) for part in plan.space.parts]).tolist()
     return {
         part: slice(start, end) for part, start, end in zip(plan.space.parts, [0, *ends], ends, strict=False)
@@ -163,42 +160,45 @@ def _places(plan: JointPlan) -> dict[Levels, slice]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredResiduals:
-    """The noisy residuals of a version: numbers that were charged for, and may be seen.
+    """The noisy residuals of a version, which were charged for and may be released.
 
     Args:
-        plan: What was measured.
-        numbers: All of them, as `measured` gives them.
+        plan: The residuals and their noise.
+        numbers: As returned by `noisy_residuals`.
     """
 
     plan: JointPlan
     numbers: NDArray[np.int64]
     _values: OrderedDict[Levels, NDArray[np.int64]] = field(default_factory=OrderedDict)
-    _at: dict[Levels, slice] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self._at.update(_places(self.plan))
         if self.numbers.shape != (residual_cells(self.plan),):
             raise WorkspaceUnusable(
                 "The stored residuals are not those of the plan.", "Load the dataset again."
             )
 
     def residual(self, levels: Levels) -> tuple[int, NDArray[np.int64]]:
-        """The grid and the stored numbers of one residual, with an axis for every chain."""
-        own = self.plan.by_levels[levels]
-        return own.grid, self.numbers[self._at[levels]].reshape(self.plan.space.shape(levels))
+        """The grid and the stored integers of one residual, with an axis for every attribute."""
+        grid = self.plan.by_levels[levels].grid
+        return grid, self.numbers[self._at[levels]].reshape(self.plan.space.shape(levels))
+
+    @cached_property
+    def _at(self) -> dict[Levels, slice]:
+        return _places(self.plan)
 
     def values(self, table: Levels) -> NDArray[np.int64]:
-        """The values of a table in steps of 1/UNIT, with an axis for every chain."""
-        found = self._values.pop(table, None)
-        if found is None:
-            found = table_values(self.plan.space, table, self.residual)
-        self._values[table] = found
-        while sum(each.size for each in self._values.values()) > KEPT_CELLS and len(self._values) > 1:
-            self._values.popitem(last=False)
-        return found
+        """The values of a table in steps of 1/UNIT, with an axis for every attribute."""
+        with self._lock:
+            if table not in self._values:
+                self._values[table] = table_values(self.plan.space, table, self.residual)
+            self._values.move_to_end(table)
+            while sum(each.size for each in self._values.values()) > CACHED_CELLS and len(self._values) > 1:
+                self._values.popitem(last=False)
+            return self._values[table]
 
     def cells(self, shape: TableShape, blocks: tuple[Block, ...], law: JointDistribution) -> NoisyCells:
-        """The noisy cells of a table: whole numbers, and the values that they are rounded from."""
+        """The noisy cells of a table: integers, and the values that they are rounded from."""
         values = np.zeros(shape.lengths, dtype=np.int64)
         for block in blocks:
             own = self._block(block)
@@ -208,42 +208,37 @@ class StoredResiduals:
         return NoisyCells(np.rint(unrounded).astype(np.int64), law, unrounded)
 
     def _block(self, block: Block) -> NDArray[np.int64]:
-        """The values of a block's cells: each from the one table that says it."""
         found = np.zeros([side.outputs for side in block.sides], dtype=np.int64)
         for levels in block.tables():
             table, places = self.values(levels), []
             for axis, (side, level) in enumerate(zip(block.sides, levels, strict=True)):
                 outputs, kept, target = side.at(level)
                 places.append(outputs)
-                table = _sum_outputs(np.take(table, kept, axis=axis), axis, target)
+                table, starts = np.take(table, kept, axis=axis), np.flatnonzero(np.diff(target, prepend=-1))
+                if starts.size < target.size:
+                    table = np.add.reduceat(table, starts, axis=axis)
             found[np.ix_(*places)] = table
         return block.laid(found)
 
 
-def _sum_outputs(table: NDArray[np.int64], axis: int, target: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Categories added up to their outputs, which stand in ascending order."""
-    starts = np.flatnonzero(np.diff(target, prepend=-1))
-    return table if starts.size == target.size else np.add.reduceat(table, starts, axis=axis)
-
-
 AtLevel = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
-#: Sides that are remembered; one of 3,750 areas takes some 200 kB.
-KNOWN_SIDES = 64
+#: Cached sides; one of 3,750 areas takes some 200 kB.
+CACHED_SIDES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class AttributeSide:
-    """What a block says along one chain.
+    """The outputs of a block along one attribute.
 
     Args:
-        chain: The attribute.
+        attribute: The attribute.
         kept: Its finest categories that count.
-        target: For each of them the output that it belongs to.
+        target: For each of them its output.
         lengths: Of the axes that the outputs are laid along; the outputs are all their combinations.
     """
 
-    chain: Attribute
+    attribute: Attribute
     kept: NDArray[np.int64]
     target: NDArray[np.int64]
     lengths: tuple[int, ...] = ()
@@ -251,17 +246,17 @@ class AttributeSide:
 
     @cached_property
     def outputs(self) -> int:
-        """How many outputs there are; 1 where the chain is only added up."""
+        """The number of outputs; 1 where the attribute is only summed over."""
         return int(np.prod(self.lengths, dtype=np.int64))
 
     @cached_property
     def levels(self) -> NDArray[np.int64]:
-        """The coarsest level that can say each output; -1 where it holds no category."""
-        finest = self.chain.levels
+        """The coarsest level that can express each output; -1 for an output without categories."""
+        finest = self.attribute.levels
         found = np.full(self.outputs, finest)
         for level in range(finest - 1, -1, -1):
-            above = self.chain.ancestors(finest, level)
-            below = np.bincount(above, minlength=self.chain.size(level))
+            above = self.attribute.ancestors(finest, level)
+            below = np.bincount(above, minlength=self.attribute.size(level))
             key, numbers = np.unique(self.target * below.size + above[self.kept], return_counts=True)
             broken = np.zeros(self.outputs, dtype=np.bool_)
             broken[key[numbers < below[key % below.size]] // below.size] = True
@@ -270,29 +265,29 @@ class AttributeSide:
         return found
 
     @cached_property
-    def told(self) -> tuple[int, ...]:
-        """The levels that say an output."""
+    def active_levels(self) -> tuple[int, ...]:
+        """The levels that express an output."""
         return tuple(np.unique(self.levels[self.levels >= 0]).tolist())
 
     def at(self, level: int) -> AtLevel:
-        """The outputs of a level; the categories of that level that they add up; and the output of each, in order."""
+        """The outputs at a level, the categories of that level that they sum, and the output of each, in order."""
         if level not in self._at:
             outputs = np.flatnonzero(self.levels == level)
             own = np.isin(self.target, outputs)
-            above = self.chain.ancestors(self.chain.levels, level)[self.kept[own]]
-            size = self.chain.size(level)
+            above = self.attribute.ancestors(self.attribute.levels, level)[self.kept[own]]
+            size = self.attribute.size(level)
             key = np.unique(self.target[own] * size + above)
             self._at[level] = outputs, key % size, key // size
         return self._at[level]
 
     @cached_property
     def squares(self) -> NDArray[np.float64]:
-        """Row level, column output: what a variance of 1 at that level adds to the output's variance."""
-        found = np.zeros((self.chain.levels + 1, self.outputs))
-        for level in self.told:
+        """Row level, column output: the share of a variance of 1 at that level in the output's variance."""
+        found = np.zeros((self.attribute.levels + 1, self.outputs))
+        for level in self.active_levels:
             outputs, kept, target = self.at(level)
             place = np.searchsorted(outputs, target)
-            for above, squares in enumerate(norms_squared(self.chain, level, kept, place, outputs.size)):
+            for above, squares in enumerate(norms_squared(self.attribute, level, kept, place, outputs.size)):
                 found[above, outputs] = squares
         return found
 
@@ -302,11 +297,11 @@ class Block:
     """Cells of a table at one depth of every dimension, or of totals.
 
     Args:
-        place: Where the block stands in the table's arrays.
+        place: The block's slices of the table's arrays.
         lengths: Its shape.
-        sides: One for every chain.
+        sides: One for every attribute.
         axes: For each of them the axes of the block that its outputs are laid along, ascending.
-        chosen: Which of its cells stand at the depths; None for all.
+        chosen: Which of its cells are at the depths; None for all.
     """
 
     place: tuple[slice, ...]
@@ -317,10 +312,10 @@ class Block:
 
     def tables(self) -> Iterator[Levels]:
         """The levels of the tables that answer cells of the block."""
-        return product(*(side.told for side in self.sides))
+        return product(*(side.active_levels for side in self.sides))
 
     def laid(self, by_output: NDArray[Any]) -> NDArray[Any]:
-        """An array over the outputs of all chains in the shape of the block."""
+        """An array over the outputs of all attributes in the shape of the block."""
         lengths = [length for side in self.sides for length in side.lengths]
         axes = [axis for own in self.axes for axis in own]
         table = by_output.reshape(lengths).transpose(np.argsort(axes, kind="stable"))
@@ -331,10 +326,10 @@ class Block:
 def joint_blocks(
     shape: TableShape, universe: Universe, dataset: Dataset, plan: JointPlan
 ) -> tuple[Block, ...]:
-    """The blocks of a table, each with the sides that say which table answers its cells.
+    """The blocks of a table, each with the sides that decide which table answers its cells.
 
     Raises:
-        OutsideUniverse: No declared table contains what is asked; decided by the shape alone.
+        OutsideUniverse: No declared table contains the request; decided by the shape alone.
     """
     blocks = []
     for depths in block_depths(shape):
@@ -350,8 +345,8 @@ def joint_blocks(
 def _sides(
     conditions: list[Condition], dataset: Dataset, plan: JointPlan
 ) -> tuple[tuple[AttributeSide, ...], tuple[tuple[int, ...], ...]] | None:
-    """What conditions say along every chain, and on which axes; None where one is on no chain, or finer than its chain."""
-    by_chain: list[list[tuple[Condition, NDArray[np.int64]]]] = [[] for _ in plan.names]
+    """The sides of conditions along every attribute, and their axes; None if one cannot be expressed by an attribute."""
+    by_attribute: list[list[tuple[Condition, NDArray[np.int64]]]] = [[] for _ in plan.names]
     for condition in conditions:
         if not condition.restricts:
             continue
@@ -361,26 +356,16 @@ def _sides(
         )
         if at is None or labels is None:
             return None
-        by_chain[at].append((condition, labels))
-    sides = tuple(_side(chain, own) for chain, own in zip(plan.space.chains, by_chain, strict=True))
-    return sides, tuple(tuple(c.axis for c, _ in own if c.axis is not None) for own in by_chain)
+        by_attribute[at].append((condition, labels))
+    sides, axes = [], []
+    for attribute, own in zip(plan.space.attributes, by_attribute, strict=True):
+        kept, target, laid, lengths = joint_outputs(attribute.size(attribute.levels), own)
+        sides.append(_make_side(attribute, kept.tobytes(), target.tobytes(), lengths))
+        axes.append(laid)
+    return tuple(sides), tuple(axes)
 
 
-def _side(chain: Attribute, conditions: list[tuple[Condition, NDArray[np.int64]]]) -> AttributeSide:
-    counted = np.ones(chain.size(chain.levels), dtype=np.bool_)
-    for _, labels in conditions:
-        counted &= labels >= 0
-    kept = np.flatnonzero(counted)
-    target = np.zeros(kept.size, dtype=np.int64)
-    shown = [(each, labels) for each, labels in conditions if each.axis is not None]
-    for condition, labels in shown:
-        target = target * condition.outputs + labels[kept]
-    return _make_side(
-        chain, kept.tobytes(), target.tobytes(), tuple(condition.outputs for condition, _ in shown)
-    )
-
-
-@lru_cache(maxsize=KNOWN_SIDES)
-def _make_side(chain: Attribute, kept: bytes, target: bytes, lengths: tuple[int, ...]) -> AttributeSide:
-    """The side with these categories: tables share their sides, and what follows from one is worked out once."""
-    return AttributeSide(chain, np.frombuffer(kept, np.int64), np.frombuffer(target, np.int64), lengths)
+@lru_cache(maxsize=CACHED_SIDES)
+def _make_side(attribute: Attribute, kept: bytes, target: bytes, lengths: tuple[int, ...]) -> AttributeSide:
+    """Tables share their sides, so the derived arrays are computed once."""
+    return AttributeSide(attribute, np.frombuffer(kept, np.int64), np.frombuffer(target, np.int64), lengths)

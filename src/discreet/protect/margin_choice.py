@@ -1,16 +1,14 @@
-"""Which declared margins answer a table: every cell by the one with the smallest expected variance.
+"""The choice of margins: every cell of a table is answered by the declared margin with the smallest expected variance.
 
-A cell is described by a set of categories of each variable. A margin can answer it when it has each variable that
-excludes somebody, at that level, a finer one, or a coarser one that can say the same. The answer then adds up
-K base cells, and its noise has variance K times that of the margin. The choice looks at the description of the
-cell alone, so the same description has the same number in every table, layout and slice.
+A cell is described by a set of categories of each variable. A margin can answer it if it has each variable that excludes
+someone, at that level, a finer one, or a coarser one that can express the same set. The answer then sums K base cells:
 
     variance(cell, margin) = K(cell, margin) * variance(margin),   K = product over the margin's variables
 
-Where several levels of a variable are shown, the outputs of one level are answered apart from those of another: they
-hold the same people, so each level is a block of its own.
+The choice depends on the description of the cell alone, so the same description has the same number in every table, layout
+and slice. Outputs of different levels of a variable contain the same people, so each level is a separate block.
 
-Structural zeros have no noise. They are not taken off K here: that would cost more than it gains.
+Structural zeros have no noise. They are not subtracted from K here: that would cost more than it gains.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from discreet.model.universe import Margin, Universe
 if TYPE_CHECKING:  # only the description makes an invariant
     from discreet.model.universe import Invariant
 
-#: No answer adds up more base cells than this at a time.
+#: The most base cells that one answer sums.
 MOST_BASE_CELLS = 30_000_000
 #: In place of a depth: the total of a dimension.
 TOTALS = -1
@@ -42,13 +40,13 @@ TOTALS = -1
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """What a block of a table says about one variable: a label for each category, -1 for people left out.
+    """What a block of a table says about one variable: a label for each category, -1 for excluded people.
 
     Args:
         name: The variable.
-        labels: Which output of the block each category belongs to.
-        outputs: How many outputs there are.
-        axis: The block's axis, or None for a filter that is not shown or a total.
+        labels: The output of the block that each category belongs to.
+        outputs: The number of outputs.
+        axis: The block's axis, or None for a total or a filter that is not shown.
     """
 
     name: str
@@ -58,18 +56,18 @@ class Condition:
 
     @property
     def restricts(self) -> bool:
-        """Whether it tells people apart or leaves somebody out."""
+        """Whether it distinguishes or excludes people."""
         return self.outputs > 1 or bool((self.labels < 0).any())
 
 
 @dataclass(frozen=True, eq=False)
 class MarginAxis:
-    """How one variable of a margin is added up.
+    """How one variable of a margin is summed.
 
     Args:
         name: The variable.
         kept: The positions of the categories that count.
-        target: For each of them its place among the joint outputs of the block's axes that it serves.
+        target: For each of them its index among the joint outputs of the axes that it serves.
         axes: These axes of the block, ascending.
         lengths: Their lengths.
     """
@@ -86,21 +84,21 @@ class MarginAxis:
         return math.prod(self.lengths)
 
     def terms(self) -> NDArray[np.int64]:
-        """How many categories each joint output adds up."""
+        """How many categories each joint output sums."""
         return np.bincount(self.target, minlength=self.outputs).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A block of a table (all its shown cells, or the totals over some axes) and the margin that answers it.
+    """Cells of a block, and the margin that answers them.
 
     Args:
-        block: Where the block stands in the table's arrays.
+        block: The block's slices of the table's arrays.
         margin: The margin, or None where the cells are public.
-        axes: How the margin's variables are added up.
+        axes: How the margin's variables are summed.
         lengths: The shape of the block.
         chosen: Which of the block's cells it answers; None for all.
-        public: The declared invariant by which cells without a margin, and so without noise, may leave.
+        public: The declared invariant that releases cells without a margin, and so without noise.
     """
 
     block: tuple[slice, ...]
@@ -116,38 +114,28 @@ class Part:
 
     @property
     def base_cells(self) -> int:
-        """How many cells of the margin are added up in all."""
+        """How many cells of the margin are summed in all."""
         return math.prod(axis.kept.size for axis in self.axes)
 
     def terms(self) -> NDArray[np.int64]:
-        """How many base cells each cell of the block adds up, structural zeros included."""
-        return self.spread([axis.terms() for axis in self.axes])
-
-    def spread(self, factors: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """The product over the margin's variables of one number per joint output, in the block's shape."""
+        """How many base cells each cell of the block sums, structural zeros included."""
         total = np.ones((1,) * len(self.lengths), dtype=np.int64)
-        for axis, factor in zip(self.axes, factors, strict=True):
+        for axis in self.axes:
             shape = [1] * len(self.lengths)
             for place, length in zip(axis.axes, axis.lengths, strict=True):
                 shape[place] = length
-            total = total * factor.reshape(shape)
+            total = total * axis.terms().reshape(shape)
         return np.broadcast_to(total, self.lengths)
 
 
 def choose_margins(
     shape: TableShape, universe: Universe, dataset: Dataset, variances: Mapping[Margin, float]
 ) -> tuple[Part, ...]:
-    """The parts that answer every cell of a table, totals included.
-
-    Args:
-        shape: The cells that are asked for.
-        universe: The declared tables.
-        dataset: The description.
-        variances: The variance of the noise of each released margin.
+    """The parts that answer every cell of a table, totals included, by the variance of each released margin's noise.
 
     Raises:
-        OutsideUniverse: No declared table contains what is asked; decided by the shape alone.
-        TooManyCells: The answer would add up more base cells than is done at a time.
+        OutsideUniverse: No declared table contains the request; decided by the shape alone.
+        TooManyCells: The answer would sum more than `MOST_BASE_CELLS`.
     """
     parts: list[Part] = []
     for depths in block_depths(shape):
@@ -163,7 +151,7 @@ def block_depths(shape: TableShape) -> Iterator[tuple[int, ...]]:
 def block_conditions(
     shape: TableShape, depths: tuple[int, ...]
 ) -> tuple[list[Condition], tuple[slice, ...], tuple[int, ...], NDArray[np.bool_] | None]:
-    """What the cells of a block say, where the block stands, its lengths, and which of its cells are meant."""
+    """The conditions of a block's cells, its slices, its lengths, and which of its cells are at these depths."""
     conditions = [
         _condition(dimension, axis, depth)
         for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True))
@@ -180,7 +168,7 @@ def block_conditions(
 
 
 def _depths(dimension: Dimension) -> tuple[int, ...]:
-    """The depths of a dimension's outputs: within one of them, outputs share nobody."""
+    """The depths of a dimension's outputs; outputs of one depth are disjoint."""
     return tuple(sorted({output.depth for output in dimension.outputs}))
 
 
@@ -217,7 +205,7 @@ def _block(
 
 
 def _at(shape: TableShape, depths: tuple[int, ...], lengths: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """Which cells of a block stand at these depths; None where all do."""
+    """Which cells of a block are at these depths; None for all."""
     mask = np.ones((1,) * len(lengths), dtype=np.bool_)
     for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True)):
         if depth != TOTALS and len(_depths(dimension)) > 1:
@@ -246,7 +234,7 @@ def _filter(name: str, members: tuple[int, ...], base: int) -> Condition:
 def margin_axes(
     margin: Margin, conditions: list[Condition], dataset: Dataset
 ) -> tuple[MarginAxis, ...] | None:
-    """How a margin answers conditions that restrict; None where it cannot."""
+    """How a margin answers restricting conditions; None if it cannot."""
     by_variable: dict[str, list[tuple[Condition, NDArray[np.int64]]]] = {name: [] for name in margin}
     for condition in conditions:
         onto = next((name for name in margin if is_level_of(dataset, name, condition.name)), None)
@@ -254,12 +242,15 @@ def margin_axes(
         if onto is None or labels is None:
             return None
         by_variable[onto].append((condition, labels))
-    return tuple(_margin_axis(name, len(dataset.variable(name)), by_variable[name]) for name in margin)
+    return tuple(
+        MarginAxis(name, *joint_outputs(len(dataset.variable(name)), by_variable[name])) for name in margin
+    )
 
 
-def _margin_axis(
-    name: str, categories: int, conditions: list[tuple[Condition, NDArray[np.int64]]]
-) -> MarginAxis:
+def joint_outputs(
+    categories: int, conditions: list[tuple[Condition, NDArray[np.int64]]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, ...], tuple[int, ...]]:
+    """The categories that satisfy all conditions, the joint output of each, and the axes and lengths of the outputs."""
     counted = np.ones(categories, dtype=np.bool_)
     for _, labels in conditions:
         counted &= labels >= 0
@@ -271,7 +262,7 @@ def _margin_axis(
             target = target * condition.outputs + labels[kept]
             axes.append(condition.axis)
             lengths.append(condition.outputs)
-    return MarginAxis(name, kept, target, tuple(axes), tuple(lengths))
+    return kept, target, tuple(axes), tuple(lengths)
 
 
 def _smallest_variance(
@@ -296,7 +287,7 @@ def _smallest_variance(
 
 
 def _bounds(part: Part, variances: Mapping[Margin, float]) -> tuple[float, float]:
-    """The smallest and largest expected variance of a part's cells; cells that hold nobody do not count."""
+    """The smallest and largest expected variance of a part's cells; cells without base cells do not count."""
     low = high = variances[part.margin or ()]
     for axis in part.axes:
         terms = axis.terms()
@@ -307,12 +298,15 @@ def _bounds(part: Part, variances: Mapping[Margin, float]) -> tuple[float, float
 
 
 def outside_universe(conditions: list[Condition], universe: Universe, dataset: Dataset) -> OutsideUniverse:
-    """The refusal, with the variables whose removal would help, if one does."""
+    """The refusal, with the variables whose removal would help."""
     names = list(dict.fromkeys(condition.name for condition in conditions))
     helps = tuple(
         message('"{name}"', name=name)
         for name in names
-        if _answerable_without(name, conditions, universe, dataset)
+        if any(
+            margin_axes(m, [c for c in conditions if c.name != name], dataset) is not None
+            for m in universe.margins
+        )
     )
     advice = (
         message("Take out {helps:either}, filters included.", helps=helps)
@@ -326,9 +320,3 @@ def outside_universe(conditions: list[Condition], universe: Universe, dataset: D
         ),
         message("{advice} The custodian may declare it, or open a ledger for it.", advice=advice),
     )
-
-
-def _answerable_without(name: str, conditions: list[Condition], universe: Universe, dataset: Dataset) -> bool:
-    """Whether some released table answers the rest of a question."""
-    rest = [condition for condition in conditions if condition.name != name]
-    return any(margin_axes(margin, rest, dataset) is not None for margin in universe.margins)

@@ -1,33 +1,20 @@
-"""Noise as small as the claim allows: shares are raised until what will be claimed is what was granted.
+"""The plan of a dataset under `dp`: one noise table for each released margin.
 
-Shares that add up to epsilon are what basic composition needs. The claim is by whichever argument is tightest, and with
-many tables that is a smaller epsilon: the rest would never be used. So all shares are multiplied by t,
+    in epsilon:  epsilon(margin) = share / (changes x records per unit),             shares sum to E
+    in rho:      rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares sum to rho(E, delta)
+
+A record affects one cell of each margin, or two for replace-one neighbours; a unit with r records may put all of them into
+one cell, which costs r times (epsilon) or r^2 times (rho) as much. The noise family decides which of the two scales it.
+A joint universe has residuals (`joint_plan`) with Gaussian noise instead of tables.
+
+Shares that sum to epsilon are needed for basic composition. With many tables the best composition argument gives a smaller
+epsilon, so all shares are multiplied by t (`calibrate`),
 
     t ← t · E / claim(t),    until  (1 - WITHIN) E ≤ claim(t) ≤ E,
 
-and the last plan whose claim is within E is taken. Only what is public decides: nothing is read off a record.
-
-The plan: a universe and its terms as noise tables, one for each released margin.
-
-    in epsilon:  epsilon(margin) = share / (changes x records per unit),             shares add up to E
-    in rho:      rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares add up to rho(E, delta)
-
-A record shows in one cell of each margin, in two when neighbours replace it; a unit with r records may put all of them
-into one cell, which costs r times (epsilon) or r^2 times (rho) as much. A family says which of the two scales it.
-
-A joint universe has no tables of its own but residuals (`joint_plan`), whose noise is Gaussian.
+and the last plan whose claim is within E is taken. Everything follows from public facts.
 
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
-
-Own noise for every table, sums of the largest, or residuals of all? Standard deviations, before anything is spent.
-
-    sd(table) = least over released margins that contain it of  sqrt(cells(margin) / cells(table)) x sd(margin's noise)
-
-A joint universe has one variance a residual, for the least weighted error of all tables (`joint_plan`).
-With noise of its own a small table has few terms but shares the budget with all others; as a sum it has many
-terms of noise that shares with few. Which is better depends on how many variables are added up.
-
-Source: Rinott et al. (2018), section 7, where it is 14/eps, 8.5/eps and 21/eps (`spread.margin_advice`).
 """
 
 from __future__ import annotations
@@ -61,24 +48,20 @@ from discreet.protect.joint_plan import JointPlan, joint_errors, make_joint
 
 #: The part of epsilon that may be left.
 WITHIN = Fraction(1, 1000)
-#: A step aims this much below epsilon, so that it does not end a hair above.
+#: A step aims this much below epsilon, to avoid an end just above it.
 _BELOW = Fraction(4, 10_000)
 _ROUNDS = 8
 
 
 def calibrate(plan_at: Callable[[Fraction], NoisePlan]) -> NoisePlan:
-    """The plan with the largest shares whose claim is within the epsilon of its terms.
-
-    Args:
-        plan_at: The plan whose shares are so many times those that add up to epsilon.
-    """
+    """The plan with the largest shares whose claim is within the epsilon of its terms; `plan_at` multiplies all shares."""
     best = plan_at(Fraction(1))
     granted, times = best.terms.epsilon, Fraction(1)
     claim = _claim(best)
     for _ in range(_ROUNDS):
         if (
             not claim or granted * (1 - WITHIN) <= claim <= granted
-        ):  # at delta alone, an epsilon of 0 is claimed
+        ):  # at delta alone, the claim is an epsilon of 0
             break
         times = (times * granted / claim * (1 - _BELOW)).limit_denominator(10**6)
         if times <= 1:
@@ -95,7 +78,7 @@ def _claim(plan: NoisePlan) -> Fraction | None:
 
 
 MODULUS = 2**64
-#: Of the delta of a plan in rho, kept for the distance of the shipped tables to the ideal law.
+#: The part of delta that a plan in rho reserves for the distance of the shipped tables from the ideal distribution.
 KEPT_FOR_DISTANCE = 0.01
 
 
@@ -115,12 +98,12 @@ class NoisePlan:
 
     Args:
         universe: The declared tables; its `margins` are those of `tables`.
-        terms: What is promised.
+        terms: The privacy terms.
         tables: The released margins.
-        currency: `epsilon` or `rho`: what the shares are shares of.
-        answer: The noise and cost of one margin outside the universe, whichever it is; None where none is answered.
-        claim: What was claimed when the version was loaded, for ever; None before.
-        joint: The residuals of a joint universe, which has no `tables`; None elsewhere.
+        currency: `epsilon` or `rho`: the unit of the shares.
+        answer: The noise and cost of any one margin outside the universe; None if none is available.
+        claim: The claim made when the version was loaded, permanently; None before.
+        joint: The residuals of a joint universe, which has no `tables`; otherwise None.
     """
 
     universe: Universe
@@ -133,7 +116,7 @@ class NoisePlan:
 
     @property
     def d(self) -> int:
-        """In how many cells each record is counted; of a joint universe, in how many residuals with noise."""
+        """The number of cells that each record is counted in; for a joint universe, of residuals with noise."""
         if self.joint is None:
             return len(self.tables)
         return sum(each.noise is not None for each in self.joint.residuals)
@@ -143,11 +126,11 @@ class NoisePlan:
         return {table.margin: table.noise for table in self.tables}
 
     def variances(self) -> dict[Margin, float]:
-        """The variance of each margin's noise, for `cover`."""
+        """The variance of each margin's noise."""
         return {table.margin: float(table.noise.rows[0].variance()) for table in self.tables}
 
     def spent(self) -> tuple[TableCost, ...]:
-        """The tables as composition takes them, equal ones together."""
+        """The tables as input of composition, equal ones together."""
         found: dict[tuple[NoiseTable, float], int] = {}
         for table in self.tables:
             key = (table.noise, table.epsilon)
@@ -156,23 +139,18 @@ class NoisePlan:
 
 
 def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
-    """Spread the budget and design the noise.
-
-    Args:
-        dataset: The description.
-        universe: The declared tables.
-        terms: What is promised.
-        noise: The family and its other parameters, as in `[protection.noise]`.
+    """Allocate the budget and design the noise of `[protection.noise]`.
 
     Raises:
-        BadDescription: The family cannot serve, or a parameter is the plan's own.
+        BadDescription: The family cannot be used, or a parameter follows from the budget.
     """
-    if universe.style == "joint":
-        return _joint_plan(dataset, universe, terms, noise)
-    source = _Source.of(noise)
-    shares = shares_of(dataset, universe, terms, source.currency)
+    joint = universe.style == "joint"
+    shares = {} if joint else shares_of(dataset, universe, terms, _Source.of(noise).currency)
     _refuse_unaffordable_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
+    if joint:
+        return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms))
+    source = _Source.of(noise)
 
     def plan_at(times: Fraction) -> NoisePlan:
         tables = tuple(
@@ -186,23 +164,10 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
     return calibrate(plan_at) if claims_less else plan_at(Fraction(1))
 
 
-def _joint_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
-    _refuse_unaffordable_answers(terms)
-    answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
-    return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms))
-
-
 def interactive_table(
     terms: Terms, margin: Margin, share: Fraction, noise: Mapping[str, Any]
 ) -> PlannedTable:
-    """One margin outside the universe, released at a share of the budget: epsilon, or rho under the zcdp rule.
-
-    Args:
-        terms: Neighbours, records per unit and rule.
-        margin: The canonical margin that is asked for.
-        share: What it may cost.
-        noise: The family and its other parameters.
-    """
+    """One canonical margin outside the universe at a share of the budget: epsilon, or rho under zCDP."""
     source = _Source.of(noise)
     wanted: Currency = "rho" if terms.composition == "zcdp" else "epsilon"
     if source.currency != wanted or share <= 0:
@@ -216,7 +181,7 @@ def interactive_table(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the noise of a plan comes from: a family that has a scale, and its other parameters."""
+    """The noise of a plan: a family with a scale, and its other parameters."""
 
     family: str
     currency: Currency
@@ -224,7 +189,7 @@ class _Source:
 
     @classmethod
     def of(cls, noise: Mapping[str, Any]) -> _Source:
-        """Read `[protection.noise]`; a family without a scale, or a scale that is given, is refused."""
+        """Read `[protection.noise]`; a family without a scale, or a given scale, is refused."""
         parameters = dict(noise)
         family = str(parameters.pop("family"))
         able = {each.name: each.currency for each in families() if each.currency is not None}
@@ -257,7 +222,7 @@ def _whole(terms: Terms, currency: str) -> Fraction:
 
 
 def _refuse_unaffordable_answers(terms: Terms) -> None:
-    """An answer that costs more than a budget in rho has could never be paid; `Terms` sees to epsilon."""
+    """An answer that costs more than a budget in rho has could never be paid; `Terms` checks epsilon."""
     if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
         cap = float(rho_at(terms.cap_epsilon, terms.cap_delta))
         raise BadDescription(
@@ -267,7 +232,7 @@ def _refuse_unaffordable_answers(terms: Terms) -> None:
 
 
 def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
-    """The share of each released margin, in epsilon or rho; they add up to the whole budget."""
+    """The share of each released margin, in epsilon or rho; they sum to the whole budget."""
     whole = _whole(terms, currency)
     if terms.spread == "equal":
         return allocate_equally(universe.margins, whole)
@@ -284,8 +249,8 @@ def _plan_table(margin: Margin, share: Fraction, terms: Terms, source: _Source) 
         epsilon = float_down(share / (changes * r))
         return PlannedTable(margin, share, epsilon, _noise_table(source, "epsilon", epsilon))
     rho = share / (changes * r * r)
-    variance = float_up(1 / (2 * rho))  # never less noise than the share pays for
-    # Such a table has no epsilon of its own: all of them are accounted together at the whole one.
+    variance = float_up(1 / (2 * rho))  # rounding never removes noise
+    # Such a table has no separate epsilon: all of them are accounted together at the whole one.
     return PlannedTable(margin, share, float_down(terms.epsilon), _noise_table(source, "V", variance))
 
 
@@ -295,10 +260,20 @@ def _noise_table(source: _Source, parameter: str, scale: float) -> NoiseTable:
 
 
 def style_advice(plan: NoisePlan, dataset: Dataset) -> dict[str, Any]:
-    """The mean standard deviation of the declared tables' cells under each style, and which is smallest."""
+    """The mean standard deviation of the declared tables' cells under each style, and the style with the smallest.
+
+        sd(table) = least over released margins that contain it of  sqrt(cells(margin) / cells(table)) x sd(margin's noise)
+
+    With separate noise a small table has few terms but shares the budget with all others; as a sum it has many terms of
+    noise that shares with few. A joint universe has one variance per residual, for the least weighted error of all tables.
+
+    Source: Rinott et al. (2018), section 7, with 14/eps, 8.5/eps and 21/eps (`budget_allocation.margin_advice`).
+    """
     found = {style: _mean_deviation(plan, dataset, style) for style in STYLES if style != "joint"}
-    with suppress(BadDescription):  # where the terms do not fit Gaussian residuals
-        found["joint"] = _joint_deviation(plan, dataset)
+    with suppress(BadDescription):  # the terms may not fit Gaussian residuals
+        errors = joint_errors(dataset, plan.universe, plan.terms)
+        tables = plan.universe.noisy
+        found["joint"] = math.fsum(map(errors.standard_deviation, tables)) / len(tables)
     best = min(found, key=lambda style: (found[style], style))
     here = plan.universe.style
     advice = (
@@ -307,12 +282,6 @@ def style_advice(plan: NoisePlan, dataset: Dataset) -> dict[str, Any]:
         else f'margins = "{best}" would have the smaller mean standard deviation, {found[best]:.3g} for {found[here]:.3g}.'
     )
     return {**found, "advice": advice}
-
-
-def _joint_deviation(plan: NoisePlan, dataset: Dataset) -> float:
-    errors = joint_errors(dataset, plan.universe, plan.terms)
-    asked = plan.universe.noisy
-    return math.fsum(map(errors.standard_deviation, asked)) / len(asked)
 
 
 def _mean_deviation(plan: NoisePlan, dataset: Dataset, style: str) -> float:
@@ -324,7 +293,7 @@ def _mean_deviation(plan: NoisePlan, dataset: Dataset, style: str) -> float:
 
 
 def _deviation(table: Margin, shares: dict[Margin, Fraction], plan: NoisePlan, dataset: Dataset) -> float:
-    """The least standard deviation of a cell of a table, by whichever released margin answers it."""
+    """The least standard deviation of a cell of a table, over the released margins that contain it."""
     cells = margin_cells(table, dataset)
     return min(
         math.sqrt(margin_cells(margin, dataset) / cells) * _noise(float(share), plan)
@@ -334,7 +303,7 @@ def _deviation(table: Margin, shares: dict[Margin, Fraction], plan: NoisePlan, d
 
 
 def _noise(share: float, plan: NoisePlan) -> float:
-    """The standard deviation of one cell's noise at a share of the budget, from the ideal laws."""
+    """The standard deviation of one cell's noise at a share of the budget, from the ideal distributions."""
     r, changes = plan.terms.records_per_unit, plan.terms.changes
     if plan.currency == "epsilon":
         return 1 / (math.sqrt(2) * math.sinh(share / (2 * changes * r)))

@@ -1,6 +1,6 @@
-"""The plan of a version as a file: every margin with its share and epsilon, and every noise table once, as integers.
+"""The plan of a version as `noise.json`: every margin with its share and epsilon, and every noise table once, as integers.
 
-Years later the integers that were charged for are still looked up, even if a newer program would design others.
+The integers that were charged for are still looked up years later, even if a newer program would design others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMAT = "discreet-noise-plan"
 VERSION = 1
 
 
-@lru_cache(maxsize=4)  # a load hashes it, writes it and seals it
+@lru_cache(maxsize=4)  # a load uses the text three times
 def plan_text(plan: NoisePlan) -> str:
     """The plan as JSON text, always the same for the same plan."""
     tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
@@ -49,14 +49,14 @@ def plan_text(plan: NoisePlan) -> str:
 
 @lru_cache(maxsize=8)
 def _joint_noise(joint: JointPlan) -> dict[str, dict[str, Any]]:
-    """The noise tables of all residuals: a load writes them, hashes them and seals them."""
+    """The noise tables of all residuals."""
     tables = [each.noise for each in joint.residuals if each.noise is not None]
     return {mechanism_name(table): _noise_document(table) for table in tables}
 
 
 @lru_cache(maxsize=8)
 def read_plan(text: str, dataset: Dataset) -> NoisePlan:
-    """The plan of a file, for the dataset whose description it was made from.
+    """The plan of a file, for the dataset of its description.
 
     Raises:
         BadNoiseTable: It is no plan, or its integers contradict themselves.
@@ -73,25 +73,23 @@ def read_plan(text: str, dataset: Dataset) -> NoisePlan:
         else:
             universe = replace(universe, margins=tuple(table.margin for table in tables))
         plan = NoisePlan(universe, terms, tables, str(document["currency"]), answer, joint=joint)
-        return replace(plan, claim=_read_claim(plan, document["claim"]))
+        claim = document["claim"]
+        if claim is None:
+            return plan
+        figure = Figure(Fraction(claim["epsilon"]), Fraction(claim["delta"]))
+        return replace(plan, claim=claim_of(plan, str(claim["method"]), figure))
     except (ValueError, KeyError, TypeError, AttributeError, DiscreetError):
         raise BadNoiseTable("The noise plan cannot be read.", "Load the dataset again.") from None
 
 
 def _noise_document(table: NoiseTable) -> dict[str, Any]:
-    """The document of a noise table without what an audit or a person would add."""
+    """The document of a noise table without provenance, moments and notes."""
     whole = to_document(table)
     return {key: whole[key] for key in whole if key not in {"provenance", "moments", "notes"}}
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
     return {"method": claim.method, "epsilon": str(claim.epsilon), "delta": str(claim.delta)}
-
-
-def _read_claim(plan: NoisePlan, entry: Mapping[str, Any] | None) -> Claim | None:
-    if entry is None:
-        return None
-    return claim_of(plan, str(entry["method"]), Figure(Fraction(entry["epsilon"]), Fraction(entry["delta"])))
 
 
 def _table(table: PlannedTable) -> dict[str, Any]:

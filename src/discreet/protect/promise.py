@@ -1,15 +1,13 @@
-"""What a protection does and does not promise, in sentences for people.
+"""What a protection does and does not guarantee, in sentences for people.
 
-The numbers are those of the exact audit at epsilon = 1, rounded up; they speak of one count. They
-also say that nothing is promised about many tables together.
+The numbers are those of the exact audit at epsilon = 1, rounded up; they apply to one count. The sentences also say that
+nothing is guaranteed about many tables together.
 
-How often noise leaves a count as it is, and what is said and done about it.
+    P(exact) = P(noise = 0), from the integers of the noise table
 
-    P(exact) = P(noise = 0), from the integers that are looked up
-
-A release never says what its noise does not do. Under `dp` a version whose noise leaves a count exact with a
-probability above `max_exact` of its budget is refused: at epsilon 1,000 every count would be published as it is. Under
-the cell key method the custodian is cautioned: offices change as few as 14 % of cells, and rules stand beside the noise.
+A release never claims more than its noise does. Under `dp` a version whose noise leaves a count exact with a probability
+above `max_exact` of its budget is refused: at epsilon 1,000 every count would be published unchanged. Under the cell key
+method the custodian is warned only: agencies change as few as 14 % of cells, and rules complement the noise.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ _ALONE = message("Nothing is promised about what can be learned from many tables
 def promise(
     noise: NoiseTable, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject
 ) -> tuple[str, ...]:
-    """What the protection does and does not promise, in sentences for the table's page."""
+    """What the protection does and does not guarantee, in sentences for the table's page."""
     spread = sqrt(noise.variance)
     design = _design(noise.parameters)
     found, protection, unit = audit_once(noise), dataset.protection, unit_of(dataset)
@@ -80,7 +78,7 @@ def promise(
 
 
 def _design(parameters: Mapping[str, Any]) -> str:
-    """The parameters of a design; of one by size, those of each class."""
+    """The parameters of a design; for a design by size, those of each class."""
     known = {n: v for n, v in parameters.items() if n not in {"notes", "quantise", "zeros", "classes"}}
     said = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
     classes = [
@@ -95,7 +93,6 @@ def _design(parameters: Mapping[str, Any]) -> str:
 
 
 def _of_zeros(noise: NoiseTable, unit: Unit) -> str:
-    """What happens to empty cells."""
     if noise.keeps_zero:
         return message("Counts of zero stay zero.")
     row = noise.rows[0]
@@ -112,13 +109,13 @@ def _of_zeros(noise: NoiseTable, unit: Unit) -> str:
 
 @lru_cache(maxsize=64)
 def audit_once(noise: NoiseTable) -> Audit:
-    """The audit depends on the integers alone: tables of equal integers and other parameters share it, and no sentence."""
+    """The audit, cached by the integers of the table alone."""
     return audit(noise, epsilon=1.0)
 
 
 @lru_cache(maxsize=64)
 def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
-    """What everything that is ever said of a dataset under `dp` is promised, and how its noise is distributed."""
+    """The guarantee of all releases of a dataset under `dp`, and the distribution of their noise."""
     claim = plan.claim or best_claim(plan)
     terms = plan.terms
     sentences = [] if claim is None else [replace(claim, unit=unit).sentence]
@@ -131,7 +128,7 @@ def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
 
 
 def _lifetime(terms: Terms) -> str:
-    """What the cap bounds; another dataset of the budget may release numbers exactly that this one does not."""
+    """The guarantee of the cap; another dataset of the budget may have other exact numbers."""
     bounded = {
         "name": terms.name,
         "cap_epsilon": float(terms.cap_epsilon),
@@ -152,7 +149,6 @@ def _lifetime(terms: Terms) -> str:
 
 
 def _given_up(held: str, unit: Unit) -> str:
-    """What an exact level costs those who are in it."""
     return unit.says(
         message(
             "The number of records of each {held} is released exactly. So nothing is promised about which {held} a person "
@@ -168,7 +164,6 @@ def _given_up(held: str, unit: Unit) -> str:
 
 
 def _about_noise(plan: NoisePlan) -> str:
-    """How the noise of a plan is made and how wide it is."""
     if plan.joint is not None:
         errors = plan.joint.errors
         return message(
@@ -196,27 +191,25 @@ def _between(spreads: list[float]) -> str:
     return message("from {low:.3g} to {high:.3g}", low=low, high=high)
 
 
-#: From this epsilon on the custodian is told how little is promised.
+#: From this epsilon on the custodian is warned.
 WEAK_EPSILON = 5
 
 
 def largest_exact(tables: Iterable[NoiseTable]) -> Fraction:
-    """The largest probability with which a count keeps its value; zeros that always stay zero are left out.
+    """The largest probability with which noise leaves a count unchanged; zeros that always stay zero are left out.
 
     >>> from discreet.noise import laplace
     >>> round(float(largest_exact([laplace(epsilon=1.0, modulus=2**64)])), 4)
     0.4621
     """
-    return _most_exact(row for table in tables for row in table.rows[1 if table.keeps_zero else 0 :])
+    rows = (row for table in tables for row in table.rows[1 if table.keeps_zero else 0 :])
+    return max(map(_exact_probability, rows), default=Fraction(1))
 
 
 def _exact_above_zero(tables: Iterable[NoiseTable]) -> Fraction:
-    """The same of counts above zero, where a zero has a row of its own: that empty cells stay empty tells nobody."""
-    return _most_exact(row for table in tables for row in table.rows[1 if len(table.rows) > 1 else 0 :])
-
-
-def _most_exact(rows: Iterable[NoiseRow]) -> Fraction:
-    return max((_exact_probability(row) for row in rows), default=Fraction(1))
+    """The same for counts above zero, if zero has a separate row."""
+    rows = (row for table in tables for row in table.rows[1 if len(table.rows) > 1 else 0 :])
+    return max(map(_exact_probability, rows), default=Fraction(1))
 
 
 def _exact_probability(row: NoiseRow) -> Fraction:
@@ -228,7 +221,7 @@ def _exact_probability(row: NoiseRow) -> Fraction:
 
 
 def refuse_exact(plan: NoisePlan) -> None:
-    """Refuse a plan whose noise does too little.
+    """Refuse a plan with too little noise.
 
     Raises:
         BadDescription: A table would be exact more often than `max_exact` allows.
@@ -250,7 +243,7 @@ def refuse_exact(plan: NoisePlan) -> None:
 
 
 def refuse_small_errors(terms: Terms, errors: Iterable[float]) -> None:
-    """The same of margins that are released together: a count is exact with probability 1 - E|error| at least.
+    """The same for margins that are released together: a count is exact with probability 1 - E|error| at least.
 
     Raises:
         BadDescription: The expected error of a margin is too small.
@@ -265,7 +258,7 @@ def refuse_small_errors(terms: Terms, errors: Iterable[float]) -> None:
 
 
 def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
-    """What a custodian should know about noise that is loaded all the same."""
+    """Warnings for the custodian about noise that is allowed."""
     if isinstance(noise, NoisePlan):
         epsilon = noise.terms.epsilon
         if epsilon < WEAK_EPSILON:
@@ -283,13 +276,12 @@ def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
 
 
 def change_sentence(tables: Iterable[NoiseTable]) -> str:
-    """How often the noise changes a count, rounded down: a note errs on the safe side."""
+    """How often the noise changes a count, rounded down to err on the safe side."""
     return _change_sentence(tuple(tables))
 
 
 @lru_cache(maxsize=64)
 def _change_sentence(tables: tuple[NoiseTable, ...]) -> str:
-    """It follows from the integers of the tables alone, so it is made once."""
     chance = _percent(1 - _exact_above_zero(tables))
     if all(len(table.rows) > 1 for table in tables):
         return message(
@@ -299,7 +291,7 @@ def _change_sentence(tables: tuple[NoiseTable, ...]) -> str:
 
 
 def _percent(share: Fraction) -> Message:
-    """A share in percent, rounded down; near 0 % and 100 % with as many decimals as tell it from them.
+    """A share in percent, rounded down; near 0 % and 100 % with enough decimals to differ from them.
 
     >>> _percent(Fraction(5379, 10000)), _percent(Fraction(99961, 100000)), _percent(Fraction(0))
     ('53 %', '99.961 %', '0 %')

@@ -1,16 +1,14 @@
-"""Noisy cells: counts with their noise, which may be seen, and the law of that noise.
+"""Protectors: the interface between true counts and releases, one object per protection.
 
-What stands between true counts and everybody else: one object a protection, one interface.
+    cover      which noise answers a request, at which price: decided by the shape and the ledger, without reading a record
+    pay        charge the budget, before anything is counted
+    protect    turn true counts into noisy ones
+    stored     return noisy counts that were made at load, without reading a record
+    law        the distribution of the noise of every cell
+    promise    the guarantee and its limits, in sentences
 
-    cover      what answers a question, and at which price? Decided by the shape and the ledger; no record is read
-    pay        charge what must be charged, before anything is counted
-    protect    true counts become noisy ones
-    stored     or noisy counts that were made at load: no record is read for them
-    law        the law of the noise of every cell
-    promise    what is and is not promised, in sentences
-
-`CellKeyProtector` keys noise by who is in the cell; `DpProtector` (`dp_protector.py`) by the cell's
-description, under a budget.
+`CellKeyProtector` keys noise by the participants of a cell; `DpProtector` (`dp_protector.py`) by the description of the
+cell, under a privacy budget.
 """
 
 from __future__ import annotations
@@ -39,12 +37,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NoisyCells:
-    """Counts with noise.
+    """Counts with noise, which may be published.
 
     Args:
-        noisy: Count plus noise; below zero where the noise is.
-        law: The law of the noise of every cell.
-        unrounded: Of a joint table, the values that the counts are rounded from; None elsewhere.
+        noisy: Count plus noise; may be negative.
+        law: The distribution of the noise of every cell.
+        unrounded: For a joint universe, the values that the counts are rounded from; otherwise None.
     """
 
     noisy: NDArray[np.int64]
@@ -66,41 +64,36 @@ class Protector(Protocol):
     def cover(
         self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
     ) -> Protector:
-        """The protector of one question: this one, or one for this question alone.
-
-        Args:
-            request: In canonical form; all variables that are counted by.
-            shapes: The shapes that will be counted.
-            asker: Who asks.
+        """The protector of one request in canonical form: this one, or one for this request alone.
 
         Raises:
-            Refused: By the shape.
-            LedgerUnusable: No answers.
+            OutsideUniverse, TooManyCells: By the shape.
+            LedgerUnusable: Nothing can be answered.
         """
 
     def pay(self) -> Mapping[str, Any] | None:
-        """Charge what must be charged; nothing may be counted before. Tells what was charged, if anything was.
+        """Charge the budget before anything is counted, and return the charge made now.
 
         Raises:
             BudgetSpent: Nothing was charged.
         """
 
     def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
-        """Noisy counts of every cell; with `spend` in the place of the true ones, which are gone then."""
+        """Noisy counts of every cell; `spend` overwrites the true ones."""
 
     def stored(self, shape: TableShape) -> NoisyCells | None:
-        """Noisy counts that were made at load and need no record; None where cells must be counted."""
+        """Noisy counts that were made at load; None if cells must be counted."""
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
-        """A secret number from 0 to 1 for every cell, for rounding by chance; the same people have the same one."""
+        """A secret number from 0 to 1 for every cell, for random rounding; the same people have the same number."""
 
     def law(self, shape: TableShape) -> NoiseDistribution:
-        """The law of the noise of every cell of a shape; it follows from what is public."""
+        """The distribution of the noise of every cell of a shape; it follows from public facts."""
 
     def promise(
         self, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
-        """What is and is not promised."""
+        """The guarantee and its limits."""
 
 
 @dataclass(frozen=True)
@@ -119,26 +112,29 @@ class CellKeyProtector:
         return (self.noise,)
 
     def cover(
-        self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
+        self,
+        request: TableRequest,
+        shapes: Sequence[TableShape],
+        asker: Requester | None,
     ) -> Protector:
-        """Everybody may ask what the rules allow."""
+        """This protector: the rules have decided, and nothing is charged."""
         return self
 
     def pay(self) -> None:
-        """Nothing is charged."""
+        """Charge nothing."""
         return
 
     def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
-        """Noise looked up by who is in the cell."""
+        """Noise by the cell key of the participants."""
         return NoisyCells(
             add_noise(exact, self.keys, self.noise, self.empty, spend=spend), self.law(exact.shape)
         )
 
     def stored(self, shape: TableShape) -> None:
-        """Nothing: every table is counted."""
+        """None: every table is counted."""
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
-        """By who is in the cell, with a key of their own."""
+        """By the participants of the cell, under a separate key."""
         return self.dice(exact.key_sums)
 
     def law(self, shape: TableShape) -> TableDistribution:
@@ -148,7 +144,7 @@ class CellKeyProtector:
     def promise(
         self, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
-        """What one count by itself is promised; said once, since every table says it."""
+        """The guarantee of a single count; cached, since every table shows it."""
         key = (
             dataset.unit,
             dataset.unit_column,

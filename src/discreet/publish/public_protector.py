@@ -90,7 +90,7 @@ def public_protector(dataset: Dataset, noise: str, residuals: bytes = b"") -> Pr
 def laws_of(protector: Protector, shape: TableShape) -> tuple[NoiseDistribution, tuple[NoiseTable, ...]]:
     """The law of the noise of a shape, and the noise tables that its note speaks of."""
     if isinstance(protector, DpProtector):
-        covering = replace(protector, _covers=[], _blocks=[])
+        covering = replace(protector, _cache={})
         covering.find([shape])
         return covering.law(shape), covering.tables
     return protector.law(shape), protector.tables
