@@ -34,6 +34,7 @@ OPEN_TO_FACES = {
     "dataset_registry",
     "load_cautions",
     "measures",
+    "dry_run",
     "notes",
     "budget_document",
     "joint_margins",

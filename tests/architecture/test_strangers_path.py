@@ -27,7 +27,7 @@ FILES = {
     "noise/families/stranger.py": '''
 """Noise of a stranger: one up or one down."""
 from discreet.noise.family import Family
-from discreet.noise.ideal import IdealTable, row_from_weights
+from discreet.noise.ideal_distribution import IdealTable, row_from_weights
 def ideal():
     return IdealTable((row_from_weights([-1, 1], [1, 1]),), 1, "stranger", {})
 def stranger():
@@ -39,8 +39,7 @@ FAMILY = Family("stranger", "One up or one down.", (), ideal, page="methods/stra
 """A rule of a stranger: no table of jobs alone."""
 from dataclasses import dataclass
 from typing import ClassVar
-from discreet.rules.rule_set import register
-from discreet.rules.rule import Rule
+from discreet.rules.rule import Rule, register
 @register
 @dataclass(frozen=True, slots=True)
 class NoJobs(Rule):

@@ -20,7 +20,7 @@ FEW, MANY = (0, 60, 800), (0, 2, 4, 8, 16, 32, 64, 128, 256, 400, 800)
 
 
 def test_a_disk_that_is_really_full(tmp_path, drill):
-    """Free room from nothing to enough; `tests/workspace/test_disk.py` has the sentences, and what must not be blamed."""
+    """Free room from nothing to enough; `tests/workspace/test_sealed.py` has the sentences, and what must not be blamed."""
     rooms = (FEW, MANY)[drill.times(0, 1)]
     program = f'exec "{sys.executable}" -m tests.drills.small_disk "{tmp_path}" {" ".join(map(str, rooms))}'
     small = f'mount -t tmpfs -o size=24m tmpfs "{tmp_path}" && {program}'

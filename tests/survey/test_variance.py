@@ -1,6 +1,6 @@
 """Variances against slow loops over units, and by hand.
 
-Totals, ratios and differences of a small sample by hand; R survey checks them in tests/release/test_design_errors.py.
+Totals, ratios and differences of a small sample by hand; R survey checks them in tests/release/measures/test_weighted.py.
 
 Design effects, and what small cells are told.
 """
