@@ -12,13 +12,12 @@ import pytest
 
 from discreet.noise import design_report as side_by_side
 from discreet.noise import dropadd, pram
-from discreet.noise import quantise as quantisation_report
 from discreet.noise.families import abs as abs_by_epsilon
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import maxent as maximum_entropy
 from discreet.noise.families import normal as truncated_normal
 from discreet.noise.families import pram as pram_matrices
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import quantisation_report, quantise
 from discreet_studies.rinott2018.small_counts import expected_absolute
 
 ORACLE = json.loads((Path(__file__).parent.parent / "oracles" / "noise_designs.json").read_text())

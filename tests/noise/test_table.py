@@ -18,6 +18,7 @@ from discreet.noise.table import (
     NoiseTable,
     keep_zero,
     make_table,
+    mechanism_name,
     table_for_export,
 )
 from discreet.privacy import delta
@@ -241,3 +242,10 @@ def test_one_row_is_written_with_a_zero_that_stays_and_noise_of_its_own_on_zero_
     two = make_table(4, [ArrangedRow((0, 1), (2, 4)), noise], repeats=1, family="x", parameters={})
     with pytest.raises(BadNoiseTable, match="Count 0 has noise of its own; ONS never"):
         table_for_export(two, "ONS")
+
+
+def test_the_scale_is_in_the_mechanism_even_where_the_integers_agree():
+    rows = (NoiseRow((-1, 1), (2, 4)),)
+    one, two = (NoiseTable(4, rows, family="file", parameters={"epsilon": e}) for e in (1.0, 2.0))
+    assert mechanism_name(one) != mechanism_name(two)
+    assert mechanism_name(one) == mechanism_name(NoiseTable(4, rows, 1, "file", {"epsilon": 1.0}))

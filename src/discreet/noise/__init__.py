@@ -1,6 +1,6 @@
-"""Noise as data: the integer noise table, its families and its design.
+"""Noise tables, their families and their design.
 
-The function of each family stands here too, and is found in the registry when it is asked for:
+The function of each family is an attribute of this package, found in the registry on access:
 
 >>> from discreet.noise import laplace
 >>> laplace(epsilon=1.5, m=7).modulus
@@ -19,7 +19,7 @@ __all__ = ["NoiseRow", "NoiseTable", "families", "quantisation_report"]
 
 
 def __getattr__(name: str) -> Callable[..., NoiseTable]:
-    """The function of a family: `laplace`, `maxent`; `abs_noise`, because `abs` is a word of Python."""
+    """The function of a family: `laplace`, `maxent`; `abs_noise`, because `abs` is a builtin."""
     family = name.removesuffix("_noise").replace("_", "-")
     make = families.family(family).make if family in families.names() else None
     if make is None or make.__name__ != name:

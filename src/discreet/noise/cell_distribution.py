@@ -1,21 +1,12 @@
-"""The law of a sum of independent noise terms: what a reader must know of a cell that adds up released cells.
+"""Distributions of the noise of one cell: a sum of independent draws from a noise row, and a rounded normal.
 
     P(S = s) = (p * p * ... * p)(s),   K factors
 
-Up to `EXACT_TERMS` terms it is computed in whole numbers: the masses are the digits of one large integer, whose K-th
-power holds the masses of the sum (Kronecker substitution), so nothing is rounded. Beyond, it is computed by
-a Fourier transform on a window; `error` bounds the total variation between that law and the true one, and
-intervals are widened by it. Mean and variance are exact fractions always.
+Up to `EXACT_TERMS` terms the sum is computed in integers: the masses are the digits of one large integer, and its K-th power
+holds the masses of the sum (Kronecker substitution). Beyond, a Fourier transform on a window is used; `error` bounds the
+total variation to the true distribution, and intervals are widened by it. Mean and variance are always exact fractions.
 
 Source: von zur Gathen & Gerhard, Modern Computer Algebra, 8.4 (Kronecker); Chernoff's bound for the window.
-
-The law of a normal variable rounded to whole numbers: what the noise of a joint cell is, as it is shown.
-
-    P(noise = z) = Φ((z + 1/2)/σ) - Φ((z - 1/2)/σ)
-
-A cell of a joint universe is a linear function of many discrete Gaussian noises on fine grids, and the true count is whole:
-rounding the value is rounding the noise. Where the coarsest of the noises spans s steps a standard deviation, the sum over
-its grid differs from this law by about 1/(24 s²), the error of the midpoint rule.
 """
 
 from __future__ import annotations
@@ -38,21 +29,21 @@ if TYPE_CHECKING:
     from discreet.noise.table import NoiseRow
 
 
-#: Whole numbers up to here: 24 terms of 64-bit keys are sums of 1,536-bit masses.
+#: Integer arithmetic up to here: 24 terms of 64-bit keys are sums of 1,536-bit masses.
 EXACT_TERMS = 24
-#: And only while the large integer stays below this many bits.
+#: And only while the large integer has at most this many bits.
 MOST_BITS = 4_000_000
-#: The probability that the window of the transform may leave out.
+#: The probability outside the window of the transform.
 OUTSIDE = 1e-15
 _UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True)
 class SumDistribution:
-    """The law of the sum of `terms` independent draws from a noise row.
+    """The distribution of the sum of `terms` independent draws from a noise row.
 
     >>> from discreet.noise.table import NoiseRow
-    >>> SumLaw(NoiseRow((-1, 0, 1), (1, 3, 4)), 2).exact_law()[0]
+    >>> SumDistribution(NoiseRow((-1, 0, 1), (1, 3, 4)), 2).exact_distribution()[0]
     Fraction(3, 8)
     """
 
@@ -75,21 +66,21 @@ class SumDistribution:
 
     @property
     def laws(self) -> tuple[SumDistribution]:
-        """The law of a cell with this noise: itself, whatever the count."""
+        """Itself: it does not depend on the count."""
         return (self,)
 
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Every count has the same law."""
+        """0 for every count."""
         return np.zeros(np.shape(counts), dtype=np.int64)
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The smallest and the largest value that can occur."""
+        """The smallest and the largest possible value."""
         return self.terms * self.row.values[0], self.terms * self.row.values[-1]
 
     @property
     def exact(self) -> bool:
-        """Whether the law is computed in whole numbers."""
+        """Whether it is computed in integers."""
         if self.terms == 1:
             return True
         span = self.row.values[-1] - self.row.values[0] + 1
@@ -97,14 +88,14 @@ class SumDistribution:
 
     @property
     def error(self) -> float:
-        """A bound on the total variation between `law` and the true law."""
+        """A bound on the total variation between `law` and the true distribution."""
         return _sum_distribution(self.row, self.terms, exact=self.exact)[2]
 
     def exact_distribution(self) -> dict[int, Fraction]:
         """Every value with its probability as a fraction.
 
         Raises:
-            BadRequest: There are too many terms for that.
+            BadRequest: There are too many terms.
         """
         if not self.exact:
             raise BadRequest(f"The exact law of {self.terms} terms is too large.", "Use `law`.")
@@ -118,10 +109,10 @@ class SumDistribution:
         return first, probabilities
 
     def half_width(self, level: float) -> int:
-        """The smallest h with P(|S| <= h) >= level for certain: the error is counted against it.
+        """The smallest h with P(|S| <= h) >= level, `error` counted against it.
 
         >>> from discreet.noise.table import NoiseRow
-        >>> SumLaw(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.4)
+        >>> SumDistribution(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.4)
         0
         """
         if not 0 < level < 1:
@@ -139,11 +130,11 @@ class SumDistribution:
 
 
 def combine_terms(laws: Iterable[IntegerDistribution]) -> list[IntegerDistribution]:
-    """Independent laws whose sum is that of the given ones: terms of one row are counted together.
+    """Independent distributions with the same sum; draws from the same row are counted together.
 
     >>> from discreet.noise.table import NoiseRow
     >>> row = NoiseRow((-1, 1), (1, 2))
-    >>> [law.terms for law in added_up([SumLaw(row, 2), SumLaw(row, 3)])]
+    >>> [law.terms for law in combine_terms([SumDistribution(row, 2), SumDistribution(row, 3)])]
     [5]
     """
     terms: dict[NoiseRow, int] = {}
@@ -170,14 +161,14 @@ def _sum_distribution(row: NoiseRow, terms: int, *, exact: bool) -> tuple[int, N
 
 
 def _slot(row: NoiseRow, terms: int) -> int:
-    """Bits for one mass of the sum: all masses of the sum add up to modulus^terms."""
+    """Bits for one mass of the sum: all masses add up to modulus^terms."""
     whole: int = row.modulus**terms
     return whole.bit_length() + 1
 
 
 @lru_cache(maxsize=64)
 def _power(row: NoiseRow, terms: int) -> tuple[int, tuple[int, ...]]:
-    """The first value and the masses of the sum, as whole numbers."""
+    """The first value and the integer masses of the sum."""
     slot, first = _slot(row, terms), row.values[0]
     if terms == 1:
         law = dict(zip(row.values, row.masses(), strict=True))
@@ -186,21 +177,21 @@ def _power(row: NoiseRow, terms: int) -> tuple[int, tuple[int, ...]]:
     power, mask = packed**terms, (1 << slot) - 1
     width = (row.values[-1] - first) * terms + 1
     raw = power.to_bytes((power.bit_length() + 7) // 8, "little")
-    return terms * first, tuple(_digit(raw, slot * place, slot) & mask for place in range(width))
-
-
-def _digit(raw: bytes, start: int, bits: int) -> int:
-    """Some bits of a large number that is kept as bytes: reading them does not copy the whole."""
-    begin, shift = divmod(start, 8)
-    return int.from_bytes(raw[begin : begin + bits // 8 + 2], "little") >> shift
+    masses = []
+    for start in range(
+        0, slot * width, slot
+    ):  # from bytes: shifting the integer would copy all of it each time
+        begin, shift = divmod(start, 8)
+        masses.append(int.from_bytes(raw[begin : begin + slot // 8 + 2], "little") >> shift & mask)
+    return terms * first, tuple(masses)
 
 
 def _by_fourier(row: NoiseRow, terms: int) -> tuple[int, NDArray[np.float64], float]:
-    """The law on a window by the Fourier transform.
+    """The distribution on a window, by Fourier transform.
 
-    What lies outside the window is folded into it and has at most `OUTSIDE` of the probability. A transform of
-    N points errs by at most 4 u log2 N in each value, a K-th power by K times that, and by Parseval the
-    probabilities by at most sqrt(N) / 2 times that in total variation.
+    Mass outside the window is folded into it and is at most `OUTSIDE`. A transform of N points errs by at most
+    4 u log2 N in each value, a K-th power by K times that, and by Parseval the probabilities by at most sqrt(N) / 2 times
+    that in total variation.
     """
     values = np.array(row.values, dtype=np.int64)
     probabilities = np.array([mass / row.modulus for mass in row.masses()])
@@ -215,35 +206,39 @@ def _by_fourier(row: NoiseRow, terms: int) -> tuple[int, NDArray[np.float64], fl
 
 
 def _reach(values: NDArray[np.int64], probabilities: NDArray[np.float64], terms: int) -> int:
-    """How far the sum goes but for `OUTSIDE`: Chernoff's bound, min over t of (K log M(t) - log(OUTSIDE/2)) / t."""
+    """The reach of the sum except for `OUTSIDE`: Chernoff's bound, min over t of (K log M(t) - log(OUTSIDE/2)) / t."""
     spread = math.sqrt(float(values**2 @ probabilities) * terms)
     if spread == 0:
         return 0
     rates = np.geomspace(0.01 / spread, 20 / spread, 200)
-    return math.ceil(max(_one_way(sign * values, probabilities, terms, rates) for sign in (1, -1)))
+    bounds = []
+    for sign in (1, -1):
+        logs = np.logaddexp.reduce(np.log(probabilities) + rates[:, None] * (sign * values), axis=1)
+        bounds.append(float(((terms * logs - math.log(OUTSIDE / 2)) / rates).min()))
+    return math.ceil(max(bounds))
 
 
-def _one_way(
-    values: NDArray[np.int64], probabilities: NDArray[np.float64], terms: int, rates: NDArray[np.float64]
-) -> float:
-    logs = np.logaddexp.reduce(np.log(probabilities) + rates[:, None] * values, axis=1)
-    return float(((terms * logs - math.log(OUTSIDE / 2)) / rates).min())
-
-
-#: The law is kept up to so many standard deviations: what lies beyond has a chance below 1e-14.
+#: Values beyond this many standard deviations are dropped; their probability is below 1e-14.
 KEPT = 8.0
 _BEYOND = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
 class RoundedNormalDistribution:
-    """A rounded normal law.
+    """A normal variable rounded to integers: the noise of a cell of a joint universe.
+
+        P(noise = z) = Φ((z + 1/2)/σ) - Φ((z - 1/2)/σ)
+
+    The cell is a linear function of many discrete Gaussian noises on fine grids; the true count is an integer, so
+    rounding the value rounds the noise. If the coarsest noise spans s grid steps per standard deviation, the sum over its
+    grid differs from this distribution by about 1/(24 s²), the error of the midpoint rule.
 
     Args:
         unrounded: The variance before rounding.
-        steps: How many steps of its grid the coarsest noise spans.
+        steps: Grid steps per standard deviation of the coarsest noise.
 
-    >>> NormalLaw(100.0, 80.0).half_width(0.95), float(NormalLaw(100.0, 80.0).variance) > 100
+    >>> noise = RoundedNormalDistribution(100.0, 80.0)
+    >>> noise.half_width(0.95), float(noise.variance) > 100
     (20, True)
     """
 
@@ -252,40 +247,40 @@ class RoundedNormalDistribution:
 
     @property
     def mean(self) -> Fraction:
-        """It is symmetric."""
+        """0, by symmetry."""
         return Fraction(0)
 
     @property
     def variance(self) -> Fraction:
-        """The variance of the whole number: rounding adds 1/12."""
+        """The variance of the rounded value: rounding adds 1/12."""
         return Fraction(self.unrounded) + Fraction(1, 12)
 
     @property
     def laws(self) -> tuple[RoundedNormalDistribution]:
-        """The law of a cell with this noise: itself, whatever the count."""
+        """Itself: it does not depend on the count."""
         return (self,)
 
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Every count has the same law."""
+        """0 for every count."""
         return np.zeros(np.shape(counts), dtype=np.int64)
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The smallest and the largest value that is kept."""
+        """The smallest and the largest value kept."""
         widest = math.ceil(KEPT * math.sqrt(self.unrounded)) + 1
         return -widest, widest
 
     @property
     def error(self) -> float:
-        """How far `law` may be from the true law, in total variation."""
+        """A bound on the total variation between `law` and the true distribution."""
         return _BEYOND + 1 / (24 * self.steps**2)
 
     def law(self) -> tuple[int, NDArray[np.float64]]:
-        """The smallest value and the chances from there on."""
+        """The smallest value and the probabilities from there on."""
         return self.reach[0], _chances(self.unrounded, self.reach[1])
 
     def half_width(self, level: float) -> int:
-        """The smallest h with P(|noise| <= h) >= level, the error counted against it."""
+        """The smallest h with P(|noise| <= h) >= level, `error` counted against it."""
         if not 0 < level < 1:
             raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
         first, chances = self.law()

@@ -1,13 +1,8 @@
-"""What may be asked of a design: the checks that families share, and the search for the smallest width.
+"""Design by privacy guarantee: from (ε, δ) to a support, a variance and a distribution.
 
-Each check refuses with the value and what is allowed. δ falls with the width of a law, so the smallest width
-that keeps a δ is found by doubling and bisection.
-
-Design by promise: from (ε, δ) to a support, a variance and a law.
-
-The ABS guide (`families/abs.py`) raises D until Proposition 3 reaches δ. It looks at the end value only. The numerical
-optimum here looks at the whole divergence of eq. 21. It finds, for the same D, the γ of least δ (58 % of the guide's
-in the paper's Example 1), or for the same (ε, δ) and D the least variance.
+The ABS guide (`families/abs.py`) raises D until Proposition 3 reaches δ, and looks at the end value only. The numerical
+optimum here uses the whole divergence of eq. 21. For the same D it finds the γ of least δ (58 % of the guide's in the
+paper's Example 1), or for the same (ε, δ) and D the least variance.
 
     δ_γ,D(ε) = C e^(-γ D²) + C Σ_{-D < z ≤ ⌊1/2 - ε/2γ⌋} (e^(-γ z²) - e^ε e^(-γ (z-1)²)).        (21)
 
@@ -30,13 +25,13 @@ LARGEST_M = 100_000
 
 
 def require_epsilon(epsilon: float) -> None:
-    """Refuse an ε that is no privacy loss."""
+    """Refuse an ε that is not positive and finite."""
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise InfeasibleDesign(f"epsilon = {epsilon}: it must be above 0 and finite.")
 
 
 def require_delta(delta: float) -> None:
-    """Refuse a δ that is no probability of failure."""
+    """Refuse a δ outside (0, 1)."""
     if not 0 < delta < 1:
         raise InfeasibleDesign(f"delta = {delta}: it must lie between 0 and 1.")
 
@@ -48,7 +43,7 @@ def require_width(name: str, width: int) -> None:
 
 
 def smallest_width(keeps: Callable[[int], bool], *, limit: int, wish: str) -> int:
-    """The smallest width from 1 that keeps a wish, given that every wider one does too.
+    """The smallest width from 1 that satisfies `keeps`, by doubling and bisection; every wider one must satisfy it too.
 
     >>> smallest_width(lambda width: width * width >= 50, limit=1000, wish="a square of 50")
     8
@@ -73,12 +68,12 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class SymmetricDesign:
-    """One law p(z) ∝ e^(-γ z²) on [-D, D] with what it promises.
+    """One distribution p(z) ∝ e^(-γ z²) on [-D, D] with its guarantee.
 
     Args:
-        goal: What it is best at.
+        goal: The criterion that it optimises.
         epsilon: Privacy loss of one cell.
-        delta: δ at that ε, by eq. 21: the exact divergence of the ideal law.
+        delta: δ at that ε, by eq. 21: the exact divergence of the ideal distribution.
         D: Largest change.
         gamma: γ.
         V: Variance.
@@ -100,7 +95,7 @@ class SymmetricDesign:
 
 
 def symmetric_delta(D: int, gamma: float, epsilon: float) -> float:
-    """δ_γ,D(ε) of eq. 21, which equals the hockey-stick divergence between neighbouring counts.
+    """δ_γ,D(ε) of eq. 21, the hockey-stick divergence between neighbouring counts.
 
     >>> round(symmetric_delta(25, 0.5 / 49 - 1 / 24990, 0.5), 9)
     9.913e-05
@@ -120,19 +115,13 @@ def symmetric_moment(D: int, gamma: float, power: int = 2) -> float:
 
 
 def least_delta(epsilon: float, D: int) -> SymmetricDesign:
-    """The γ of least δ for a support: a grid, then a golden-section search of its best stretch."""
+    """The γ of least δ for a support: a grid, then a golden-section search around its minimum."""
     require_epsilon(epsilon)
     require_width("D", D)
     grid = np.geomspace(epsilon / (2 * D + 1) / 4, 8 * epsilon / max(2 * D - 1, 1), _GRID)
     deltas = [symmetric_delta(D, float(gamma), epsilon) for gamma in grid]
     best = int(np.argmin(deltas))
     low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID - 1)])
-    gamma = _golden(low, high, D, epsilon)
-    delta = symmetric_delta(D, gamma, epsilon)
-    return SymmetricDesign("least delta for this D", epsilon, delta, D, gamma, symmetric_moment(D, gamma))
-
-
-def _golden(low: float, high: float, D: int, epsilon: float) -> float:
     for _ in range(80):
         step = _GOLDEN * (high - low)
         left, right = high - step, low + step
@@ -140,14 +129,16 @@ def _golden(low: float, high: float, D: int, epsilon: float) -> float:
             high = right
         else:
             low = left
-    return (low + high) / 2
+    gamma = (low + high) / 2
+    delta = symmetric_delta(D, gamma, epsilon)
+    return SymmetricDesign("least delta for this D", epsilon, delta, D, gamma, symmetric_moment(D, gamma))
 
 
 def least_variance(epsilon: float, delta: float, D: int) -> SymmetricDesign:
-    """The least variance on [-D, D] that keeps (ε, δ): the largest γ whose δ is not above the wish.
+    """The least variance on [-D, D] that keeps (ε, δ): the largest γ whose δ is at most the given one.
 
     Raises:
-        InfeasibleDesign: if even the least δ of this D is above the wish.
+        InfeasibleDesign: Even the least δ of this D is larger.
     """
     require_delta(delta)
     start = least_delta(epsilon, D)

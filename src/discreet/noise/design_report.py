@@ -1,17 +1,8 @@
-"""A designed noise table as a document: what `discreet design` prints, and what its file holds.
+"""Reports on designs: the document that `discreet design` prints, and the comparison of families at equal (ε, δ).
 
-The rows show the design's values and probabilities beside the integers that ship: one cumulative threshold
-per value, the last equal to the modulus. A value that quantisation lost keeps its place and repeats the
-threshold before it: no key selects it. `moments` are those of the integers of the last row.
-
-Families side by side at equal ε and δ: how near to the truth does each release?
-
-Each family that declares `sides` (Laplace, normal, ABS by epsilon with its numerical optimum, discrete Gaussian) is
-given the least noise that keeps (ε, δ). For small counts, with negative releases set to zero, the table shows
-
-    P(|released - count| ≤ k) = Σ_{|z| ≤ k} p(z) + [count ≤ k] Σ_{z < -k} p(z).
-
-Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 2, for any parameters and more families.
+The document shows the design's values and probabilities next to the integers that ship: one cumulative threshold per value,
+the last equal to the modulus. A value lost in quantisation keeps its place and repeats the threshold before it. `moments`
+are those of the integers of the last row.
 """
 
 from __future__ import annotations
@@ -26,6 +17,7 @@ from discreet.noise.design import require_epsilon
 from discreet.noise.families import families
 from discreet.noise.families.laplace import end_probability
 from discreet.noise.family import Match
+from discreet.noise.files.document import moments
 from discreet.noise.ideal_distribution import IdealRow, IdealTable
 from discreet.noise.quantise import quantisation_report
 from discreet.noise.table import NoiseRow, NoiseTable
@@ -39,7 +31,7 @@ def design_document(ideal: IdealTable, table: NoiseTable) -> dict[str, Any]:
     >>> from discreet.noise.families.laplace import ideal_laplace
     >>> from discreet.noise.quantise import quantise
     >>> design = ideal_laplace(1.0, 1)
-    >>> describe(design, quantise(design, 256))["rows"][0]["thresholds"]
+    >>> design_document(design, quantise(design, 256))["rows"][0]["thresholds"]
     [54, 202, 256]
     """
     report = quantisation_report(ideal, table)
@@ -50,7 +42,7 @@ def design_document(ideal: IdealTable, table: NoiseTable) -> dict[str, Any]:
         "modulus": table.modulus,
         "rows": [_row(count, ideal_row, row) for count, (ideal_row, row) in enumerate(pairs)],
         "repeats": table.repeats,
-        "moments": _moments(table.rows[-1]),
+        "moments": moments(table.rows[-1]),
         "quantisation": {
             "rule": table.parameters.get("quantise"),
             "bias": float(report.last.bias),
@@ -77,31 +69,15 @@ def _row(count: int, ideal: IdealRow, row: NoiseRow) -> dict[str, Any]:
     }
 
 
-def _moments(row: NoiseRow) -> dict[str, float]:
-    law = [float(p) for p in row.probabilities().values()]
-    return {
-        "bias": float(row.mean()),
-        "variance": float(row.variance()),
-        "entropy": -math.fsum(p * math.log(p) for p in law),
-    }
-
-
 COUNTS = 6
 RANGES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One family at the common (ε, δ).
+    """One family at the common (ε, δ), with the δ of its ideal distribution (p(end), or eq. 21).
 
-    Args:
-        family: Its name.
-        parameters: What it needed to get there.
-        delta: The δ of its ideal law at the common ε: p(end), or eq. 21.
-        variance: Of the noise.
-        absolute: Mean absolute noise.
-        p_exact: Probability of no change.
-        within: within[count][k] = P(|released - count| ≤ k); the last count stands for all larger ones.
+    within[count][k] = P(|released - count| ≤ k); the last count represents all larger ones.
     """
 
     family: str
@@ -120,7 +96,9 @@ def compare(
     m: int | None = None,
     match: Match = "closest",
 ) -> tuple[float, tuple[Side, ...]]:
-    """The common δ, and each family at it.
+    """The common δ, and each family that declares `sides` with the least noise that keeps it.
+
+    Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 2, for any parameters and more families.
 
     Args:
         epsilon: The common ε.
@@ -159,8 +137,8 @@ def _side(name: str, ideal: IdealTable, epsilon: float) -> Side:
 def row_delta(row: IdealRow, epsilon: float) -> float:
     """δ(ε) of a one-row design in floats: Σ max(0, p(z) - e^ε p(z-1)), the worse direction.
 
-    Ratios within 1e-12 of e^ε count as equal: a Laplace law meets e^ε exactly, and rounding must not add a
-    spurious term. The exact account is that of the integers, in `discreet.privacy`.
+    Ratios within 1e-12 of e^ε count as equal: a Laplace distribution meets e^ε exactly, and rounding must not add a
+    spurious term. `discreet.privacy` audits the integers exactly.
     """
     law = dict(zip(row.values, row.probabilities, strict=True))
     bound = math.exp(min(epsilon, 700.0)) * (1 + 1e-12)
@@ -170,6 +148,9 @@ def row_delta(row: IdealRow, epsilon: float) -> float:
 
 
 def within(row: IdealRow, count: int, k: int) -> float:
-    """P(|released - count| ≤ k) when negative releases become zero."""
+    """P(|released - count| ≤ k) if negative releases become zero.
+
+    Σ_{|z| ≤ k} p(z) + [count ≤ k] Σ_{z < -k} p(z)
+    """
     pairs = zip(row.values, row.probabilities, strict=True)
     return math.fsum(p for z, p in pairs if abs(max(z, -count)) <= k)

@@ -1,33 +1,14 @@
-"""One row of the maximum-entropy design as a problem: what it must satisfy, and whether anything can.
-
-    Σ p = 1,  Σ v p = 0,  Σ v² p ≤ V (or = V),  p ≥ 1e-8,  p(0) ≥ p_stay,  p nondecreasing in v for v ≤ 0.
-
-Where no law exists a linear program finds the range of V, or the largest p_stay, that the row would allow:
-a refusal names them.
-
-Source: the R package ptable 1.0.0, whose constraints these are.
-
-The best law within bounds, given its multipliers: isotonic left of zero, clipped from below.
-
-For θ(v) = c + a v + b v² the maximiser of Σ p θ - Σ (p log p - p) under
-
-    p ≥ 1e-8,   p(0) ≥ p_stay,   p nondecreasing in v for v ≤ 0
-
-is exp(θ) with θ made isotonic by pooling adjacent violators (means of θ) and raised to its lower bounds.
-Where p(0) is held at p_stay, the values left of it are isotonic among themselves and at most p_stay.
-
-Source: Barlow & Brunk (1972), generalised isotonic regression.
-
-One row of the maximum-entropy design: a small convex problem, solved through its dual.
+"""One row of the maximum-entropy design: a small convex problem, solved through its dual.
 
     maximise -Σ p log p   subject to   Σ p = 1,  Σ v p = 0,  Σ v² p ≤ V (or = V),
     p ≥ 1e-8,  p(0) ≥ p_stay,  and, if monotone, p nondecreasing in v for v ≤ 0.
 
-Given the three multipliers, θ(v) = c + a v + b v² and the best p is exp(θ) made isotonic left of zero and
-raised to its lower bounds (`bounded_law`). The dual is therefore convex and smooth in three
-numbers, with a 3 x 3 Hessian: damped Newton reaches 1e-12 in about ten steps, a tenth of a millisecond each.
+Given the three multipliers, θ(v) = c + a v + b v², and the best p is exp(θ) made isotonic left of zero and raised to its
+lower bounds. The dual is convex and smooth in three variables with a 3 x 3 Hessian: damped Newton reaches 1e-12 in about ten
+steps. If no distribution exists, a linear program finds the range of V, or the largest p_stay, for the error message.
 
-Source: Fraser & Wooton (2005); Marley & Leaver (2011); the R package ptable 1.0.0.
+Source: Fraser & Wooton (2005); Marley & Leaver (2011); the R package ptable 1.0.0, whose constraints these are;
+Barlow & Brunk (1972), generalised isotonic regression.
 """
 
 from __future__ import annotations
@@ -46,14 +27,14 @@ SMALLEST_PROBABILITY = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """What one row must satisfy.
+    """The constraints of one row.
 
     Args:
         values: The support, ascending.
         variance: V.
         p_stay: Lower bound of p(0), or 0.
-        monotone: Whether p rises towards 0 from the left; without effect where 0 is not in the support.
-        equality: Whether the variance must equal V, or may stay below it.
+        monotone: Whether p rises towards 0 from the left; no effect if 0 is not in the support.
+        equality: Whether the variance must equal V, or may be smaller.
     """
 
     values: tuple[int, ...]
@@ -64,12 +45,12 @@ class RowProblem:
 
     @property
     def zero(self) -> int | None:
-        """Where noise 0 stands in the support."""
+        """The index of noise 0 in the support."""
         return self.values.index(0) if 0 in self.values else None
 
 
 def feasible_variances(problem: RowProblem) -> tuple[float, float] | None:
-    """Smallest and largest variance that the row's other constraints allow, or None if they allow no row."""
+    """Smallest and largest variance that the other constraints allow, or None if they are infeasible."""
     ends = [_linear(problem, sign * np.array(problem.values, dtype=np.float64) ** 2) for sign in (1, -1)]
     if ends[0] is None or ends[1] is None:
         return None
@@ -88,7 +69,7 @@ def largest_p_stay(problem: RowProblem) -> float | None:
 
 
 def _linear(problem: RowProblem, goal: NDArray[np.float64], *, with_variance: bool = False) -> float | None:
-    """The least value of a linear goal over the rows that satisfy the constraints."""
+    """The least value of a linear goal under the constraints."""
     from scipy.optimize import linprog  # noqa: PLC0415 - only a refused design needs a linear program
 
     v = np.array(problem.values, dtype=np.float64)
@@ -112,7 +93,7 @@ def _linear(problem: RowProblem, goal: NDArray[np.float64], *, with_variance: bo
 
 
 def _chain_rows(problem: RowProblem) -> list[NDArray[np.float64]]:
-    """The monotonicity constraints p(v) - p(next v) ≤ 0 as rows of a matrix."""
+    """The constraints p(v) - p(next v) ≤ 0 as rows of a matrix."""
     if not problem.monotone or problem.zero is None:
         return []
     step = np.eye(len(problem.values))
@@ -120,7 +101,7 @@ def _chain_rows(problem: RowProblem) -> list[NDArray[np.float64]]:
 
 
 class Block(NamedTuple):
-    """Places start..stop-1 that share one log-probability; `free` if it follows the multipliers."""
+    """Positions start..stop-1 that share one log-probability; `free` if it follows the multipliers."""
 
     start: int
     stop: int
@@ -128,16 +109,20 @@ class Block(NamedTuple):
     free: bool = True
 
     def at_least(self, floor: float) -> Block:
-        """The block raised to a lower bound, which then holds it."""
+        """The block raised to a lower bound, which then fixes it."""
         return self if self.level > floor else Block(self.start, self.stop, floor, free=False)
 
     def at_most(self, ceiling: float) -> Block:
-        """The block lowered to an upper bound, which then holds it."""
+        """The block lowered to an upper bound, which then fixes it."""
         return self if self.level < ceiling else Block(self.start, self.stop, ceiling, free=False)
 
 
 class BoundedDistribution:
-    """The bounds of a row, applied to any θ."""
+    """The bounds of a row, applied to any θ.
+
+    The maximiser of Σ p θ - Σ (p log p - p) is exp(θ) with θ made isotonic by pooling adjacent violators (means of θ) and
+    raised to its lower bounds. If p(0) is held at p_stay, the values left of it are isotonic and at most p_stay.
+    """
 
     def __init__(self, problem: RowProblem) -> None:
         self.zero = problem.zero
@@ -146,7 +131,7 @@ class BoundedDistribution:
         self.stay = math.log(max(problem.p_stay, SMALLEST_PROBABILITY))
 
     def blocks(self, theta: NDArray[np.float64]) -> list[Block]:
-        """The log-probabilities that belong to θ, as blocks from left to right."""
+        """The log-probabilities for θ, as blocks from left to right."""
         levels = theta.tolist()
         chain = isotonic(levels[: self.left])
         if chain and chain[-1].level < self.stay:
@@ -168,14 +153,12 @@ def isotonic(levels: list[float]) -> list[Block]:
     for place, level in enumerate(levels):
         block = Block(place, place + 1, level)
         while blocks and blocks[-1].level > block.level:
-            block = _merge(blocks.pop(), block)
+            left = blocks.pop()
+            size, extra = left.stop - left.start, block.stop - block.start
+            mean = (left.level * size + block.level * extra) / (size + extra)
+            block = Block(left.start, block.stop, mean)
         blocks.append(block)
     return blocks
-
-
-def _merge(left: Block, right: Block) -> Block:
-    size, extra = left.stop - left.start, right.stop - right.start
-    return Block(left.start, right.stop, (left.level * size + right.level * extra) / (size + extra))
 
 
 _Solution = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -189,7 +172,7 @@ _RIDGE = 1e-14
 
 
 def solve_row(problem: RowProblem) -> NDArray[np.float64] | None:
-    """The probabilities of maximum entropy, or None where the constraints leave none.
+    """The probabilities of maximum entropy, or None if the constraints are infeasible.
 
     >>> solve_row(RowProblem((-1, 0, 1), variance=0.5)).round(6).tolist()
     [0.25, 0.5, 0.25]
@@ -203,22 +186,19 @@ def solve_row(problem: RowProblem) -> NDArray[np.float64] | None:
     if free is None:
         return None
     if not problem.equality and float(features[2] @ free[0]) <= target[2]:
-        return _symmetrise(free[0], v)  # as a bound, V matters only where the law without it would vary more
+        return _symmetrise(free[0], v)  # V is a bound that the solution without it already meets
     found = _newton(features, target, law, _start(features, target, problem.p_stay))
-    if found is None and _is_feasible(problem):
-        found = _approach(features, target, law, free)
+    if found is None:
+        span = feasible_variances(problem)
+        if span is not None and span[0] < problem.variance < span[1]:
+            found = _approach(features, target, law, free)
     return None if found is None else _symmetrise(found[0], v)
-
-
-def _is_feasible(problem: RowProblem) -> bool:
-    span = feasible_variances(problem)
-    return span is not None and span[0] < problem.variance < span[1]
 
 
 def _approach(
     features: NDArray[np.float64], target: NDArray[np.float64], law: BoundedDistribution, free: _Solution
 ) -> _Solution | None:
-    """Near the edge of what is feasible: lead the variance from that of the free law to V, step by step."""
+    """Near the edge of feasibility: move the variance from that of the unconstrained solution to V, step by step."""
     multipliers, current = np.append(free[1], 0.0), float(features[2] @ free[0])
     share = 1.0
     for _ in range(_APPROACHES):
@@ -234,14 +214,14 @@ def _approach(
 
 
 def _symmetrise(p: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Exactly symmetric where the support and the solution are."""
+    """Make p exactly symmetric if the support and the solution are."""
     if np.array_equal(v, -v[::-1]) and np.allclose(p, p[::-1], rtol=1e-8, atol=1e-11):
         p = (p + p[::-1]) / 2
     return np.asarray(p / p.sum(), dtype=np.float64)
 
 
 class _Dual(NamedTuple):
-    """The dual at some multipliers, and the p that belongs to them."""
+    """The dual at some multipliers, with its p."""
 
     value: float
     gradient: NDArray[np.float64]
@@ -255,7 +235,7 @@ def _newton(
     law: BoundedDistribution,
     multipliers: NDArray[np.float64],
 ) -> _Solution | None:
-    """Minimise the dual; its gradient is the moments' error, its Hessian that of the free groups."""
+    """Minimise the dual: its gradient is the error of the moments, its Hessian that of the free blocks."""
     state = _dual(multipliers, features, target, law)
     for _ in range(_STEPS):
         if float(np.abs(state.gradient).max()) < _ACCURACY:
@@ -270,7 +250,7 @@ def _newton(
 def _step(
     multipliers: NDArray[np.float64], state: _Dual, dual: Callable[[NDArray[np.float64]], _Dual]
 ) -> tuple[NDArray[np.float64], _Dual] | None:
-    """One Newton step, halved until the dual falls; None where rounding leaves nothing to gain."""
+    """One Newton step, halved until the dual decreases; None once rounding prevents that."""
     ridge = _RIDGE * (1 + float(np.trace(state.hessian)))
     step = np.linalg.solve(state.hessian + ridge * np.eye(len(multipliers)), -state.gradient)
     slope, length = float(state.gradient @ step), 1.0
@@ -284,10 +264,7 @@ def _step(
 
 
 def _start(features: NDArray[np.float64], target: NDArray[np.float64], p_stay: float) -> NDArray[np.float64]:
-    """The discretised normal of variance V, near the answer of a wide support; uniform without V.
-
-    Scaled to the mass that p_stay leaves.
-    """
+    """The discretised normal of variance V, uniform without V, scaled to the mass that p_stay leaves."""
     multipliers = np.zeros(len(target))
     if len(target) > 2:
         multipliers[2] = -0.5 / target[2]
@@ -302,7 +279,6 @@ def _dual(
     target: NDArray[np.float64],
     law: BoundedDistribution,
 ) -> _Dual:
-    """Value, gradient and Hessian of the dual, and the p that belongs to the multipliers."""
     theta = np.minimum(multipliers @ features, 300.0)  # a long trial step must not overflow
     blocks = law.blocks(theta)
     starts = np.array([block.start for block in blocks])

@@ -1,7 +1,7 @@
-"""What a noise family says about itself: everything that the rest of the program asks about a family.
+"""The description of a noise family: everything that the rest of the program asks about it.
 
-A family is one module in `noise/families/` with one value, `FAMILY`. No other module lists families: commands, plans,
-assessments, pictures and pages read the fields below. A field that does not apply keeps its default.
+A family is one module in `noise/families/` with one value, `FAMILY`. Commands, plans, assessments, charts and pages read the
+fields below; no other module lists families. A field that does not apply keeps its default.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from discreet.model.messages.text import nearest
 from discreet.noise.ideal_distribution import IdealDistribution, IdealTable
 from discreet.noise.table import NoiseTable
 
-#: A noise table at an epsilon and a delta, and how the family got there, in words.
+#: A noise table at an epsilon and a delta, and an explanation.
 AtEpsilon = Callable[[float, float], tuple[NoiseTable, str]]
 #: The designs of least noise at an epsilon and a delta, each with a name.
 Sides = Callable[[float, float, "Match"], Mapping[str, IdealTable]]
 
-#: Which width matches a delta: the closest on the log scale, or the smallest that keeps it.
+#: The width that matches a delta: the closest on the log scale, or the smallest that keeps it.
 Match = Literal["closest", "smallest"]
-#: What a budget under dp is counted in: the family's scale is then its `epsilon`, or its `V` = 1 / (2 rho).
+#: The unit of a privacy budget under dp: the family's scale is its `epsilon`, or its `V` = 1 / (2 rho).
 Currency = Literal["epsilon", "rho"]
 
 _KINDS = {
@@ -36,7 +36,15 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a family: its name, what it means, its kind, and whether it must be given (unless another is)."""
+    """One parameter of a family.
+
+    Args:
+        name: Its name.
+        meaning: Its meaning.
+        kind: Its type.
+        required: Whether it must be given.
+        unless: Another parameter that replaces it.
+    """
 
     name: str
     meaning: str
@@ -45,7 +53,7 @@ class Parameter:
     unless: str = ""
 
     def check(self, family: str, value: Any) -> None:
-        """Refuse a value of another kind; a list of values serves row by row."""
+        """Refuse a value of another kind; a list has one value per row."""
         allowed: tuple[type, ...] = (int, float) if self.kind is float else (self.kind,)
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if not isinstance(one, allowed) or (isinstance(one, bool) and self.kind is not bool):
@@ -56,24 +64,24 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A noise family as people name it.
+    """A noise family.
 
     Args:
-        name: The word in `[protection.noise]` and after `discreet design`; a module is named likewise.
-        summary: What the noise is, in one line.
-        parameters: What may be given, in the order of the documentation.
+        name: The name in `[protection.noise]` and after `discreet design`; the module has the same name.
+        summary: The noise in one line.
+        parameters: The parameters, in the order of the documentation.
         ideal: From parameters to a design.
         page: The page that documents it, below `docs/`.
-        make: From parameters to a noise table: the function that `discreet.noise` shows.
-        place: Where it stands in lists; lower numbers come first.
-        cut_by_keys: Whether `ideal` takes the modulus, because the law is cut where the keys end.
-        rounding: How its probabilities become whole numbers of keys, unless the user says otherwise.
-        currency: What scales it in a plan under dp; None where it cannot serve there.
-        law: The law on all integers that its tables stand for, where there is one.
+        make: From parameters to a noise table: the function that `discreet.noise` exports.
+        place: Its rank in lists.
+        cut_by_keys: Whether `ideal` takes the modulus, because the distribution is truncated at the last key.
+        rounding: The default rounding of its probabilities.
+        currency: The budget unit that scales it in a plan under dp; None if dp cannot use it.
+        law: The distribution on all integers that its tables approximate, if there is one.
         at_epsilon: Its case in an assessment at an epsilon and a delta.
         sides: Its designs in `discreet design compare`.
-        alternative: What `discreet design` tells beside its design.
-        colour: Its colour in pictures.
+        alternative: A better design that `discreet design` prints in addition.
+        colour: Its colour in charts.
     """
 
     name: str
@@ -93,12 +101,12 @@ class Family:
     colour: str | None = None
 
     def names(self) -> list[str]:
-        """The parameters' names, in the order of the documentation."""
+        """The names of the parameters, in the order of the documentation."""
         return [parameter.name for parameter in self.parameters]
 
     @property
     def assessable(self) -> bool:
-        """Whether an assessment can make a case of it: at an epsilon, or as published."""
+        """Whether an assessment can include it: at an epsilon, or as published."""
         return self.at_epsilon is not None or not any(each.required for each in self.parameters)
 
     def design(self, parameters: Mapping[str, Any], modulus: int) -> IdealTable:
@@ -130,7 +138,7 @@ class Family:
 
 
 def at_smallest_width(make: Callable[..., NoiseTable]) -> AtEpsilon:
-    """The case of a family that takes epsilon and delta and finds its largest change."""
+    """The `at_epsilon` of a family that finds its largest change from epsilon and delta."""
 
     def at(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
         table = make(epsilon=epsilon, delta=delta)

@@ -1,18 +1,13 @@
-"""The ideal table: a design before its probabilities become integers.
+"""A design before its probabilities become integers, and the untruncated distribution that it approximates.
 
-A family computes probabilities; `quantise` turns them into the integer thresholds that ship. Keeping the
-two apart lets a design be compared with what is looked up, and quantised again to another key modulus.
-Where a family knows its law as log-weights, p(v) ∝ exp(θ_v), the weights are kept as integers of some
-300 bits: double precision has 53, and a key modulus of 2^64 asks for more.
+A family computes probabilities; `quantise` turns them into the integer thresholds that ship. Families that know their
+log-weights, p(v) ∝ exp(θ_v), keep weights as integers of some 300 bits, because a modulus of 2^64 needs more than the 53
+bits of a double. A claim about the untruncated distribution (zCDP, the Gaussian trade-off) holds for the shipped table
+after its delta is raised by
+
+    distance = sum over all integers z of max(0, ideal(z) - shipped(z)).
 
 Source: Sadeghi & Chien (2022), eqs 2-8 and 38-39.
-
-The law on all integers that a noise table stands for: a shipped table is this law, cut and rounded.
-
-A claim about the law (zCDP, the Gaussian trade-off) holds for the shipped table when its delta is raised by the
-distance between the two, which the law computes from above:
-
-    distance = sum over all integers z of max(0, law(z) - shipped(z)).
 """
 
 from __future__ import annotations
@@ -28,8 +23,8 @@ from typing import Any
 from discreet.errors import InfeasibleDesign
 from discreet.noise.table import NoiseRow, NoiseTable
 
-#: Digits of the exponentials. Weights keep `WEIGHT_BITS` bits after the point, relative to the largest; a
-#: value less likely than 2^-`LEAST_BITS` would lose precision, and no key modulus could hold it anyway.
+#: Digits of the exponentials. Weights keep `WEIGHT_BITS` bits relative to the largest; a value less likely than
+#: 2^-`LEAST_BITS` would lose precision, and no key modulus could hold it.
 DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
 WEIGHT_BITS = 320
 LEAST_BITS = 256
@@ -44,8 +39,7 @@ class IdealRow:
     Args:
         values: Noise values, ascending.
         probabilities: One positive number for each value; they add up to one.
-        weights: Integers in proportion to the probabilities, where the family knows them more exactly than
-            double precision does.
+        weights: Integers in proportion to the probabilities, if the family knows them beyond double precision.
 
     >>> IdealRow((-1, 0, 1), (0.25, 0.5, 0.25)).variance()
     0.5
@@ -72,7 +66,7 @@ class IdealRow:
             raise InfeasibleDesign("A row needs one positive integer weight for each of its values.")
 
     def exact_weights(self) -> tuple[int, ...]:
-        """Integers in exact proportion to the design: the family's own, or those of its floats."""
+        """Integers in exact proportion to the design: the family's, or those of its floats."""
         if self.weights is not None:
             return self.weights
         ratios = [Fraction(p) for p in self.probabilities]
@@ -96,9 +90,9 @@ class IdealTable:
     Args:
         rows: The row of count 0 first.
         repeats: Length of the repeating block of last rows.
-        family: Which design made it.
-        parameters: What the design was asked for.
-        notes: What the reader of the design must know: a bound not reached, a wish relaxed.
+        family: The family that made it.
+        parameters: The parameters of the design.
+        notes: Remarks for readers: a bound not reached, a parameter relaxed.
     """
 
     rows: tuple[IdealRow, ...]
@@ -131,12 +125,12 @@ def row_from_weights(values: Sequence[int], weights: Sequence[int]) -> IdealRow:
 
 
 def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> IdealRow:
-    """The row p(v) ∝ exp(log weight), each log taken as the exact number that it is.
+    """The row p(v) ∝ exp(log weight), each log taken as an exact number.
 
     Equal logs give equal weights, so a symmetric design is symmetric to the last bit.
 
     Raises:
-        InfeasibleDesign: if a value is so unlikely that no key modulus could hold it.
+        InfeasibleDesign: A value is too unlikely for any key modulus.
     """
     exact = [Decimal(log) for log in logs]
     top = max(exact)
@@ -152,25 +146,24 @@ def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> Ide
 
 
 def point_row() -> IdealRow:
-    """The row that never changes a count: all mass on noise 0."""
+    """The row that never changes a count."""
     return IdealRow((0,), (1.0,), (1,))
 
 
 DISTRIBUTION_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
-#: What 60 digits and a cut sum can be wrong by, and much more.
+#: Far above the error of 60 digits and a truncated sum.
 _ALLOWANCE = Fraction(1, 10**35)
 
 
 @dataclass(frozen=True, slots=True)
 class IdealDistribution:
-    """A law on all integers, fixed by one number.
+    """A distribution on all integers with one parameter.
 
     Args:
-        scale: The parameter of a noise table that fixes the law: `epsilon` or `V`.
+        scale: The noise table's parameter that fixes it: `epsilon` or `V`.
         rho: The zCDP of one cell that changes by one, from the scale; exact.
-        distance: An upper bound on the total variation between a row and the law of a scale.
-        rounded_normal: Whether it is a normal variable of variance `scale`, rounded: privacy losses then follow the
-            Gaussian trade-off.
+        distance: An upper bound on the total variation between a row and the distribution of a scale.
+        rounded_normal: Whether it is a rounded normal of variance `scale`; losses then follow the Gaussian trade-off.
     """
 
     scale: str
@@ -179,17 +172,12 @@ class IdealDistribution:
     rounded_normal: bool = False
 
     def scale_of(self, table: NoiseTable) -> float:
-        """The number that fixes the law of a table."""
+        """The scale of a table."""
         return float(table.parameters[self.scale])
 
 
 def missing_mass(row: NoiseRow, law: Sequence[Decimal]) -> Fraction:
-    """The mass of a symmetric law that a row lacks: value by value within its reach, and all of it beyond.
-
-    Args:
-        row: The shipped noise.
-        law: The probabilities of 0, 1, ..., up to the reach of the row.
-    """
+    """The mass of a symmetric distribution that a row lacks; `law` has p(0), p(1), ..., up to the reach of the row."""
     shipped = row.probabilities()
     total, within = Fraction(0), Fraction(0)
     for z in range(1 - len(law), len(law)):
@@ -200,5 +188,5 @@ def missing_mass(row: NoiseRow, law: Sequence[Decimal]) -> Fraction:
 
 
 def reach(row: NoiseRow) -> int:
-    """The largest change that a row makes."""
+    """The largest change of a row."""
     return max(map(abs, row.values))

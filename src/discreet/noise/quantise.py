@@ -1,20 +1,15 @@
-"""Quantisation: from probabilities to whole numbers of keys, by the paper's rounding or by a better one.
+"""Quantisation: from probabilities to integer numbers of keys, and a report on its effects.
 
-"ceiling" (Sadeghi & Chien, eq. 39) rounds the cumulative law up: thresholds ⌈c(z)·modulus⌉. It shifts the
-mean by about -D/modulus, breaks symmetry and may lose values. "exact" gives every value at least one key,
-keeps symmetric rows symmetric key by key, and keeps a mean of zero at exactly zero; masses are otherwise
-the nearest whole numbers. All arithmetic is on integers, so a modulus of 2^64 is as good as 2^8.
-
-Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rounding is ours.
-
-What quantisation did to a design: bias, variance error, lost values, and the paper's (ε^Q, δ^Q).
+"ceiling" (Sadeghi & Chien, eq. 39) rounds the cumulative distribution up: thresholds ⌈c(z)·modulus⌉. It shifts the mean by
+about -D/modulus, breaks symmetry and may lose values. "exact" gives every value at least one key, keeps symmetric rows
+symmetric, and keeps a mean of zero at exactly zero; masses are otherwise the nearest integers. All arithmetic is on
+integers, so a modulus of 2^64 is as good as 2^8. The report has the paper's figures
 
     ε^Q = min { ε : p^Q(z) / p^Q(z-1) < e^ε, z in [-D+1, D] },   δ^Q = max { p^Q(-D), p^Q(D) }.      (45, 46)
 
-They look at one direction of one row; after the ceiling the other direction can be worse, so they are figures
-to set beside the paper. The exact audit of the same integers is that of `discreet.privacy`.
+They look at one direction of one row, for comparison with the paper; `discreet.privacy` has the exact audit.
 
-Source: Sadeghi & Chien (2022), eqs 42-46.
+Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rounding is ours.
 """
 
 from __future__ import annotations
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
 
 Rounding = Literal["exact", "ceiling"]
 
-#: A design whose mean is within this of zero, per unit of its widest value, is meant to be unbiased.
+#: A design whose mean is within this of zero, per unit of its widest value, counts as unbiased.
 _ZERO_MEAN = 1e-9
 
 
@@ -46,10 +41,10 @@ def quantise(ideal: IdealTable, modulus: int, rounding: str = "exact") -> NoiseT
     Args:
         ideal: The design.
         modulus: The number of keys, up to 2^64.
-        rounding: "exact" (ours: no bias, no lost value, or a refusal) or "ceiling" (the paper's).
+        rounding: "exact" (ours: no bias and no lost value, or an error) or "ceiling" (the paper's).
 
     Raises:
-        BadNoiseTable: if the modulus is too small, or no whole numbers of keys keep the mean at zero.
+        BadNoiseTable: The modulus is too small, or no integer numbers of keys keep the mean at zero.
 
     >>> from discreet.noise.ideal_distribution import IdealTable, row_from_weights
     >>> ideal = IdealTable((row_from_weights((-1, 0, 1), (1, 1, 1)),))
@@ -75,7 +70,7 @@ def quantise(ideal: IdealTable, modulus: int, rounding: str = "exact") -> NoiseT
 def table_maker(
     name: str, ideal: Callable[..., IdealTable], rounding: str = "exact"
 ) -> Callable[..., NoiseTable]:
-    """The function from the parameters of a design to its noise table: all by name, with a modulus and a rounding.
+    """A function from the parameters of a design to its noise table: keyword-only, with a modulus and a rounding.
 
     >>> from discreet.noise import laplace
     >>> laplace(epsilon=1.5, m=7, modulus=2**16).largest
@@ -98,7 +93,7 @@ def table_maker(
 
 
 def _ceiling_row(row: IdealRow, modulus: int, _count: int) -> NoiseRow:
-    """Eq. 39, the last threshold forced to the modulus; values left without a key are dropped."""
+    """Eq. 39, the last threshold forced to the modulus; values without a key are dropped."""
     weights = row.exact_weights()
     total, running, thresholds = sum(weights), 0, []
     for weight in weights:
@@ -109,7 +104,6 @@ def _ceiling_row(row: IdealRow, modulus: int, _count: int) -> NoiseRow:
 
 
 def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
-    """Every value kept; symmetric rows stay symmetric; a mean of zero stays exactly zero."""
     if len(row.values) > modulus:
         raise BadNoiseTable(
             f"The row of count {count} has {len(row.values)} values and the modulus only {modulus} keys.",
@@ -126,7 +120,7 @@ def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
 
 
 def row_from_masses(values: Sequence[int], masses: Sequence[int]) -> NoiseRow:
-    """The noise row that gives each value its number of keys."""
+    """The noise row in which each value has the given number of keys."""
     thresholds, running = [], 0
     for mass in masses:
         running += mass
@@ -135,15 +129,14 @@ def row_from_masses(values: Sequence[int], masses: Sequence[int]) -> NoiseRow:
 
 
 def _is_symmetric(values: Sequence[int], weights: Sequence[int]) -> bool:
-    """Whether v and -v have the same weight, for every v."""
     mirrored = all(a == -b for a, b in zip(values, reversed(values), strict=True))
     return mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True))
 
 
 def _whole_keys(weights: Sequence[int], modulus: int) -> tuple[list[int], list[int]]:
-    """Keys of each value rounded down, and the places of the others in the order of their remainders.
+    """Keys of each value rounded down, and the indices of the others in the order of their remainders.
 
-    A value that is due less than one key gets one; the rest share the remaining keys in proportion.
+    A value due less than one key gets one; the rest share the remaining keys in proportion.
     """
     rare: set[int] = set()
     while True:
@@ -159,7 +152,7 @@ def _whole_keys(weights: Sequence[int], modulus: int) -> tuple[list[int], list[i
 
 
 def _symmetric_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
-    """Whole numbers of keys, the same for v and -v: pairs take two keys at a time, zero the odd one."""
+    """Equal masses for v and -v: pairs take two keys at a time, zero the odd one."""
     masses, order = _whole_keys(weights, modulus)
     last = len(values) - 1
     pairs, odd = divmod(modulus - sum(masses), 2)
@@ -176,7 +169,7 @@ def _symmetric_masses(values: Sequence[int], weights: Sequence[int], modulus: in
 
 
 def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
-    """Largest remainders: whole numbers that add up to the modulus, each at least one."""
+    """Largest remainders: integers that add up to the modulus, each at least one."""
     masses, order = _whole_keys(weights, modulus)
     for j in order[: modulus - sum(masses)]:
         masses[j] += 1
@@ -184,11 +177,11 @@ def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
 
 
 def _zero_mean_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
-    """Nearest whole numbers of keys whose mean is exactly zero.
+    """The nearest integer masses whose mean is exactly zero.
 
-    The weights are first tilted by a factor 1 - t·v, which makes their mean exactly zero (a float design
-    is off by some 1e-16, thousands of keys at 2^64). Rounding then leaves a small whole defect Σ v·mass,
-    removed by moving single keys between two values, the least noticeable moves first.
+    The weights are first tilted by a factor 1 - t·v, which makes their mean exactly zero (a float design is off by some
+    1e-16, thousands of keys at 2^64). Rounding leaves a small integer defect Σ v·mass, removed by moving single keys
+    between two values, the moves of least cost first.
     """
     weights = _centre(values, weights)
     masses = _nearest_masses(weights, modulus)
@@ -218,7 +211,7 @@ def _centre(values: Sequence[int], weights: Sequence[int]) -> list[int]:
 def _best_move(
     values: Sequence[int], weights: Sequence[int], masses: Sequence[int], defect: int
 ) -> tuple[int, int] | None:
-    """The giver and taker of one key that lessen the defect at the least chi-square cost per unit."""
+    """The giver and taker of one key that reduce the defect at the least chi-square cost per unit."""
     total, modulus = sum(weights), sum(masses)
     wish = [w * modulus / total for w in weights]
     lead = [(m * total - w * modulus) / total for m, w in zip(masses, weights, strict=True)]
@@ -234,27 +227,26 @@ def _best_move(
     return min(moves)[1:] if moves else None
 
 
-#: A relative change of variance that a reader must be told.
+#: A relative change of variance above this gets a note.
 _NOTED_VARIANCE_ERROR = 0.01
-#: A change of mean that a reader must be told where the design itself is biased; elsewhere any is.
+#: If the design is biased, a change of the mean above this gets a note; otherwise any change does.
 _NOTED_BIAS_CHANGE = 1e-3
 _NO_BIAS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class RowReport:
-    """What quantisation did to the row of one count.
+    """The effect of quantisation on the row of one count.
 
     Args:
         count: The first count that the row serves.
-        bias: The mean of the integers, exactly; the design's is in `ideal_bias`.
+        bias: The exact mean of the integers.
         ideal_bias: The mean of the design.
-        variance: The variance of the integers, exactly.
-        variance_error: Relative: (V^Q - V) / V; 0 where the design has no variance.
-        lost: Values of the design that no key selects any more.
-        paper_epsilon: ε^Q of eq. 45: the largest log-ratio of p(z) to p(z-1) within the support, that
-            direction only; infinite where a value was lost.
-        paper_delta: δ^Q of eq. 46: the larger of the two end masses.
+        variance: The exact variance of the integers.
+        variance_error: (V^Q - V) / V; 0 if the design has no variance.
+        lost: Values of the design that no key selects.
+        paper_epsilon: ε^Q of eq. 45; infinite if a value was lost.
+        paper_delta: δ^Q of eq. 46.
     """
 
     count: int
@@ -267,21 +259,17 @@ class RowReport:
     paper_delta: Fraction
 
     def is_unbiased_design(self) -> bool:
-        """Whether the design means to have no bias; its floats know that to about 1e-13."""
+        """Whether the design has no bias, to the accuracy of its floats (about 1e-13)."""
         return abs(self.ideal_bias) < _NO_BIAS
 
     def bias_change(self) -> Fraction:
-        """The bias that quantisation added to the design's."""
+        """The bias added by quantisation."""
         return self.bias - (0 if self.is_unbiased_design() else Fraction(self.ideal_bias))
 
 
 @dataclass(frozen=True, slots=True)
 class QuantisationReport:
-    """What quantisation did to a design, row by row.
-
-    `paper_epsilon` and `paper_delta` look at one direction of one row, as the paper does; the exact audit of
-    both directions and all neighbouring counts is that of `discreet.privacy`.
-    """
+    """The effect of quantisation on a design, row by row."""
 
     rows: tuple[RowReport, ...]
 
@@ -292,11 +280,11 @@ class QuantisationReport:
 
     @property
     def lost(self) -> tuple[tuple[int, int], ...]:
-        """Every (count, value) that the design has and no key selects."""
+        """Every (count, value) of the design that no key selects."""
         return tuple((row.count, value) for row in self.rows for value in row.lost)
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the table must be told: lost values, bias, a variance changed by over 1 %."""
+        """Notes for readers: lost values, bias, a variance changed by over 1 %."""
         said = []
         if self.lost:
             said.append(f"Quantisation lost {len(self.lost)} value(s), as (count, value): {list(self.lost)}.")
@@ -316,11 +304,9 @@ class QuantisationReport:
 
 
 def quantisation_report(ideal: IdealTable, table: NoiseTable) -> QuantisationReport:
-    """Compare a design with the integers made from it, row by row."""
-    pairs = zip(ideal.rows, table.rows, strict=True)
-    return QuantisationReport(
-        tuple(_row_report(i, ideal_row, row) for i, (ideal_row, row) in enumerate(pairs))
-    )
+    """Compare a design with its integers, row by row."""
+    pairs = enumerate(zip(ideal.rows, table.rows, strict=True))
+    return QuantisationReport(tuple(_row_report(count, *pair) for count, pair in pairs))
 
 
 def _row_report(count: int, ideal: IdealRow, row: NoiseRow) -> RowReport:
@@ -339,21 +325,16 @@ def _row_report(count: int, ideal: IdealRow, row: NoiseRow) -> RowReport:
 
 
 def paper_epsilon_delta(row: NoiseRow, support: Sequence[int]) -> tuple[float, Fraction]:
-    """(ε^Q, δ^Q) of eqs 45-46 for a row whose design had this support.
-
-    The paper compares p(z) with p(z-1) only; after the ceiling the other direction can be worse, so this is
-    a figure to set beside the paper, not a guarantee.
-    """
+    """(ε^Q, δ^Q) of eqs 45-46 for a row whose design had this support; not a guarantee."""
     mass = dict(zip(row.values, row.masses(), strict=True))
     ratios = [
         (mass.get(z, 0), mass.get(z - 1, 0)) for z in support[1:] if mass.get(z, 0) or mass.get(z - 1, 0)
     ]
-    epsilon = max((_log_ratio(upper, lower) for upper, lower in ratios), default=0.0)
+    epsilon = max(
+        (
+            math.inf if not lower else math.log(upper / lower) if upper else -math.inf
+            for upper, lower in ratios
+        ),
+        default=0.0,
+    )
     return epsilon, Fraction(max(mass.get(support[0], 0), mass.get(support[-1], 0)), row.modulus)
-
-
-def _log_ratio(upper: int, lower: int) -> float:
-    """log(upper/lower), infinite above zero."""
-    if not lower:
-        return math.inf
-    return math.log(upper / lower) if upper else -math.inf

@@ -1,40 +1,25 @@
-"""The noise table: every mechanism, whatever its family, as integers that are looked up.
+"""The noise table: every mechanism as integers that are looked up.
 
-For each count row there is a list of noise values and cumulative integer thresholds over a key modulus.
-A key u, uniform on 0..modulus-1, selects the first value whose threshold exceeds it:
+Each row has noise values and cumulative integer thresholds over a key modulus. A key u, uniform on 0..modulus-1, selects the
+first value whose threshold exceeds it:
 
     P(noise = values[j] | count) = (thresholds[j] - thresholds[j-1]) / modulus.
 
-Small counts have rows of their own; the last `repeats` rows repeat for ever after (one row for most
-families, 15 for PRAM, 250 for ONS). No float decides a released number, and what `privacy` audits is
-what is looked up here.
+Small counts have separate rows; the last `repeats` rows repeat for all larger counts (one row for most families, 15 for
+PRAM, 250 for ONS). No float decides a released number, and `privacy` audits exactly these integers. A table from another
+program may assign its keys in any order (`ArrangedTable`): the distribution is the same, the released numbers are not.
 
-Source: Sadeghi & Chien (2022), eqs 38-42; Fraser & Wooton (2005).
-
-Noise tables whose keys are not in the order of their values: files that other programs made.
-
-An office's table gives each key a noise value in any order: ONS lists every key, ptable may shuffle its
-intervals on purpose. The law of a row does not depend on that order, the released numbers do. An
-`ArrangedTable` is a noise table (same law, same audit) that looks keys up in the order of its file:
-
-    noise(count, u) = arranged[count].values[first j with u < arranged[count].thresholds[j]].
-
-Source: the lookup rules of ONS, tau-Argus and cellKey (first interval in file order that exceeds the key).
-
-A noise table that leaves empty cells alone, from one that would move them.
-
-Laplace, normal, Gaussian and ABS noise has one row for every count, zero included. The cell key method
-has no key for an empty cell, so there the row of count 0 becomes the single value 0 and all other rows
-stay. The pair 0|1 is then audited as what it is: whoever sees a count above zero knows that somebody is
-there.
+Source: Sadeghi & Chien (2022), eqs 38-42; Fraser & Wooton (2005); the lookup rules of ONS, tau-Argus and cellKey.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -88,7 +73,7 @@ class NoiseRow:
             )
 
     def masses(self) -> tuple[int, ...]:
-        """How many keys each value has; they add up to the modulus."""
+        """The number of keys of each value; they add up to the modulus."""
         return tuple(b - a for a, b in zip((0, *self.thresholds), self.thresholds, strict=False))
 
     @property
@@ -97,7 +82,7 @@ class NoiseRow:
         return self.thresholds[-1]
 
     def probabilities(self) -> dict[int, Fraction]:
-        """The exact law of the row: noise value to probability."""
+        """The exact distribution: noise value to probability."""
         return {v: Fraction(m, self.modulus) for v, m in zip(self.values, self.masses(), strict=True)}
 
     def mean(self) -> Fraction:
@@ -120,10 +105,10 @@ class NoiseTable:
     """Rows for the counts 0, 1, 2, ...; the last `repeats` rows serve all larger counts.
 
     Args:
-        modulus: The number of keys; 2^32 by default in `cellkey`, 2^64 in `dp`, up to 2^64.
+        modulus: The number of keys, up to 2^64; by default 2^32 in `cellkey`, 2^64 in `dp`.
         rows: The row of count 0 first.
         repeats: Length of the block of last rows that repeats for larger counts.
-        family: Which design made it ("maxent", "laplace", ..., or "file").
+        family: The family that designed it ("maxent", "laplace", ..., or "file").
         parameters: The design's parameters, for people and provenance; never used in a lookup.
 
     >>> table = NoiseTable(256, (NoiseRow((0,), (256,)), NoiseRow((-1, 0, 1), (64, 192, 256))), repeats=1)
@@ -161,7 +146,7 @@ class NoiseTable:
         return (NoiseTable, fields)
 
     def row_index(self, count: int) -> int:
-        """Which row serves a count: its own, or its place in the repeating block."""
+        """The index of the row that serves a count."""
         if count < len(self.rows):
             return count
         first = len(self.rows) - self.repeats
@@ -173,7 +158,7 @@ class NoiseTable:
 
     @cached_property
     def largest(self) -> int:
-        """The largest change that the table can make to any count."""
+        """The largest change of any count."""
         return max(max(abs(row.values[0]), abs(row.values[-1])) for row in self.rows)
 
     @property
@@ -183,16 +168,16 @@ class NoiseTable:
 
     @cached_property
     def variance(self) -> Fraction:
-        """The variance of the noise of the count that has the largest."""
+        """The largest variance of any count's noise."""
         return max(row.variance() for row in self.rows)
 
     @cached_property
     def laws(self) -> tuple[SumDistribution, ...]:
-        """The laws of the rows, each once."""
+        """The distributions of the rows, each once."""
         return tuple(SumDistribution(row, 1) for row in dict.fromkeys(self.rows))
 
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of `laws` serves each count; a count below zero has that of zero."""
+        """The index in `laws` of each count; counts below zero use that of zero."""
         index: NDArray[np.int64] = self._law_of_row[self._row_indices(np.maximum(counts, 0))]
         return index
 
@@ -202,14 +187,9 @@ class NoiseTable:
         return np.array([place[row] for row in self.rows])
 
     def noise(self, counts: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Look up the noise of each cell: one binary search, integers only.
+        """The noise of each cell, in the shape of `counts`: one binary search, integers only.
 
-        Args:
-            counts: True counts, not negative.
-            keys: Cell keys, each below the modulus.
-
-        Returns:
-            The noise of each cell, in the shape of `counts`.
+        Counts are not negative; each key is below the modulus.
         """
         flat_counts = np.ascontiguousarray(counts, dtype=np.int64).ravel()
         flat_keys = np.ascontiguousarray(keys, dtype=np.uint64).ravel()
@@ -223,41 +203,34 @@ class NoiseTable:
         return self._search(rows, flat_keys).reshape(np.shape(counts))
 
     def _row_indices(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """`row_index` for an array."""
-        if len(self.rows) == 1:
-            return np.zeros(counts.shape, dtype=np.int64)
         if self.repeats == 1:
             return np.minimum(counts, len(self.rows) - 1)
         first = len(self.rows) - self.repeats
         return np.where(counts < len(self.rows), counts, first + (counts - first) % self.repeats)
 
     @property
-    def _looked_up(self) -> Sequence[_Row]:
-        """The rows in which keys are looked up: those of the law, whose values ascend with the keys."""
+    def _lookup_rows(self) -> Sequence[_Row]:
         return self.rows
 
     def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        if self._stacked is not None:
+        if self._stack is not None:
             width = np.uint64(self.modulus % LARGEST_MODULUS)  # a full 2^64 has one row, which needs no shift
-            return self._stacked.noise(rows.astype(np.uint64) * width + keys)
+            return self._stack.noise(rows.astype(np.uint64) * width + keys)
         noise = np.empty(keys.shape, dtype=np.int64)
         for index in np.unique(rows):
             here = rows == index
-            row = self._looked_up[int(index)]
+            row = self._lookup_rows[int(index)]
             inner = np.array(row.thresholds[:-1], dtype=np.uint64)
             noise[here] = np.array(row.values, dtype=np.int64)[np.searchsorted(inner, keys[here], "right")]
         return noise
 
     @cached_property
-    def _stacked(self) -> _StackedRows | None:
-        """All rows as one ascending list of thresholds, row r shifted by r times the modulus.
-
-        None where the shifted thresholds would not fit 64 bits; the rows are then searched one by one.
-        """
+    def _stack(self) -> _StackedRows | None:
+        """All rows as one ascending list of thresholds, row r shifted by r times the modulus; None beyond 64 bits."""
         if self.modulus * len(self.rows) > LARGEST_MODULUS:
             return None
-        thresholds = [r * self.modulus + t for r, row in enumerate(self._looked_up) for t in row.thresholds]
-        return _StackedRows(thresholds, [v for row in self._looked_up for v in row.values])
+        thresholds = [r * self.modulus + t for r, row in enumerate(self._lookup_rows) for t in row.thresholds]
+        return _StackedRows(thresholds, [v for row in self._lookup_rows for v in row.values])
 
     def __repr__(self) -> str:
         return one_line(
@@ -267,11 +240,10 @@ class NoiseTable:
 
 
 class _StackedRows:
-    """Thresholds of all rows in one list, with a guide: most keys need no search at all.
+    """The thresholds of all rows in one list, with a guide: most keys need no search.
 
-    The keys are cut into equal buckets. In a bucket without a threshold every key has the same noise,
-    known beforehand; only keys in the few other buckets are searched. The very last threshold is left
-    out: every key lies before it.
+    Keys fall into equal buckets. In a bucket without a threshold every key has the same noise, known beforehand; only keys
+    in the few other buckets are searched. The last threshold is left out: every key lies before it.
     """
 
     def __init__(self, thresholds: list[int], values: list[int]) -> None:
@@ -292,13 +264,13 @@ class _StackedRows:
         return noise
 
 
-#: The noise of a cell that is public.
+#: The noise of a public cell.
 NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),), family="none")
 
 
 @dataclass(frozen=True, slots=True)
 class ArrangedRow:
-    """The noise of one count by rising key: values in any order, a value possibly more than once.
+    """The noise of one count by rising key: values in any order, possibly repeated.
 
     >>> ArrangedRow((1, -1, 1), (64, 192, 256)).law().thresholds
     (128, 256)
@@ -315,18 +287,18 @@ class ArrangedRow:
 
     @classmethod
     def of_keys(cls, noise: Sequence[int]) -> ArrangedRow:
-        """From the noise of every key in turn; neighbouring equal values become one interval."""
+        """From the noise of every key; equal neighbours become one interval."""
         changes = np.flatnonzero(np.diff(np.asarray(noise, dtype=np.int64)))
         ends = [*(changes + 1).tolist(), len(noise)]
         return cls(tuple(int(noise[end - 1]) for end in ends), tuple(ends))
 
     @property
     def ascending(self) -> bool:
-        """Whether a plain row says the same."""
+        """Whether the values ascend, as in a plain row."""
         return all(a < b for a, b in pairwise(self.values))
 
     def law(self) -> NoiseRow:
-        """The same noise with its keys in the order of the values: what is audited."""
+        """The same noise with keys in the order of the values; this row is audited."""
         masses: dict[int, int] = {}
         for value, low, high in zip(self.values, (0, *self.thresholds), self.thresholds, strict=False):
             masses[value] = masses.get(value, 0) + high - low
@@ -340,7 +312,10 @@ class ArrangedRow:
 
 @dataclass(frozen=True, repr=False)
 class ArrangedTable(NoiseTable):
-    """A noise table that is looked up in the order of its file."""
+    """A noise table whose keys are looked up in the order of its file.
+
+    noise(count, u) = arranged[count].values[first j with u < arranged[count].thresholds[j]]
+    """
 
     arranged: tuple[ArrangedRow, ...] = ()
 
@@ -357,13 +332,12 @@ class ArrangedTable(NoiseTable):
         return (ArrangedTable, fields)
 
     @property
-    def _looked_up(self) -> tuple[ArrangedRow, ...]:
-        """Keys are looked up in the order of the file."""
+    def _lookup_rows(self) -> tuple[ArrangedRow, ...]:
         return self.arranged
 
 
 def rows_by_key(table: NoiseTable) -> tuple[ArrangedRow, ...]:
-    """Every row by rising key, whichever kind of table it is."""
+    """Every row by rising key, for either kind of table."""
     if isinstance(table, ArrangedTable):
         return table.arranged
     return tuple(ArrangedRow(row.values, row.thresholds) for row in table.rows)
@@ -372,18 +346,47 @@ def rows_by_key(table: NoiseTable) -> tuple[ArrangedRow, ...]:
 def make_table(
     modulus: int, arranged: Sequence[ArrangedRow], *, repeats: int, family: str, parameters: Mapping[str, Any]
 ) -> NoiseTable:
-    """A plain noise table where the values ascend with the keys, an arranged one where they do not."""
+    """A plain noise table if the values ascend with the keys, else an arranged one."""
     laws = tuple(row.law() for row in arranged)
     if all(row.ascending for row in arranged):
         return NoiseTable(modulus, laws, repeats, family, parameters)
     return ArrangedTable(modulus, laws, repeats, family, parameters, tuple(arranged))
 
 
+def content_hash(table: NoiseTable) -> str:
+    """SHA-256 of everything that decides a released number: modulus, rows, repeats, and a file's key order."""
+    content: dict[str, Any] = {
+        "modulus": table.modulus,
+        "repeats": table.repeats,
+        "rows": [[list(row.values), list(row.thresholds)] for row in table.rows],
+    }
+    if isinstance(table, ArrangedTable):
+        content["arrangement"] = [[list(row.values), list(row.thresholds)] for row in table.arranged]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+_cached_hash = lru_cache(maxsize=4096)(content_hash)
+
+
+def mechanism_name(table: NoiseTable) -> str:
+    """Family, epsilon and content hash: the name of a mechanism in keys and ledgers. Another epsilon is another mechanism.
+
+    >>> mechanism_name(NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),), family="file"))[:10]
+    'file:None:'
+    """
+    # Tables compare equal whatever their parameters, so epsilon stays out of the cached part.
+    return f"{table.family}:{table.parameters.get('epsilon')!r}:{_cached_hash(table)}"
+
+
 def keep_zero(table: NoiseTable) -> NoiseTable:
     """The same noise for every count from 1 on, and none for zero.
 
-    >>> from discreet.noise.table import NoiseRow, NoiseTable
-    >>> kept = with_kept_zero(NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),)))
+    Laplace, normal, Gaussian and ABS noise has one row for every count. The cell key method has no key for an empty cell,
+    so the row of count 0 becomes the single value 0. The audit of the pair 0|1 then shows that a count above zero
+    discloses that someone is there.
+
+    >>> kept = keep_zero(NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),)))
     >>> [kept.row(count).values for count in (0, 1, 99)]
     [(0,), (-1, 0, 1), (-1, 0, 1)]
     """
@@ -402,13 +405,12 @@ def keep_zero(table: NoiseTable) -> NoiseTable:
 
 
 def table_for_export(table: NoiseTable, program: str) -> NoiseTable:
-    """A table as a program uses it that never changes a zero.
+    """A table for a program that never changes a zero.
 
-    A table of one row has that row for every count: it is written with a zero that stays, as the cell key method uses
-    it. A table that gives zero a noise of its own cannot be said in such a file.
+    A one-row table is written with zero kept, as the cell key method uses it.
 
     Raises:
-        BadNoiseTable: Zero has noise of its own.
+        BadNoiseTable: Zero has a separate noise row, which such a file cannot express.
     """
     if len(table.rows) == 1 or table.keeps_zero:
         return keep_zero(table)

@@ -1,13 +1,7 @@
-"""One noise table is the law of every cell, and the true count chooses its row: the cell key method.
+"""Noise distributions of whole tables, one class for each way in which cells get their noise.
 
-The law of the noise of every cell of a table whose cells are sums of released cells.
-
-A cell that adds up K cells of a margin has K independent terms of that margin's noise. Cells that are public, such as
-a known total, have none.
-
-The law of a table of which some cells were added up from others: what such a sum is made of says its noise.
-
-The law of numbers that were made together and say nothing cell by cell: whoever asks for it is refused.
+Cell keys use one noise table for every cell. Under `dp` a cell that adds up K cells of a margin has K independent terms of
+that margin's noise. Cells that are sums of shown areas, and tables released together, state no distribution of single cells.
 """
 
 from __future__ import annotations
@@ -30,14 +24,10 @@ from discreet.noise.table import NO_NOISE, NoiseTable
 
 @dataclass(frozen=True, eq=False)
 class TableDistribution(NoiseDistribution):
-    """The same noise table for every cell; each cell has noise of its own.
-
-    Args:
-        table: The noise table.
-        shape: The lengths of the table's axes.
+    """The same noise table for every cell, drawn independently; the true count chooses the row.
 
     >>> from discreet.noise import laplace
-    >>> TableLaw(laplace(epsilon=1.0, m=2), (2,)).variance().round(2).tolist()
+    >>> TableDistribution(laplace(epsilon=1.0, m=2), (2,)).variance().round(2).tolist()
     [0.91, 0.91]
     """
 
@@ -51,16 +41,16 @@ class TableDistribution(NoiseDistribution):
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """Every cell has the same law."""
+        """Every cell has the same distribution."""
         return np.broadcast_to(np.int64(0), self.shape)
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """The noise rules out no cell."""
+        """No cell is impossible."""
         return np.broadcast_to(np.False_, self.shape)
 
     def source(self, *place: int) -> None:  # noqa: ARG002 - it holds of every cell
-        """No two cells share noise."""
+        """None: no two cells share noise."""
         return
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> TableDistribution:
@@ -68,7 +58,7 @@ class TableDistribution(NoiseDistribution):
         return TableDistribution(self.table, tuple(kept.size for kept in places))
 
     def document(self) -> dict[str, Any]:
-        """How far the noise reaches."""
+        """The largest change."""
         return {"largest_change": self.table.largest}
 
     def __repr__(self) -> str:
@@ -84,9 +74,9 @@ class DescribedDistribution(NoiseDistribution):
     """How many terms of which margin's noise each cell has.
 
     Args:
-        terms: How many noisy base cells each one adds up; 0 for cells that are public (known total, nobody).
-        margin: For each cell its place in `margins`, or `PUBLIC`.
-        margins: The margins that answered, each with its noise table, which has one row.
+        terms: The number of noisy base cells in each cell; 0 for public cells (known total, structural zeros).
+        margin: For each cell its index in `margins`, or `PUBLIC`.
+        margins: The margins used, each with its one-row noise table.
     """
 
     terms: NDArray[np.int64]
@@ -95,12 +85,12 @@ class DescribedDistribution(NoiseDistribution):
 
     @property
     def laws(self) -> tuple[CellDistribution, ...]:
-        """One law for each number of terms of each margin."""
+        """One distribution for each number of terms of each margin."""
         return self._found[0]
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """Which of them each cell has."""
+        """The index in `laws` of each cell."""
         return self._found[1]
 
     @cached_property
@@ -112,28 +102,28 @@ class DescribedDistribution(NoiseDistribution):
         return laws, kind.reshape(self.terms.shape)
 
     def _law(self, margin: int, terms: int) -> CellDistribution:
-        """The law of a number of terms of a margin, which is numbered from 1; 0 is public."""
+        """Margins count from 1; 0 is public."""
         if not margin or not terms:
             return NO_NOISE
         _, table = self.margins[margin - 1]
         return table if terms == 1 else SumDistribution(table.rows[0], terms)
 
     def at(self, *place: int) -> CellDistribution:
-        """The law of one cell: its margin's noise table, or a sum of draws from it."""
+        """The distribution of one cell: its margin's noise table, or a sum of draws from it."""
         return self._law(int(self.margin[place]) + 1, int(self.terms[place]))
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """Cells that nobody can be in: they add up structural zeros alone."""
+        """Cells that add up structural zeros only."""
         return np.asarray((self.terms == 0) & (self.margin != PUBLIC))
 
     @property
     def exact(self) -> NDArray[np.bool_]:
-        """Cells that no margin answers: they are declared public."""
+        """Cells that are declared public."""
         return np.asarray(self.margin == PUBLIC)
 
     def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:
-        """Whether every whole adds up the very cells that its parts add up: terms of one margin, as many."""
+        """Whether every whole adds up exactly the base cells of its parts: same margin, same number of terms."""
         terms, margin = np.moveaxis(self.terms, axis, 0), np.moveaxis(self.margin, axis, 0)
         return all(
             bool((terms[parts].sum(axis=0) == terms[whole]).all())
@@ -152,12 +142,12 @@ class DescribedDistribution(NoiseDistribution):
         return DescribedDistribution(self.terms[index], self.margin[index], self.margins)
 
     def document(self) -> dict[str, Any]:
-        """The noise tables of the margins, the laws made from them, and by classes of categories which cell has which.
+        """The noise tables of the margins, the distributions made from them, and an index of cells by classes of categories.
 
-        Categories of a variable whose cells have the same laws everywhere are one class, so that a large table has
-        a short index:
+        Categories of a variable whose cells have the same distributions everywhere form one class, which keeps the index
+        of a large table short:
 
-            law of the cell (i, j) = laws[law[classes[0][i], classes[1][j]]],  `law` row by row
+            distribution of cell (i, j) = laws[law[classes[0][i], classes[1][j]]],  `law` row by row
         """
         classes, terms, margin = _by_classes(self.terms, self.margin)
         laws: dict[tuple[int, int], int] = {}
@@ -165,7 +155,15 @@ class DescribedDistribution(NoiseDistribution):
         index = [laws.setdefault(pair, len(laws)) for pair in pairs]
         return {
             "noise": {
-                "tables": [_table_document(margin, table) for margin, table in self.margins],
+                "tables": [
+                    {
+                        "variables": list(margin),
+                        "family": table.family,
+                        "epsilon": table.parameters.get("epsilon"),
+                        "standard_deviation": sqrt(table.variance),
+                    }
+                    for margin, table in self.margins
+                ],
                 "laws": [
                     {"table": None if table == PUBLIC else table, "terms": number} for table, number in laws
                 ],
@@ -181,7 +179,7 @@ class DescribedDistribution(NoiseDistribution):
 def _by_classes(
     terms: NDArray[np.int64], margin: NDArray[np.int16]
 ) -> tuple[list[list[int]], NDArray[np.int64], NDArray[np.int16]]:
-    """For each axis the class of every place, and the arrays with one place of each class."""
+    """The class of every category on each axis, and the arrays reduced to one category per class."""
     classes = []
     for axis in range(terms.ndim):
         seen: dict[tuple[bytes, bytes], int] = {}
@@ -193,44 +191,30 @@ def _by_classes(
     return classes, terms, margin
 
 
-def _table_document(margin: tuple[str, ...], table: NoiseTable) -> dict[str, Any]:
-    return {
-        "variables": list(margin),
-        "family": table.family,
-        "epsilon": table.parameters.get("epsilon"),
-        "standard_deviation": sqrt(table.variance),
-    }
-
-
 @dataclass(frozen=True, eq=False)
 class DistributionWithSums(NoiseDistribution):
-    """The law of the counted cells; the cells that were added up have none of their own.
-
-    Args:
-        counted: The law of the cells before anything was added up.
-        added: Which cells are sums of others.
-    """
+    """The distribution of counted cells; the cells marked `added` are sums of others and state none."""
 
     counted: NoiseDistribution
     added: NDArray[np.bool_]
 
     @property
     def laws(self) -> Sequence[CellDistribution]:
-        """The laws of counted cells."""
+        """The distributions of counted cells."""
         return self.counted.laws
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """For each counted cell the place of its law in `laws`."""
+        """The index in `laws` of each counted cell."""
         return self.counted.kind
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """Cells that nobody can be in."""
+        """Impossible cells."""
         return self.counted.impossible
 
     def at(self, *place: int) -> CellDistribution:
-        """The law of the noise of one counted cell.
+        """The noise distribution of one counted cell.
 
         Raises:
             BadRequest: The cell is a sum.
@@ -243,7 +227,7 @@ class DistributionWithSums(NoiseDistribution):
         return self.counted.at(*place)
 
     def kinds(self) -> Iterator[tuple[NDArray[np.bool_], CellDistribution]]:
-        """Each law with the counted cells that have it: a sum is in none."""
+        """Each distribution with its counted cells; sums are in none."""
         for mask, law in self.counted.kinds():
             yield mask & ~self.added, law
 
@@ -253,11 +237,11 @@ class DistributionWithSums(NoiseDistribution):
 
     @property
     def rounds(self) -> bool:
-        """Whether counted cells are rounded values of one whole."""
+        """Whether counted cells are rounded values of one consistent whole."""
         return self.counted.rounds
 
     def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64] | None:
-        """That of counted cells; a sum is refused.
+        """The covariance of counted cells.
 
         Raises:
             BadRequest: A cell is a sum.
@@ -267,36 +251,32 @@ class DistributionWithSums(NoiseDistribution):
         return self.counted.covariance(places)
 
     def for_tests(self) -> DistributionWithSums:
-        """What a test takes for the law of counted cells."""
+        """The distribution of counted cells that hypothesis tests use."""
         return DistributionWithSums(self.counted.for_tests(), self.added)
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> DistributionWithSums:
-        """The law of fewer cells, and which of them are sums."""
+        """The distribution of fewer cells."""
         return DistributionWithSums(self.counted.cut(places), self.added[np.ix_(*places)])
 
     def document(self) -> dict[str, Any]:
-        """What is said of counted cells, and which cells are sums."""
+        """The document of counted cells, and which cells are sums."""
         return {**self.counted.document(), "sums_of_areas_shown": np.flatnonzero(self.added).tolist()}
 
 
 @dataclass(frozen=True, eq=False)
 class UnstatedDistribution(NoiseDistribution):
-    """No law is stated for any cell, and all cells may share noise.
-
-    Args:
-        shape: The lengths of the table's axes.
-    """
+    """No distribution is stated for any cell, and all cells may share noise (margins released together)."""
 
     shape: tuple[int, ...]
 
     @property
     def laws(self) -> tuple[()]:
-        """None is stated."""
+        """Empty."""
         return ()
 
     @property
     def kind(self) -> NoReturn:
-        """Refused.
+        """Always refused.
 
         Raises:
             BadRequest: Always.
@@ -308,7 +288,7 @@ class UnstatedDistribution(NoiseDistribution):
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """The noise rules out no cell."""
+        """No cell is impossible."""
         return np.broadcast_to(np.False_, self.shape)
 
     def source(self, *place: int) -> str:  # noqa: ARG002 - it holds of every cell
@@ -316,11 +296,11 @@ class UnstatedDistribution(NoiseDistribution):
         return "together"
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> UnstatedDistribution:
-        """No law is stated for fewer cells either."""
+        """Fewer cells state no distribution either."""
         return UnstatedDistribution(tuple(kept.size for kept in places))
 
     def document(self) -> dict[str, Any]:
-        """Nothing is stated."""
+        """Nothing."""
         return {}
 
     def __repr__(self) -> str:

@@ -22,8 +22,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.privacy_budget import Terms, format_amount, round_up_to_units
 from discreet.model.universe import Margin
 from discreet.noise.families import families
-from discreet.noise.identity import mechanism_name
-from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.privacy.accounting import distance_to_ideal, ideal_rho, rho_at, table_delta
 from discreet.privacy.claim import float_down, float_up, group_delta, three_digits_up
 from discreet.protect.best_composition import basic_figure, figures

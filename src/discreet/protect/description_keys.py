@@ -33,8 +33,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
 from discreet.model.universe import Margin, margin_zeros
 from discreet.model.variable import Variable
-from discreet.noise.identity import mechanism_name
-from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.noise.table_distribution import PUBLIC, DescribedDistribution
 from discreet.protect.protector import NoisyCells
 from discreet.records.keys import Purpose, Secret, counter_words, counter_words_at

@@ -38,7 +38,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.shape import Dimension, TableShape, plain_outputs
 from discreet.model.universe import Margin, Universe, maximal
-from discreet.noise.identity import mechanism_name
+from discreet.noise.table import mechanism_name
 from discreet.protect.description_keys import NoiseContext, canonical_cells, residual_keys
 from discreet.protect.joint_plan import JointPlan, Residual
 from discreet.protect.margin_choice import (

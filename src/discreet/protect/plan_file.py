@@ -16,8 +16,7 @@ from discreet.errors import BadNoiseTable, DiscreetError
 from discreet.model.dataset import Dataset
 from discreet.model.universe import Margin, dp_terms
 from discreet.noise.files import from_document, to_document
-from discreet.noise.identity import mechanism_name
-from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.privacy.claim import Claim
 from discreet.protect.best_composition import Figure, claim_of
 from discreet.protect.joint_plan import JointPlan, Residual, read_joint

@@ -33,8 +33,7 @@ from discreet.model.release import WITHHELD, Release
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
 from discreet.model.universe import canonical_margin
-from discreet.noise.identity import mechanism_name
-from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.noise.table_distribution import UnstatedDistribution
 from discreet.privacy.claim import float_down, float_up, group_delta
 from discreet.protect.dp_protector import DpProtector

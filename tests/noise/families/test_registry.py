@@ -170,7 +170,6 @@ def test_an_assessment_has_its_case_and_a_picture_its_colour(toy):
 NAMED = {
     "assess/assessment.py": ("laplace normal maxent pram dropadd", "the default of an option"),
     "cli/commands/assess.py": ("laplace normal maxent pram dropadd", "the default of an option"),
-    "studies/src/discreet_studies/attacks/targets.py": ("maxent", "the protections that the trials attack"),
     "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
     "model/dataset.py": ("abs", "a way to key cells"),
     "model/protection.py": (

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.document import content_hash, from_document, plain, to_document
-from discreet.noise.table import ArrangedRow, NoiseRow, NoiseTable, make_table
+from discreet.noise.files.document import from_document, plain, to_document
+from discreet.noise.table import ArrangedRow, NoiseRow, NoiseTable, content_hash, make_table
 
 TABLE = NoiseTable(
     256,

@@ -258,7 +258,8 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
 def _seal(table: NoiseTable) -> dict[str, Any]:
     """What lets a reader of the file check it: format, program and a hash of the integers."""
     from discreet import __version__
-    from discreet.noise.files.document import FORMAT, VERSION, content_hash
+    from discreet.noise.files.document import FORMAT, VERSION
+    from discreet.noise.table import content_hash
 
     provenance = {"program": f"discreet {__version__}"}
     return {

@@ -1,8 +1,7 @@
 """The registry of noise families: from a name and parameters to a design and a noise table.
 
-Each module of this folder is one family and has a value `FAMILY`. The folder itself is the list: a module is found by
-its name, and it is imported when somebody asks for the family. A program that uses Discreet may add a family of its
-own with `register`.
+Each module of this folder is one family and defines `FAMILY`. Modules are found by name and imported on first use. Other
+programs add families with `register`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _registered: dict[str, Family] = {}
 
 
 def names() -> tuple[str, ...]:
-    """The names of all families; no family is imported for that."""
+    """The names of all families, without importing them."""
     return (*_own_names(), *_registered)
 
 
@@ -58,10 +57,10 @@ def families() -> tuple[Family, ...]:
 
 
 def register(new: Family) -> None:
-    """Add a family from outside this folder.
+    """Add a family from another package.
 
     Raises:
-        BadRequest: The name is taken: what a name means never changes.
+        BadRequest: The name is taken; the meaning of a name never changes.
     """
     if new.name in names():
         raise BadRequest(f'There is a noise family "{new.name}" already.', "Choose another name.")
@@ -71,7 +70,7 @@ def register(new: Family) -> None:
 def ideal(name: str, parameters: Mapping[str, Any], modulus: int = DEFAULT_MODULUS) -> IdealTable:
     """The design of a family before quantisation; parameters are checked by name and kind.
 
-    The modulus matters only where an untruncated law is cut where the keys end.
+    The modulus matters only for families that are truncated at the last key.
     """
     return family(name).design(parameters, modulus)
 
@@ -88,5 +87,5 @@ def build(
 
 
 def ideal_distribution(table: NoiseTable) -> IdealDistribution | None:
-    """The law on all integers that a table stands for; None where its family has none or is not known."""
+    """The distribution on all integers that a table approximates; None if its family has none or is unknown."""
     return family(table.family).law if table.family in names() else None

@@ -1,9 +1,9 @@
-"""ABS noise by epsilon: the variance of the maximum-entropy law chosen for a privacy loss.
+"""ABS noise by epsilon: the maximum-entropy distribution with its variance chosen for a privacy loss.
 
     p(z) ∝ e^(-γ z²) on [-D, D],   γ = ε/(2D-1) - |ι|,   |ι| = 2ε / (10 (4D²-1)).
 
-With this γ only the end value exceeds e^ε, so δ = p(D) and no plateau is wasted. The guide takes (ε, δ),
-raises D until δ is reached, and reads V and the law off; `design` finds the numerical optimum beside it.
+With this γ only the end value exceeds e^ε, so δ = p(D). The guide takes (ε, δ), raises D until δ is reached, and reads V and
+the distribution off; `design` finds the numerical optimum. Quantised with the paper's ceiling by default.
 
 Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
 """
@@ -11,6 +11,7 @@ Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from discreet.errors import InfeasibleDesign
@@ -34,7 +35,7 @@ _SHARE = 10
 
 
 def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = None) -> IdealTable:
-    """The pmf of Proposition 3 for every count, zero included.
+    """The distribution of Proposition 3 for every count, zero included.
 
     Args:
         epsilon: Privacy loss of one cell.
@@ -59,12 +60,12 @@ def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = Non
 
 
 def iota(epsilon: float, D: int) -> float:
-    """|ι| = 2ε / (10 (4D²-1)), the exact one: the paper prints it rounded to 4e-5."""
+    """|ι| = 2ε / (10 (4D²-1)); the paper prints it rounded to 4e-5."""
     return 2 * epsilon / (_SHARE * (4 * D * D - 1))
 
 
 def guide_gamma(epsilon: float, D: int) -> float:
-    """γ = ε/(2D-1) - |ι|, just inside the range where only the end value exceeds e^ε (eq. 23)."""
+    """γ = ε/(2D-1) - |ι|, inside the range where only the end value exceeds e^ε (eq. 23)."""
     return epsilon / (2 * D - 1) - iota(epsilon, D)
 
 
@@ -76,7 +77,7 @@ def guide_delta(epsilon: float, D: int) -> float:
 
 
 def guide_support(epsilon: float, delta: float) -> int:
-    """D*: the smallest D whose δ reaches the wish (III-D, step 2)."""
+    """D*: the smallest D that reaches δ (III-D, step 2)."""
     require_epsilon(epsilon)
     require_delta(delta)
     wish = f"epsilon = {epsilon} and delta = {delta}"
@@ -84,7 +85,7 @@ def guide_support(epsilon: float, delta: float) -> int:
 
 
 def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) -> SymmetricDesign:
-    """The guide of III-D: D*, V and γ for a wish (ε, δ), or for a given D.
+    """The guide of III-D: D*, V and γ for (ε, δ), or for a given D.
 
     >>> guide = abs_guide(0.5, 1e-4)
     >>> guide.D, round(guide.V, 2)
@@ -103,25 +104,15 @@ def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) 
 
 
 def alternative(ideal: IdealTable) -> dict[str, Any]:
-    """The numerical optimum beside an ABS design: the least δ of its D, and the least variance of its δ."""
+    """The numerical optimum for an ABS design: the least δ of its D, and the least variance of its δ."""
     D, epsilon = int(ideal.parameters["D"]), float(ideal.parameters["epsilon"])
     wish = float(ideal.parameters.get("delta", abs_guide(epsilon, D=D).delta))
-    best, frugal = least_delta(epsilon, D), least_variance(epsilon, wish, D)
-    return _optimum(best) | {"least_variance": _optimum(frugal)}
+    return _optimum(least_delta(epsilon, D)) | {"least_variance": _optimum(least_variance(epsilon, wish, D))}
 
 
 def _optimum(design: SymmetricDesign) -> dict[str, Any]:
     row = design.ideal().last
-    return {
-        "goal": design.goal,
-        "epsilon": design.epsilon,
-        "delta": design.delta,
-        "D": design.D,
-        "gamma": design.gamma,
-        "V": design.V,
-        "values": list(row.values),
-        "probabilities": list(row.probabilities),
-    }
+    return asdict(design) | {"values": list(row.values), "probabilities": list(row.probabilities)}
 
 
 def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:

@@ -2,8 +2,8 @@
 
     q = min(⌈percent% of the count⌉, m),   noise uniform on -q..q;   zeros stay zero.
 
-The law depends on the count and has bounded support, so its δ is large: 1/3 between counts of 1 to 100, and
-2/3 between 0 and 1 at ε = 2. It is offered because offices use it, with its exact account.
+The distribution depends on the count and has bounded support, so its δ is large: 1/3 between counts of 1 to 100, and 2/3
+between 0 and 1 at ε = 2. It is offered because offices use it, with its exact audit.
 
 Source: Li & Krenzke (2016); Shlomo, Krenzke & Li (2019), sections 2.3 and 3.3.
 """
@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.family import Family, Parameter
-from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, row_from_weights
+from discreet.noise.ideal_distribution import IdealTable, point_row, row_from_weights
 from discreet.noise.quantise import table_maker
 
 _MOST_ROWS = 100_000
@@ -37,12 +37,9 @@ def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
             f"percent = {percent} and m = {m} need {capped + 1:,} rows; at most {_MOST_ROWS:,} fit a table.",
             "Take a larger percent or a smaller m.",
         )
-    rows = (point_row(), *(_uniform(min(math.ceil(share * count), m)) for count in range(1, capped + 1)))
-    return IdealTable(rows, 1, "dropadd", {"m": m, "percent": percent})
-
-
-def _uniform(q: int) -> IdealRow:
-    return row_from_weights(range(-q, q + 1), [1] * (2 * q + 1))
+    widths = (min(math.ceil(share * count), m) for count in range(1, capped + 1))
+    rows = (row_from_weights(range(-q, q + 1), [1] * (2 * q + 1)) for q in widths)
+    return IdealTable((point_row(), *rows), 1, "dropadd", {"m": m, "percent": percent})
 
 
 dropadd = table_maker("dropadd", ideal_dropadd)

@@ -1,11 +1,10 @@
-"""The exponential mechanism for a loss function of one's own.
+"""The exponential mechanism for any loss function.
 
     P(release b | count a) ∝ e^(-(ε/2) loss(a, b) / Δ),   b = 0..top,
     Δ = the largest |loss(a, b) - loss(a', b)| over neighbouring counts a, a' and all b.
 
-With a range that does not depend on the count this is ε-DP for any loss. The half is needed because the
-normalising constant may change by e^(ε/2) too. Δ is computed, not believed: a declared sensitivity that is
-too small is refused with the place where it fails.
+With a range that does not depend on the count this is ε-DP for any loss. The half is needed because the normalising constant
+may change by e^(ε/2) too. Δ is computed: a declared sensitivity that is too small is refused.
 
 Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theorem 4.1 (η = ε/2).
 """
@@ -25,9 +24,9 @@ from discreet.noise.table import NoiseTable
 Loss = Callable[[int, int], float]
 
 _SLACK = 1e-12
-#: Of a family that is only named: larger counts use the row of this one.
+#: By name: larger counts use the row of this one.
 _LARGEST = 50
-#: Where its range ends beyond that row: e^-14 is about one in a million.
+#: By name: the range ends where the tail is below e^-14, about one in a million.
 _REACH = 14.0
 
 
@@ -58,9 +57,9 @@ def ideal_exponential(
     Args:
         loss: loss(true count, released value), not negative.
         epsilon: Privacy loss of one cell.
-        largest: The largest count with a row of its own.
+        largest: The largest count with a separate row.
         top: The largest released value; `largest` by default.
-        sensitivity: A declared Δ; it is checked, and may only be larger than the computed one.
+        sensitivity: A declared Δ, at least the computed one.
     """
     require_epsilon(epsilon)
     highest = largest if top is None else top
@@ -83,7 +82,7 @@ def ideal_exponential(
 
 
 def loss_sensitivity(loss: Loss, largest: int, top: int) -> tuple[float, tuple[int, int]]:
-    """Δ and the (count, release) where it is reached, over the counts 0..largest and releases 0..top."""
+    """Δ and the (count, release) that reaches it, over the counts 0..largest and releases 0..top."""
     losses = [[float(loss(a, b)) for b in range(top + 1)] for a in range(largest + 1)]
     bad = next(
         ((a, b) for a, line in enumerate(losses) for b, x in enumerate(line) if not math.isfinite(x)), None
@@ -114,12 +113,12 @@ def exponential_rows(loss: Loss, rate: float, largest: int, top: int) -> tuple[I
 
 
 def in_words(table: NoiseTable) -> str:
-    """How a family with a bounded range keeps an epsilon."""
+    """The guarantee of a family with a bounded range, as a sentence."""
     return f"Pure epsilon on 0..{table.parameters['top']}, for counts up to {len(table.rows) - 1}."
 
 
 def _by_name(epsilon: float, largest: int = _LARGEST, top: int | None = None) -> IdealTable:
-    """The design of a family that is only named: the loss is the distance between count and release."""
+    """The design with the loss |count - release|."""
     highest = largest + math.ceil(2 * _REACH / epsilon) if top is None else top
     return ideal_exponential(lambda a, b: abs(a - b), epsilon=epsilon, largest=largest, top=highest)
 

@@ -1,10 +1,10 @@
-"""Discrete Gaussian: the normal law on the integers.
+"""Discrete Gaussian: the normal distribution on the integers.
 
-    p(z) ∝ e^(-z² / 2σ²),   cut at ±m; by default where one key of the modulus ends it.
+    p(z) ∝ e^(-z² / 2σ²),   truncated at ±m; by default at the last value with a whole key.
 
-From (ε, δ) the least σ² is found whose exact divergence between neighbouring counts, the cut included, stays
-within δ; from V the law is taken as it is. On a table its ε(δ) comes from the audit: the cut law has no
-finite zCDP, and a ρ claim is about the ideal law only.
+From (ε, δ) it finds the least σ² whose exact divergence between neighbouring counts, truncation included, is within δ; V is
+used as given. The truncated table has no finite zCDP: its ε(δ) comes from the audit, and ρ is a claim about the ideal
+distribution.
 
 Source: Canonne, Kamath & Steinke (2020); the δ is eq. 21 of Sadeghi & Chien (2022) with γ = 1/2σ².
 """
@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_delta, require_epsilon, symmetric_delta
-from discreet.noise.family import DELTA, Family, Match, Parameter
+from discreet.noise.family import DELTA, Family, Parameter
 from discreet.noise.ideal_distribution import (
     DIGITS,
     DISTRIBUTION_DIGITS,
@@ -28,7 +28,7 @@ from discreet.noise.ideal_distribution import (
     row_from_logs,
 )
 from discreet.noise.quantise import table_maker
-from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseTable
 
 _WIDEST = 20_000
 
@@ -44,11 +44,11 @@ def ideal_gaussian(
     """Discrete Gaussian noise for every count, zero included.
 
     Args:
-        epsilon: Privacy loss of one cell; with V, only where the table is audited.
-        delta: The δ that the law, cut at ±m, may have at that ε.
+        epsilon: Privacy loss of one cell; with V, only the ε at which the table is audited.
+        delta: The largest δ at that ε, truncation included.
         V: In place of both: σ².
-        m: Where the law is cut; by default the last value that still gets a key.
-        modulus: The number of keys, for the cut.
+        m: The truncation; by default the last value with a whole key.
+        modulus: The number of keys, for the truncation.
     """
     if V is not None and delta is not None:
         raise InfeasibleDesign("Gaussian noise needs epsilon and delta, or V: with V, delta follows.")
@@ -82,7 +82,7 @@ def last_key_m(V: float, modulus: int) -> int:
 
 
 def least_sigma2(epsilon: float, delta: float, *, m: int | None = None, modulus: int = 2**32) -> float:
-    """The least σ² whose law, cut at ±m, has δ(ε) within the wish: bisection on σ, from the safe side."""
+    """The least σ² whose truncated distribution has δ(ε) within the given δ: bisection on σ, from the safe side."""
     require_epsilon(epsilon)
     require_delta(delta)
 
@@ -110,10 +110,6 @@ def rho(V: Fraction) -> Fraction:
     return 1 / (2 * V)
 
 
-def _distance(row: NoiseRow, V: float) -> Fraction:
-    return missing_mass(row, _distribution(V, reach(row)))
-
-
 def _distribution(V: float, last: int) -> list[Decimal]:
     """p(z) ~ e^(-z^2 / 2V) for z = 0..last; the sum runs until nothing is added."""
     step = DISTRIBUTION_DIGITS.exp(DISTRIBUTION_DIGITS.divide(Decimal(-1), 2 * Decimal(V)))
@@ -130,10 +126,6 @@ def _distribution(V: float, last: int) -> list[Decimal]:
 def _at_epsilon(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
     table = gaussian(epsilon=epsilon, delta=delta)
     return table, f"The least variance that keeps delta: {float(table.rows[-1].variance()):.4g}."
-
-
-def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
-    return {"gaussian": ideal_gaussian(epsilon, delta, modulus=2**64)}
 
 
 gaussian = table_maker("gaussian", ideal_gaussian)
@@ -153,8 +145,8 @@ FAMILY = Family(
     place=80,
     cut_by_keys=True,
     currency="rho",
-    law=IdealDistribution("V", rho, _distance),
+    law=IdealDistribution("V", rho, lambda row, V: missing_mass(row, _distribution(V, reach(row)))),
     at_epsilon=_at_epsilon,
-    sides=_sides,
+    sides=lambda epsilon, delta, _match: {"gaussian": ideal_gaussian(epsilon, delta, modulus=2**64)},
     colour="#CC79A7",
 )

@@ -2,9 +2,9 @@
 
     p(a, b) ∝ e^(-ε |√b - √a| / 2),   a, b = 0, 1, ..., top.
 
-Large counts are changed more than small ones. All counts share one range 0..top, so the rows of the counts
-0..largest are ε-DP without a δ (Theorem 4.1); the loss is not additive, hence ε/2. A count above `largest`
-uses the last row, and there the claim ends: the audit shows the δ of that step.
+Large counts are changed more than small ones. All counts share the range 0..top, so the rows of the counts 0..largest are
+ε-DP without a δ (Theorem 4.1); the loss is not additive, hence ε/2. A count above `largest` uses the last row, outside the
+claim: the audit shows the δ of that step.
 
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.4.
 """
@@ -19,7 +19,6 @@ from discreet.noise.families.exponential import exponential_rows, in_words
 from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal_distribution import IdealTable
 from discreet.noise.quantise import table_maker
-from discreet.noise.table import NoiseTable
 
 _CUT = 1e-6
 _MOST_ENTRIES = 1_000_000
@@ -30,8 +29,8 @@ def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None
 
     Args:
         epsilon: Privacy loss of one cell.
-        largest: The largest count with a row of its own: a public bound of the counts.
-        top: The largest released value; by default where the law of `largest` leaves 1e-6 beyond.
+        largest: The largest count with a separate row: a public bound of the counts.
+        top: The largest released value; by default the distribution of `largest` leaves 1e-6 beyond it.
     """
     require_epsilon(epsilon)
     if largest < 1:
@@ -58,7 +57,7 @@ def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None
 
 
 def _default_top(epsilon: float, largest: int) -> int:
-    """Where the tail of the row of `largest` falls below 1e-6.
+    """The value beyond which the tail of the row of `largest` is below 1e-6.
 
     The tail beyond B is about (2/c²)(c√B + 1) e^(-c(√B - √a)) with c = ε/2, over at least 1 for the whole.
     """
@@ -66,11 +65,6 @@ def _default_top(epsilon: float, largest: int) -> int:
     while 2 / c**2 * (c * root + 1) * math.exp(-c * (root - math.sqrt(largest))) > _CUT:
         root += 1
     return math.ceil(root**2)
-
-
-def _at_epsilon(epsilon: float, _delta: float) -> tuple[NoiseTable, str]:
-    table = hellinger(epsilon=epsilon)
-    return table, in_words(table)
 
 
 hellinger = table_maker("hellinger", ideal_hellinger)
@@ -87,6 +81,6 @@ FAMILY = Family(
     page="methods/hellinger.md",
     make=hellinger,
     place=30,
-    at_epsilon=_at_epsilon,
+    at_epsilon=lambda epsilon, _delta: ((table := hellinger(epsilon=epsilon)), in_words(table)),
     colour="#A6761D",
 )

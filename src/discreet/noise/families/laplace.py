@@ -1,10 +1,10 @@
-"""Discrete Laplace: the two-sided geometric law, truncated at ±m or cut where the keys end.
+"""Discrete Laplace: the two-sided geometric distribution, truncated at ±m or at the last key.
 
     p(z) = e^(-ε|z|) / C_m,   |z| ≤ m,   C_m = 1 + 2 (e^-ε - e^(-(m+1)ε)) / (1 - e^-ε).
 
-Truncated, one cell is (ε, δ)-DP with δ = p(m) exactly: every ratio within the support is e^±ε, and the end
-value has no counterpart. Without m the law is cut at the last value that one key of the modulus can hold;
-what the cut costs is of the order of 1/modulus, and the audit of the table counts it.
+Truncated, one cell is (ε, δ)-DP with δ = p(m) exactly: every ratio within the support is e^±ε, and the end value has no
+counterpart. Without m it is truncated at the last value with a whole key; that costs about 1/modulus, which the audit
+counts. It is the default noise of `dp`.
 
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.1; Ghosh, Roughgarden & Sundararajan (2012).
 """
@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
-from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
+from discreet.noise.family import DELTA, EPSILON, Family, Parameter, at_smallest_width
 from discreet.noise.ideal_distribution import (
     DIGITS,
     DISTRIBUTION_DIGITS,
@@ -30,7 +29,6 @@ from discreet.noise.ideal_distribution import (
     row_from_weights,
 )
 from discreet.noise.quantise import table_maker
-from discreet.noise.table import NoiseRow
 
 _GUARD_BITS = 64
 
@@ -42,9 +40,9 @@ def ideal_laplace(
 
     Args:
         epsilon: Privacy loss of one cell.
-        m: Truncation; without it and without `delta` the law is cut where the keys of `modulus` end.
+        m: Truncation; without it and without `delta`, the last value with a whole key.
         delta: In place of m: the smallest m whose δ = p(m) does not exceed it.
-        modulus: The number of keys, for the cut.
+        modulus: The number of keys, for the truncation.
 
     >>> round(ideal_laplace(1.0, 10).last.probabilities[0], 9)
     2.0981e-05
@@ -59,7 +57,11 @@ def ideal_laplace(
         parameters |= {"delta": delta}
     elif m is None:
         m = last_key_m(epsilon, modulus)
-        notes = (_cut_note(epsilon, m),)
+        cut = 2 * math.exp(-epsilon * (m + 1)) / (1 + math.exp(-epsilon))
+        notes = (
+            f"Untruncated law cut at ±{m}, where the keys end: the ideal law has {cut:.3g} of its mass beyond, "
+            "and the table's delta counts the cut.",
+        )
     require_width("m", m)
     half = _geometric_weights(epsilon, m)
     row = row_from_weights(range(-m, m + 1), [*reversed(half[1:]), *half])
@@ -97,7 +99,7 @@ def smallest_m(epsilon: float, delta: float) -> int:
 
 
 def last_key_m(epsilon: float, modulus: int) -> int:
-    """The last value that the untruncated law still gives a whole key: p(m)·modulus ≥ 1."""
+    """The last value of the untruncated distribution with a whole key: p(m)·modulus ≥ 1."""
     if modulus < 4:
         raise InfeasibleDesign(
             f"A modulus of {modulus} keys has no room for Laplace noise.", "Take 256 or more."
@@ -112,23 +114,6 @@ def last_key_m(epsilon: float, modulus: int) -> int:
     return m
 
 
-def _cut_note(epsilon: float, m: int) -> str:
-    cut = 2 * math.exp(-epsilon * (m + 1)) / (1 + math.exp(-epsilon))
-    return (
-        f"Untruncated law cut at ±{m}, where the keys end: the ideal law has {cut:.3g} of its mass beyond, "
-        "and the table's delta counts the cut."
-    )
-
-
-def _rho(epsilon: Fraction) -> Fraction:
-    """Pure epsilon-DP is epsilon^2 / 2 zCDP."""
-    return epsilon**2 / 2
-
-
-def _distance(row: NoiseRow, epsilon: float) -> Fraction:
-    return missing_mass(row, _distribution(epsilon, reach(row)))
-
-
 def _distribution(epsilon: float, last: int) -> list[Decimal]:
     """p(z) = (1 - a)/(1 + a) a^z for z = 0..last, a = e^-epsilon."""
     a = DISTRIBUTION_DIGITS.exp(-Decimal(epsilon))
@@ -136,10 +121,6 @@ def _distribution(epsilon: float, last: int) -> list[Decimal]:
     for _ in range(last):
         law.append(DISTRIBUTION_DIGITS.multiply(law[-1], a))
     return law
-
-
-def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
-    return {"laplace": ideal_laplace(epsilon, delta=delta)}
 
 
 laplace = table_maker("laplace", ideal_laplace)
@@ -154,8 +135,12 @@ FAMILY = Family(
     place=10,
     cut_by_keys=True,
     currency="epsilon",
-    law=IdealDistribution("epsilon", _rho, _distance),
+    law=IdealDistribution(
+        "epsilon",
+        lambda epsilon: epsilon**2 / 2,  # pure epsilon-DP is epsilon^2 / 2 zCDP
+        lambda row, epsilon: missing_mass(row, _distribution(epsilon, reach(row))),
+    ),
     at_epsilon=at_smallest_width(laplace),
-    sides=_sides,
+    sides=lambda epsilon, delta, _match: {"laplace": ideal_laplace(epsilon, delta=delta)},
     colour="#0072B2",
 )

@@ -1,36 +1,12 @@
-"""Noise by size: another largest change and variance for larger counts, in one noise table.
+"""Maximum entropy: the noise of the Australian Bureau of Statistics and of the cell key method.
 
-    classes = [{ from = 0, D = 5, V = 3, js = 2 }, { from = 1000, D = 15, V = 9 }]
-
-The first class is the small-count design. A later class is the symmetric law on [-D, D] of its variance, for every count
-from `from` on. A law that widened at once would give the step away: a change that only the wider law can make says
-on which side the count is. So a step is spread over the counts below it: D grows by at most one a count and V by at most
-a tenth, and every law between is unbiased, too. The steps are part of the table, hence of its exact audit.
-
-Source: ours; the classes are what offices ask for (larger counts bear more noise at the same relative error).
-
-Empty cells that show small counts, and small counts that become zero in their place.
-
-    row 0        shows js+1, js+2, js+3 (as far as D reaches) with the chances 4 : 2 : 1, together `made_up`
-    rows 1, 2    with the chance `dropped` the count becomes zero; else its own noise
-
-Where zeros stay, whoever sees a count knows that somebody is there. Here he does not. The price is a bias:
-
-    E(shown - true) = made_up·m of an empty cell, m the mean of what it shows;   -dropped·i of a count i = 1, 2.
-
-A table with e empty cells, n1 ones and n2 twos is unbiased as a whole where e·made_up·m = dropped·(n1 + 2 n2). The
-design says that ratio; no table has it exactly.
-
-Source: the perturbed zeros of ONS (2021 census of England and Wales), as its methodology describes them; the law is ours.
-
-Maximum entropy: the noise of the Australian Bureau of Statistics and of the cell key method.
-
-Among all laws with mean zero and a variance of at most V, take the one of largest entropy. On the whole
-support [-D, D] it has the closed form p(z) ∝ exp(-γ z²), which every count can use; the small-count design
-has rows of its own for counts near zero, so that no count becomes negative, none becomes 1..js, and zero
-stays zero. The last row serves every larger count.
+Among all distributions with mean zero and a variance of at most V, take the one of largest entropy. On the whole support
+[-D, D] it has the closed form p(z) ∝ exp(-γ z²), which every count can use. The small-count design has separate rows for
+counts near zero: no count becomes negative, none becomes 1..js, and zero stays zero. The last row serves every larger count.
 
     support of count i:  j in max(i-D, 0) .. i+D without 1..js,  noise v = j - i;   V ≥ ⌊(js+1)²/4⌋.
+
+`classes` give larger counts another D and V (`rows_by_size`); `made_up` and `dropped` perturb zeros (`perturb_zeros`).
 
 Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & Chien (2022), section III-A.
 """
@@ -38,10 +14,10 @@ Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,149 +31,16 @@ from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, r
 from discreet.noise.quantise import quantise
 from discreet.noise.table import NoiseTable
 
-#: Every count below the last class has a row of its own.
+#: The small-count design has a row for every count up to D: its time grows with the cube of D (D = 100: seconds).
+LARGEST_D = 200
+#: Every count below the last size class has a separate row.
 LARGEST_FROM = 10_000
 #: The variance changes by at most this factor from one count to the next.
 VARIANCE_STEP = 1.1
-_CLASS_KEYS = {"from", "D", "V"}
-
-
-@dataclass(frozen=True, slots=True)
-class SizeClass:
-    """The noise from one count on."""
-
-    first: int
-    D: int
-    V: float
-
-
-def later_classes(classes: Sequence[Mapping[str, Any]]) -> list[SizeClass]:
-    """The classes after the first, checked by themselves.
-
-    Raises:
-        InfeasibleDesign: A class has other words than `from`, `D` and `V`, or does not lie above the one before.
-    """
-    found = [SizeClass(0, 0, 0.0)]
-    for each in classes[1:]:
-        if set(each) != _CLASS_KEYS:
-            raise InfeasibleDesign(
-                f"A class of noise has {', '.join(sorted(each))}.",
-                "After the first, a class has `from`, `D` and `V`.",
-            )
-        if not found[-1].first < each["from"] <= LARGEST_FROM:
-            raise InfeasibleDesign(
-                f"A class of noise begins at {each['from']}.",
-                f"Classes ascend, and the last begins at {LARGEST_FROM:,} or below: every count below it has a row.",
-            )
-        found.append(SizeClass(each["from"], each["D"], each["V"]))
-    return found[1:]
-
-
-def rows_by_size(
-    small: tuple[IdealRow, ...],
-    classes: Sequence[SizeClass],
-    js: int,
-    law: Callable[[int, float], IdealRow],
-) -> tuple[IdealRow, ...]:
-    """The rows of all counts up to the last class, whose row serves every larger one.
-
-    Args:
-        small: The rows of the first class, count 0 first; the last serves the counts up to the next step.
-        classes: The later classes.
-        js: Released counts are never 1..js.
-        law: The symmetric law of a D and a V.
-
-    Raises:
-        InfeasibleDesign: A step begins among the small counts, or before the one below it has ended.
-    """
-    rows = list(small)
-    now = SizeClass(0, max(small[-1].values), small[-1].variance())
-    for then in classes:
-        steps = list(_between(now, then))
-        first = then.first - len(steps)
-        least = max(len(rows), max(then.D, now.D) + js + 1)
-        if first < least:
-            raise InfeasibleDesign(
-                f"The class from {then.first} has its step at the counts {first} to {then.first}; it must begin at "
-                f"{least} or above.",
-                f"Let the class begin at {then.first + least - first} or above, or change D and V by less.",
-            )
-        rows += [rows[-1]] * (first - len(rows))
-        rows += [law(D, V) for D, V in steps]
-        rows.append(law(then.D, then.V))
-        now = then
-    return tuple(rows)
-
-
-def _between(now: SizeClass, then: SizeClass) -> Iterator[tuple[int, float]]:
-    """The D and V of the counts just below a class: D by at most one a count, V by at most a tenth."""
-    ratio = then.V / now.V
-    moves = max(abs(then.D - now.D), math.ceil(abs(math.log(ratio)) / math.log(VARIANCE_STEP)))
-    for place in range(1, moves):
-        part = place / moves
-        yield round(now.D + (then.D - now.D) * part), now.V * ratio**part
-
-
-#: How often an empty cell shows js+1, js+2, js+3, in proportion: like small counts, which are rarer the larger they are.
+#: Relative frequency of js+1, js+2, js+3 in a perturbed zero: larger counts are rarer.
 CHANCES = (4, 2, 1)
-#: More than half of the empty cells, or of the ones and twos, would be another table.
+#: At most half of the empty cells, or of the ones and twos, may be perturbed.
 LARGEST_CHANCE = 0.5
-
-
-def perturb_zeros(design: IdealTable, made_up: float, dropped: float, js: int, D: int) -> IdealTable:
-    """A design that shows some empty cells with people and some people as empty cells.
-
-    Args:
-        design: The design that keeps zeros.
-        made_up: The chance that an empty cell shows a small count.
-        dropped: The chance that a count of one or two becomes zero, beside its own noise.
-        js: Released counts are never 1..js.
-        D: Largest change: what an empty cell shows is not above it.
-
-    Raises:
-        InfeasibleDesign: A chance lies outside its range, or no small count can be shown.
-    """
-    for name, chance in (("made_up", made_up), ("dropped", dropped)):
-        if not 0 < chance <= LARGEST_CHANCE:
-            raise InfeasibleDesign(
-                f"{name} = {chance}: it is a chance above 0 and at most {LARGEST_CHANCE}.",
-                "An empty cell is made up with `made_up`, a one or two becomes zero with `dropped`: give both.",
-            )
-    shown = [js + place for place in (1, 2, 3) if js + place <= D]
-    weights = CHANCES[: len(shown)]
-    rows = (
-        _zero_row((0, *shown), (0, *weights), Fraction(made_up)),
-        *(_drop_to_zero(row, count, Fraction(dropped)) for count, row in enumerate(design.rows[1:3], 1)),
-        *design.rows[3:],
-    )
-    mean = Fraction(made_up) * sum(v * w for v, w in zip(shown, weights, strict=True)) / sum(weights)
-    balance = float(Fraction(dropped) / mean)
-    note = (
-        f"An empty cell shows {shown[0]} to {shown[-1]} with probability {made_up:g}: {float(mean):.6g} people on average. "
-        f"Ones and twos become zero with probability {dropped:g} beside their own noise. The two cancel in a table with "
-        f"{balance:.4g} empty cells for each person who is alone in a cell or one of two."
-    )
-    return replace(design, rows=rows, notes=(*design.notes, note))
-
-
-def _zero_row(values: Sequence[int], weights: Sequence[int], chance: Fraction) -> IdealRow:
-    """The row that shows the values in proportion to their weights with a chance, and nothing new otherwise."""
-    stay, move = (chance.denominator - chance.numerator) * sum(weights), chance.numerator
-    return row_from_weights(values, (stay, *(move * weight for weight in weights[1:])))
-
-
-def _drop_to_zero(row: IdealRow, count: int, chance: Fraction) -> IdealRow:
-    """A row that gives a chance more to zero: each weight in proportion, the value -count on top."""
-    weights = row.exact_weights()
-    if row.values[0] != -count:
-        raise InfeasibleDesign(f"The row of count {count} never shows zero.", "Take a larger D or V.")
-    kept = [weight * (chance.denominator - chance.numerator) for weight in weights]
-    kept[0] += chance.numerator * sum(weights)
-    return row_from_weights(row.values, kept)
-
-
-#: The small-count design has a row for every count up to D: its time grows with the cube of D (D = 100: seconds).
-LARGEST_D = 200
 _RELAX_STEP, _RELAX_TIMES = 0.05, 20
 _PLACES = 3
 
@@ -208,8 +51,8 @@ def maxent(*, modulus: int = 2**32, rounding: str = "exact", **wishes: Any) -> N
     Args:
         modulus: The number of keys.
         rounding: How probabilities become keys; see `quantise`.
-        **wishes: `D` and `V` with the other arguments of `ideal_maxent`; or `symmetric=True`; or `classes` (`by_size`);
-            and `made_up` with `dropped` (`perturbed_zeros`).
+        **wishes: `D` and `V` with the other arguments of `ideal_maxent`; or `symmetric=True`; or `classes`;
+            and `made_up` with `dropped`.
 
     >>> maxent(D=5, V=3, js=2).row(1).values
     (-1, 2, 3, 4, 5)
@@ -221,15 +64,14 @@ def ideal_symmetric(D: int, V: float) -> IdealTable:
     """The closed form p(z) ∝ exp(-γ z²) on [-D, D] with variance V, for every count.
 
     Raises:
-        InfeasibleDesign: unless 0 < V < D(D+1)/3 (Proposition 1: beyond it the law is not highest at 0).
+        InfeasibleDesign: Unless 0 < V < D(D+1)/3 (Proposition 1: beyond, the mode is not at 0).
 
     >>> round(ideal_symmetric(11, 4).last.variance(), 12)
     4.0
     """
     gamma = symmetric_gamma(D, V)
     row = row_from_logs(range(-D, D + 1), [-gamma * z * z for z in range(-D, D + 1)])
-    parameters = {"D": D, "V": V, "symmetric": True, "gamma": gamma}
-    return IdealTable((row,), 1, "maxent", parameters)
+    return IdealTable((row,), 1, "maxent", {"D": D, "V": V, "symmetric": True, "gamma": gamma})
 
 
 def symmetric_gamma(D: int, V: float) -> float:
@@ -247,7 +89,9 @@ def symmetric_gamma(D: int, V: float) -> float:
             f"V = {V:g}, D = {D}: a law on [-D, D] that falls with |z| has 0 < V < D(D+1)/3 = {highest:g}.",
             f"Take a V below {highest:g}, or a larger D.",
         )
-    low, high, gamma = 0.0, _upper_gamma(D, V), min(0.5 / V, 50.0)
+    low, high, gamma = 0.0, 1.0, min(0.5 / V, 50.0)
+    while symmetric_moment(D, high) > V:
+        high *= 2
     for _ in range(200):
         current = symmetric_moment(D, gamma)
         low, high = (gamma, high) if current > V else (low, gamma)
@@ -258,13 +102,6 @@ def symmetric_gamma(D: int, V: float) -> float:
             return proposal
         gamma = proposal
     return gamma
-
-
-def _upper_gamma(D: int, V: float) -> float:
-    high = 1.0
-    while symmetric_moment(D, high) > V:
-        high *= 2
-    return high
 
 
 def ideal_maxent(
@@ -289,7 +126,7 @@ def ideal_maxent(
         relax_pstay: As ptable does, lower p_stay in steps of 0.05 in rows that miss V; each is noted.
 
     Raises:
-        InfeasibleDesign: naming the bound that the wish breaks.
+        InfeasibleDesign: With the bound that a parameter breaks.
 
     >>> [len(row.values) for row in ideal_maxent(5, 3, js=2).rows]
     [1, 5, 6, 7, 8, 9, 9, 10, 11]
@@ -303,10 +140,11 @@ def ideal_maxent(
     rows: list[IdealRow] = [point_row()]
     notes: list[str] = []
     for i in range(1, last + 1):
-        problem = RowProblem(_support(i, D, js), V, float(stays[i - 1]), bool(chains[i - 1]), equality)
-        solved = _solve(i, problem, js, relax=relax_pstay)
-        rows.append(solved.row)
-        notes.extend(solved.notes)
+        support = tuple(j - i for j in range(max(i - D, 0), i + D + 1) if j == 0 or j > js)
+        problem = RowProblem(support, V, float(stays[i - 1]), bool(chains[i - 1]), equality)
+        row, remarks = _solve(i, problem, js, relax=relax_pstay)
+        rows.append(row)
+        notes += remarks
     parameters: dict[str, object] = {"D": D, "V": V, "js": js, "equality": equality}
     parameters |= {"pstay": pstay} if pstay is not None else {}
     parameters |= {"monotone": monotone} if monotone is not True else {}
@@ -349,21 +187,11 @@ def _per_row(wish: bool | float | Sequence[bool] | Sequence[float], rows: int, n
     return [float(value) for value in wish]
 
 
-def _support(i: int, D: int, js: int) -> tuple[int, ...]:
-    """The noise values of count i: to 0, or above js, and at most D away."""
-    return tuple(j - i for j in range(max(i - D, 0), i + D + 1) if j == 0 or j > js)
-
-
-@dataclass(frozen=True, slots=True)
-class _Solved:
-    row: IdealRow
-    notes: tuple[str, ...] = ()
-
-
-def _solve(i: int, problem: RowProblem, js: int, *, relax: bool) -> _Solved:
-    """One row, with what must be said about it."""
-    if i <= js and i * (js + 1 - i) == problem.variance:
-        return _two_points(i, js)
+def _solve(i: int, problem: RowProblem, js: int, *, relax: bool) -> tuple[IdealRow, list[str]]:
+    """The row of count i, and the notes on it."""
+    if i <= js and i * (js + 1 - i) == problem.variance:  # V at its lower bound: all mass on 0 and js+1
+        row = row_from_weights((-i, js + 1 - i), (js + 1 - i, i))
+        return row, [f"Row of count {i}: V is the least possible, so only 0 and {js + 1} are released."]
     wished = problem.p_stay
     p = solve_row(problem)
     for _ in range(_RELAX_TIMES if relax and wished > 0 else 0):
@@ -373,38 +201,28 @@ def _solve(i: int, problem: RowProblem, js: int, *, relax: bool) -> _Solved:
         p = solve_row(problem)
     if p is None:
         raise _infeasible(i, problem)
-    return _Solved(IdealRow(problem.values, tuple(p.tolist())), _row_notes(i, problem, p, wished))
+    notes = []
+    reached = _variance(problem, p)
+    if problem.p_stay < wished:
+        notes.append(f"Row of count {i}: p_stay was relaxed from {wished:g} to {problem.p_stay:g}, as asked.")
+    if wished > 0 and problem.zero is None:
+        notes.append(
+            f"Row of count {i}: p_stay = {wished:g} has no meaning, the count itself is never released."
+        )
+    if problem.variance - reached > 1e-9 * problem.variance:
+        notes.append(
+            f"Row of count {i}: the variance is {reached:.6f}, below its bound {problem.variance:g}; "
+            "the entropy is largest there."
+        )
+    return IdealRow(problem.values, tuple(p.tolist())), notes
 
 
 def _variance(problem: RowProblem, p: NDArray[np.float64]) -> float:
     return math.fsum(v * v * q for v, q in zip(problem.values, p, strict=True))
 
 
-def _two_points(i: int, js: int) -> _Solved:
-    """V equal to its lower bound leaves one law: 0 or js+1, with no mass elsewhere."""
-    row = row_from_weights((-i, js + 1 - i), (js + 1 - i, i))
-    return _Solved(row, (f"Row of count {i}: V is the least possible, so only 0 and {js + 1} are released.",))
-
-
-def _row_notes(i: int, problem: RowProblem, p: NDArray[np.float64], wished: float) -> tuple[str, ...]:
-    said = []
-    reached = _variance(problem, p)
-    if problem.p_stay < wished:
-        said.append(f"Row of count {i}: p_stay was relaxed from {wished:g} to {problem.p_stay:g}, as asked.")
-    if wished > 0 and problem.zero is None:
-        said.append(
-            f"Row of count {i}: p_stay = {wished:g} has no meaning, the count itself is never released."
-        )
-    if problem.variance - reached > 1e-9 * problem.variance:
-        said.append(
-            f"Row of count {i}: the variance is {reached:.6f}, below its bound {problem.variance:g}; "
-            "the entropy is largest there."
-        )
-    return tuple(said)
-
-
 def _infeasible(i: int, problem: RowProblem) -> InfeasibleDesign:
-    """The refusal, with the range of V or p_stay that the row allows."""
+    """The error, with the range of V or p_stay that the row allows."""
     most = largest_p_stay(problem)
     if problem.p_stay > 0 and most is not None:
         return InfeasibleDesign(
@@ -422,6 +240,120 @@ def _infeasible(i: int, problem: RowProblem) -> InfeasibleDesign:
     )
 
 
+class SizeClass(NamedTuple):
+    """The noise from one count on."""
+
+    first: int
+    D: int
+    V: float
+
+
+def rows_by_size(
+    small: tuple[IdealRow, ...], classes: Sequence[Mapping[str, Any]], js: int
+) -> tuple[IdealRow, ...]:
+    """The rows of all counts up to the last class, whose row serves every larger one.
+
+    A later class is the symmetric distribution on [-D, D] of its variance, for every count from `from` on. A sudden step
+    would disclose on which side of it a count is. So each step is spread over the counts below it: D grows by
+    at most one per count and V by at most a tenth, and every distribution between is unbiased.
+
+    Args:
+        small: The rows of the first class, count 0 first; the last serves the counts up to the next step.
+        classes: All classes; those after the first have `from`, `D` and `V`.
+        js: Released counts are never 1..js.
+
+    Raises:
+        InfeasibleDesign: A class has other keys, they do not ascend, or a step begins too early.
+    """
+    rows = list(small)
+    now = SizeClass(0, max(small[-1].values), small[-1].variance())
+    for each in classes[1:]:
+        if set(each) != {"from", "D", "V"}:
+            raise InfeasibleDesign(
+                f"A class of noise has {', '.join(sorted(each))}.",
+                "After the first, a class has `from`, `D` and `V`.",
+            )
+        then = SizeClass(each["from"], each["D"], each["V"])
+        if not now.first < then.first <= LARGEST_FROM:
+            raise InfeasibleDesign(
+                f"A class of noise begins at {then.first}.",
+                f"Classes ascend, and the last begins at {LARGEST_FROM:,} or below: every count below it has a row.",
+            )
+        ratio = then.V / now.V
+        moves = max(abs(then.D - now.D), math.ceil(abs(math.log(ratio)) / math.log(VARIANCE_STEP)))
+        parts = [place / moves for place in range(1, moves)]
+        first = then.first - len(parts)
+        least = max(len(rows), max(then.D, now.D) + js + 1)
+        if first < least:
+            raise InfeasibleDesign(
+                f"The class from {then.first} has its step at the counts {first} to {then.first}; it must begin at "
+                f"{least} or above.",
+                f"Let the class begin at {then.first + least - first} or above, or change D and V by less.",
+            )
+        steps = [(round(now.D + (then.D - now.D) * part), now.V * ratio**part) for part in parts]
+        rows += [rows[-1]] * (first - len(rows))
+        rows += [ideal_symmetric(D, V).last for D, V in (*steps, (then.D, then.V))]
+        now = then
+    return tuple(rows)
+
+
+def perturb_zeros(design: IdealTable, made_up: float, dropped: float, js: int, D: int) -> IdealTable:
+    """A design that shows some empty cells with people and some people as empty cells.
+
+        row 0        shows js+1, js+2, js+3 (up to D) with the chances 4 : 2 : 1, together `made_up`
+        rows 1, 2    with the chance `dropped` the count becomes zero; else its usual noise
+
+    If zeros are kept, a count discloses that someone is there; here it does not. The price is a bias:
+
+        E(shown - true) = made_up·m of an empty cell, m the mean of what it shows;   -dropped·i of a count i = 1, 2.
+
+    A table with e empty cells, n1 ones and n2 twos is unbiased as a whole if e·made_up·m = dropped·(n1 + 2 n2). The
+    design notes that ratio.
+
+    Args:
+        design: The design that keeps zeros.
+        made_up: The chance that an empty cell shows a small count.
+        dropped: The chance that a count of one or two becomes zero, in addition to its noise.
+        js: Released counts are never 1..js.
+        D: Largest change, and the largest count that an empty cell shows.
+
+    Raises:
+        InfeasibleDesign: A chance lies outside its range, or no small count can be shown.
+
+    Source: the perturbed zeros of ONS (2021 census of England and Wales), as its methodology describes them; the
+    distribution is ours.
+    """
+    for name, chance in (("made_up", made_up), ("dropped", dropped)):
+        if not 0 < chance <= LARGEST_CHANCE:
+            raise InfeasibleDesign(
+                f"{name} = {chance}: it is a chance above 0 and at most {LARGEST_CHANCE}.",
+                "An empty cell is made up with `made_up`, a one or two becomes zero with `dropped`: give both.",
+            )
+    shown = [js + place for place in (1, 2, 3) if js + place <= D]
+    weights = CHANCES[: len(shown)]
+    share = Fraction(made_up)
+    stay = (share.denominator - share.numerator) * sum(weights)
+    zero = row_from_weights((0, *shown), (stay, *(share.numerator * weight for weight in weights)))
+    small = (_drop_to_zero(row, count, Fraction(dropped)) for count, row in enumerate(design.rows[1:3], 1))
+    mean = share * sum(v * w for v, w in zip(shown, weights, strict=True)) / sum(weights)
+    balance = float(Fraction(dropped) / mean)
+    note = (
+        f"An empty cell shows {shown[0]} to {shown[-1]} with probability {made_up:g}: {float(mean):.6g} people on average. "
+        f"Ones and twos become zero with probability {dropped:g} beside their own noise. The two cancel in a table with "
+        f"{balance:.4g} empty cells for each person who is alone in a cell or one of two."
+    )
+    return replace(design, rows=(zero, *small, *design.rows[3:]), notes=(*design.notes, note))
+
+
+def _drop_to_zero(row: IdealRow, count: int, chance: Fraction) -> IdealRow:
+    weights = row.exact_weights()
+    if row.values[0] != -count:
+        raise InfeasibleDesign(f"The row of count {count} never shows zero.", "Take a larger D or V.")
+    kept = [weight * (chance.denominator - chance.numerator) for weight in weights]
+    kept[0] += chance.numerator * sum(weights)
+    return row_from_weights(row.values, kept)
+
+
 def _design(*, symmetric: bool = False, **wishes: Any) -> IdealTable:
     if symmetric:
         rest = sorted(set(wishes) - {"D", "V"})
@@ -432,18 +364,12 @@ def _design(*, symmetric: bool = False, **wishes: Any) -> IdealTable:
     design = _by_size(**wishes) if "classes" in wishes else ideal_maxent(**wishes)
     if made_up is None and dropped is None:
         return design
-    return _with_made_up(design, made_up, dropped)
-
-
-def _with_made_up(design: IdealTable, made_up: float | None, dropped: float | None) -> IdealTable:
-    """The same design with perturbed zeros."""
     first = design.parameters.get("classes", (design.parameters,))[0]
     changed = perturb_zeros(design, made_up or 0.0, dropped or 0.0, first.get("js", 0), first["D"])
     return replace(changed, parameters={**design.parameters, "made_up": made_up, "dropped": dropped})
 
 
 def _by_size(*, classes: Sequence[Mapping[str, Any]], **rest: Any) -> IdealTable:
-    """The small-count design of the first class, and the wider laws of the later ones."""
     if not classes or classes[0].get("from", 0) != 0 or {"D", "V", "js"} & set(rest):
         raise InfeasibleDesign(
             "The first class of noise is that of the smallest counts.",
@@ -451,13 +377,10 @@ def _by_size(*, classes: Sequence[Mapping[str, Any]], **rest: Any) -> IdealTable
             "else.",
         )
     own = {word: value for word, value in classes[0].items() if word != "from"}
-    unknown = sorted(set(own) - {"D", "V", "js"})
-    if unknown or not {"D", "V"} <= set(own):
+    if not {"D", "V"} <= set(own) <= {"D", "V", "js"}:
         raise InfeasibleDesign("The first class of noise has `from`, `D`, `V` and, if wished, `js`.")
     small = ideal_maxent(**own, **rest)
-    rows = rows_by_size(
-        small.rows, later_classes(classes), own.get("js", 0), lambda D, V: ideal_symmetric(D, V).last
-    )
+    rows = rows_by_size(small.rows, classes, own.get("js", 0))
     parameters = {"classes": tuple(dict(each) for each in classes), **rest}
     return IdealTable(rows, 1, "maxent", parameters, small.notes)
 

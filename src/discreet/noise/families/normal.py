@@ -2,8 +2,8 @@
 
     p(z) = e^(-ε z² / (2m+1)) / D_m,   |z| ≤ m.
 
-The squared loss changes by at most 2m+1 between neighbouring counts, hence the divisor; δ = p(m) exactly for
-one cell. It is Sadeghi & Chien's law with γ = ε/(2D+1), the widest of their range.
+The squared loss changes by at most 2m+1 between neighbouring counts, hence the divisor; δ = p(m) exactly for one cell. It is
+the distribution of Sadeghi & Chien with γ = ε/(2D+1), the widest of their range.
 
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.2.
 """
@@ -63,7 +63,7 @@ def match_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
     1.5, 2, 3. No single rule gives all six: "closest" gives 13 for the last, "smallest" 11 for the second
     and 13 for the fourth.
 
-    >>> matched_m(1.5, 1.749e-5, "closest"), matched_m(1.5, 1.749e-5)
+    >>> match_m(1.5, 1.749e-5, "closest"), match_m(1.5, 1.749e-5)
     (12, 13)
     """
     require_epsilon(epsilon)
@@ -74,10 +74,6 @@ def match_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
         return m
     gaps = [abs(math.log(end_probability(epsilon, k) / delta)) for k in (m - 1, m)]
     return m - 1 if gaps[0] < gaps[1] else m
-
-
-def _sides(epsilon: float, delta: float, match: Match) -> dict[str, IdealTable]:
-    return {"normal": ideal_normal(epsilon, match_m(epsilon, delta, match))}
 
 
 normal = table_maker("normal", ideal_normal)
@@ -92,6 +88,6 @@ FAMILY = Family(
     place=20,
     currency="epsilon",
     at_epsilon=at_smallest_width(normal),
-    sides=_sides,
+    sides=lambda epsilon, delta, match: {"normal": ideal_normal(epsilon, match_m(epsilon, delta, match))},
     colour="#D55E00",
 )

@@ -1,8 +1,8 @@
 """PRAM: post-randomisation of counts by transition matrices, one for small and one for large counts.
 
-A row i of a matrix over 0..L takes the truncated Laplace law of j - i; mass that would fall outside 0..L goes
-to the neighbouring cell i-1 or i+1 on that side, or to the other one where there is none. Counts below m use
-the small matrix (zero stays zero); larger ones the matrix of their residual from 2m+1, so rows repeat.
+Row i of a matrix over 0..L is the truncated Laplace distribution of j - i; mass that would fall outside 0..L goes to the
+neighbouring cell i-1 or i+1 on that side, or to the other one. Counts below m use the small matrix (zero stays zero); larger
+ones the matrix of their residual modulo 2m+1, so rows repeat.
 
     invariant form: M* = M Q,  Q_kj = t_j M_jk / (t M)_k,  t M* = t;      unbiased estimate: t̂ = t* M⁻¹.
 
@@ -30,7 +30,7 @@ def ideal_pram(epsilon: float = 2.0, m: int = 7, sign: str = "printed") -> Ideal
     """Small-count rows 0..m-1, then a repeating block of 2m+1 rows.
 
     Args:
-        epsilon: Rate of the Laplace law that the matrices start from.
+        epsilon: Rate of the Laplace distribution behind the matrices.
         m: Cap of the change.
         sign: For a large count with residual r that draws v: "printed" adds r - v, as the paper says;
             "invariant" adds v - r, which keeps t M* = t but gives the counts 14|15 disjoint releases (δ = 1).
@@ -65,18 +65,18 @@ def invariant_matrix(matrix: NDArray[np.float64], frequencies: NDArray[np.float6
     """The two-stage invariant form M* with t M* = t.
 
     The second stage draws an original value given the first stage's result, by Bayes. M* depends on the
-    data: it is for assessment, not for publishing under a differential-privacy claim.
+    data: use it for assessment only, not under a differential-privacy claim.
 
     Args:
         matrix: A transition matrix M, rows adding up to one.
-        frequencies: t, how many cells have each value; not negative.
+        frequencies: t, the number of cells with each value; not negative.
     """
     t = np.asarray(frequencies, dtype=np.float64)
     if t.shape != (len(matrix),) or (t < 0).any():
         raise BadRequest(f"The frequencies must be {len(matrix)} numbers, none below zero.")
     reached = t @ matrix
     joint = (t[:, None] * matrix).T
-    # A value that no cell can reach sends nothing on: any row would do, and the identity is harmless.
+    # The row of a value that no cell can reach does not matter: take the identity.
     back = np.where(
         reached[:, None] > 0, joint / np.where(reached > 0, reached, 1.0)[:, None], np.eye(len(t))
     )
@@ -109,7 +109,7 @@ def _laplace_weights(epsilon: float, m: int) -> dict[int, int]:
 
 
 def _cap_row(law: dict[int, int], i: int, last: int) -> list[int]:
-    """Row i over 0..last: what would fall outside goes to the neighbour on that side, or the other one."""
+    """Row i over 0..last: mass outside goes to the neighbour on that side, or to the other one."""
     row = [law.get(j - i, 0) for j in range(last + 1)]
     below = sum(weight for z, weight in law.items() if i + z < 0)
     above = sum(weight for z, weight in law.items() if i + z > last)
@@ -119,7 +119,7 @@ def _cap_row(law: dict[int, int], i: int, last: int) -> list[int]:
 
 
 def _noise_row(weights: list[int], i: int, direction: int) -> IdealRow:
-    """The noise of a matrix row: ±(j - i) with the weight of column j."""
+    """The noise ±(j - i) with the weight of column j."""
     law = {direction * (j - i): weight for j, weight in enumerate(weights) if weight}
     values = sorted(law)
     return row_from_weights(values, [law[value] for value in values])

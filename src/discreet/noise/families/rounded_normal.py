@@ -2,9 +2,9 @@
 
     p(z) = Phi((z + 1/2) / sigma) - Phi((z - 1/2) / sigma)
 
-Counts are whole numbers, so count + round(X) = round(count + X): releasing it is a post-processing of the Gaussian
-mechanism, and sums of privacy losses follow the Gaussian trade-off with mu^2 = sum of 1/sigma^2 exactly. The discrete
-Gaussian has the same zCDP but no such trade-off; its noise is a hair smaller (variance less by about 1/12).
+Counts are integers, so count + round(X) = round(count + X): a release is post-processing of the Gaussian mechanism, and
+privacy losses compose by the Gaussian trade-off with mu^2 = sum of 1/sigma^2 exactly. The discrete Gaussian has the same
+zCDP but no such trade-off; its variance is smaller by about 1/12.
 
 Source: Dong, Roth & Su (2022), Gaussian differential privacy; Balle & Wang (2018).
 """
@@ -26,7 +26,7 @@ _UNIT = 2.0**-53
 
 
 def rounded_normal(V: float, modulus: int = 2**64) -> NoiseTable:
-    """The noise table of a rounded normal law of parameter V = sigma^2.
+    """The noise table of a rounded normal with V = sigma^2.
 
     >>> rounded_normal(4.0).largest
     18
@@ -35,7 +35,7 @@ def rounded_normal(V: float, modulus: int = 2**64) -> NoiseTable:
 
 
 def ideal_rounded_normal(V: float, modulus: int = 2**64) -> IdealTable:
-    """The law, cut at the last value that one key of the modulus can hold."""
+    """The distribution, truncated at the last value with a whole key."""
     if not (V > 0 and math.isfinite(V)):
         raise InfeasibleDesign(f"V = {V}: σ² must be above 0 and finite.")
     half: list[float] = [1 - math.erfc(0.5 / math.sqrt(2 * V))]

@@ -1,4 +1,4 @@
-"""Noise table files: one module a format, recognised by content."""
+"""Noise table files: one module per format, recognised by content."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ from typing import Any
 from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat
 from discreet.model.messages.text import nearest
 from discreet.noise.files import cellkey_r, cellkey_yaml, ons, superstar, tau_argus
-from discreet.noise.files.document import content_hash, from_document, to_document
-from discreet.noise.table import NoiseTable
+from discreet.noise.files.document import from_document, to_document
+from discreet.noise.table import NoiseTable, content_hash
 
 __all__ = ["FORMATS", "content_hash", "from_document", "read_noise_table", "to_document", "write_noise_table"]
 
 
-def _document_text(table: NoiseTable) -> str:
-    return json.dumps(to_document(table), indent=2, ensure_ascii=False) + "\n"
-
-
-#: What `write_noise_table` offers.
+#: The formats of `write_noise_table`.
 FORMATS: Mapping[str, Callable[[NoiseTable], str]] = {
-    "json": _document_text,
+    "json": lambda table: json.dumps(to_document(table), indent=2, ensure_ascii=False) + "\n",
     "ons": ons.write,
     "tau-argus": tau_argus.write,
     "sas": tau_argus.write_sas,
@@ -36,38 +32,35 @@ FORMATS: Mapping[str, Callable[[NoiseTable], str]] = {
 def read_noise_table(
     path: str | Path, *, biased: bool | None = None, small_n: int | None = None
 ) -> NoiseTable:
-    """Read a noise table of any format; what the file contains decides, not what it is called.
+    """Read a noise table of any format, recognised by its content.
 
     Args:
         path: The file.
-        biased: Whether a mean other than zero is meant. By default tau-Argus, SAS and cellKey tables must be
+        biased: Whether a mean other than zero is accepted. By default tau-Argus, SAS and cellKey tables must be
             unbiased, as ptable makes them; ONS and SuperSTAR tables declare nothing and may be biased; our
-            own documents declare their mean themselves.
-        small_n: SmallN of a SuperSTAR server, where it is not 10; other formats have none.
+            documents declare their mean themselves.
+        small_n: SmallN of a SuperSTAR server, if it is not 10; other formats have none.
 
     Raises:
-        NotFound: If there is no such file.
-        BadNoiseTable: If the file has a gap, a duplicate, an overlap, a wrong sum or a wrong mean.
+        NotFound: There is no such file.
+        BadNoiseTable: The file has a gap, a duplicate, an overlap, a wrong sum or a wrong mean.
     """
     file = Path(path)
     if not file.is_file():
         raise NotFound(f'There is no noise table file "{file}".', "Check the name.")
     try:
         data = file.read_bytes()
-        return _read(data.decode("utf-8-sig"), _provenance(file.name, data), biased, small_n)
+        provenance = {"file": file.name, "file_sha256": hashlib.sha256(data).hexdigest()}
+        return _read(data.decode("utf-8-sig"), provenance, biased, small_n)
     except UnicodeDecodeError:
         raise BadNoiseTable(f'"{file.name}" is not a text file in UTF-8.') from None
 
 
 def write_noise_table(table: NoiseTable, path: str | Path, format: str = "json") -> None:  # noqa: A002
-    """Write a noise table; refused where the format cannot say exactly what the table does."""
+    """Write a noise table; refused if the format cannot express it exactly."""
     if format not in FORMATS:
         raise UnknownFormat(f'Format "{format}" is not offered.', nearest(format, FORMATS))
     Path(path).write_text(FORMATS[format](table), encoding="utf-8")
-
-
-def _provenance(name: str, data: bytes) -> dict[str, Any]:
-    return {"file": name, "file_sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: int | None) -> NoiseTable:
@@ -85,7 +78,12 @@ def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: i
             options: dict[str, Any] = {"parameters": {"format": name} | provenance}
             options["biased"] = name in {"ons", "superstar"} if biased is None else biased
             if small_n is not None:
-                options |= _small_n(name, small_n)
+                if name != "superstar" or small_n < 1:
+                    raise BadRequest(
+                        f"SmallN is {small_n} for a file in format {name}.",
+                        "It is a number from 1, for SuperSTAR.",
+                    )
+                options["small_n"] = small_n
             table: NoiseTable = kind.read(text, **options)
             return table
     raise BadNoiseTable(
@@ -93,14 +91,6 @@ def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: i
         "Known: our JSON, ONS (pcv,ckey,pvalue), tau-Argus and SAS (i;j;p;v;p_int_ub), cellKey "
         "(i,j,p,v,lb,ub, or its YAML), SuperSTAR (a matrix of whole numbers).",
     )
-
-
-def _small_n(name: str, small_n: int) -> dict[str, int]:
-    if name != "superstar" or small_n < 1:
-        raise BadRequest(
-            f"SmallN is {small_n} for a file in format {name}.", "It is a number from 1, for SuperSTAR."
-        )
-    return {"small_n": small_n}
 
 
 def _json(text: str) -> Mapping[str, Any]:

@@ -1,16 +1,15 @@
 """R cellKey: the columns `i, j, p, v, lb, ub` of a ptable object, between commas, tabs or blanks.
 
-Older tables call them `i, j, p, kum_p_u, kum_p_o, diff`; some programs write the six columns with no header.
-Record keys are decimals with eight digits: as integers over 10^8 their sums are exact.
+Older tables call them `i, j, p, kum_p_u, kum_p_o, diff`; some programs write the six columns with no header. Record keys are
+decimals with eight digits: as integers over 10^8 their sums are exact.
 
 Source: R packages cellKey 1.0.3 and ptable 1.0.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.delimited import is_number, split_lines
@@ -29,19 +28,17 @@ def recognise(text: str) -> bool:
     return len(first) == 6 and all(map(is_number, first)) and all(0 <= Decimal(f) <= 1 for f in first[4:])
 
 
-def read(text: str, *, biased: bool, parameters: Mapping[str, Any]) -> NoiseTable:
-    """Read a cellKey table."""
-    return read_intervals(text, biased=biased, parameters=parameters)
+read = read_intervals
 
 
 def write(table: NoiseTable) -> str:
-    """The table for R: a CSV with the columns of a ptable object."""
+    """A CSV with the columns of a ptable object."""
     rows = (",".join(map(str, row)) for row in write_intervals(table))
     return "\n".join(["i,j,p,v,lb,ub", *rows]) + "\n"
 
 
 def decimal_cell_key(record_keys: Iterable[str | float | Decimal], modulus: int) -> int:
-    """The cell key of decimal record keys: their sum's fraction, as a whole number below the modulus.
+    """The cell key of decimal record keys: the fraction of their sum, as an integer below the modulus.
 
     >>> decimal_cell_key(["0.58031040", "0.93755564"], 10**8)
     51786604

@@ -1,7 +1,6 @@
-"""R cellKey's YAML: what `ck_params_cnts(ptable, path)` writes and `ck_read_yaml(path)` reads.
+"""R cellKey's YAML, as `ck_params_cnts(ptable, path)` writes and `ck_read_yaml(path)` reads it.
 
-The columns of the ptable stand one after the other under `params: ptable:`, each as a list. R writes nine digits, so
-bounds have eight decimals, as in its other files.
+The columns of the ptable are lists under `params: ptable:`. R writes nine digits, so bounds have eight decimals.
 
 Source: R package cellKey 1.0.3 (`ck_params_cnts`, `ck_read_yaml`).
 """
@@ -16,12 +15,12 @@ from discreet.noise.files.key_intervals import is_header, read_intervals, write_
 from discreet.noise.table import NoiseTable
 
 COLUMNS = ("i", "j", "p", "v", "lb", "ub")
-#: The package that wrote the files which we compared with; another version makes R warn and go on.
+#: The version of the package behind our test files; with another one R warns and continues.
 CELLKEY_VERSION = "1.0.3"
 
 
 def recognise(text: str) -> bool:
-    """Whether the text has the two keys under which cellKey keeps a table."""
+    """Whether the text has the two keys of a cellKey table."""
     lines = [line.strip() for line in text.lstrip("\ufeff").splitlines() if line.strip()]
     return "ptable:" in lines and "params:" in lines
 
@@ -44,17 +43,17 @@ def write(table: NoiseTable) -> str:
     """The configuration of a table, as `ck_read_yaml` takes it."""
     columns = dict(zip(COLUMNS, zip(*write_intervals(table), strict=True), strict=True))
     columns["type"] = ("all",) * len(columns["i"])
-    listed = [line for name, column in columns.items() for line in (f"    {name}:", *_entries(column))]
+    listed = [
+        line
+        for name, column in columns.items()
+        for line in (f"    {name}:", *(f"    - {entry}" for entry in column))
+    ]
     tail = ["type: cnts", f"version: {CELLKEY_VERSION}", "ptype: params_cnts"]
     return "\n".join(["params:", "  ptable:", *listed, *tail]) + "\n"
 
 
-def _entries(column: tuple[Any, ...]) -> list[str]:
-    return [f"    - {entry}" for entry in column]
-
-
 def _columns(text: str) -> dict[str, list[str]]:
-    """The columns as text, so that a decimal stays as it is written."""
+    """The columns as text, so that decimals stay as written."""
     found = _parse(text)
     if not isinstance(found, dict) or found.get("type") != "cnts":
         raise BadNoiseTable(

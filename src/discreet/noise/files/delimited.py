@@ -1,6 +1,4 @@
-"""Lines of numbers as other programs write them: semicolons, commas, tabs or blanks, padded or not.
-
-The mean of an imported row against the mean that its file declares.
+"""Lines of numbers in files of other programs (semicolons, commas, tabs or blanks), and the check of a row's mean.
 
 Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies it to every row.
 """
@@ -28,7 +26,7 @@ class Line(NamedTuple):
 
 
 def split_lines(text: str) -> list[Line]:
-    """All lines that are not blank, split at the separator that the first one uses."""
+    """All lines that are not blank, split at the separator of the first one."""
     lines = [(n, line) for n, line in enumerate(text.lstrip("\ufeff").splitlines(), 1) if line.strip()]
     separator = next((mark for mark in ";,\t" if lines and mark in lines[0][1]), None)
     return [
@@ -37,7 +35,7 @@ def split_lines(text: str) -> list[Line]:
 
 
 def whole(text: str, line: int, name: str) -> int:
-    """A whole number, also when written as 3.0."""
+    """A whole number, also written as 3.0."""
     number = decimal(text, line, name)
     if number != number.to_integral_value():
         raise BadNoiseTable(f"Line {line}: {name} is {text}; it must be a whole number.")
@@ -47,7 +45,7 @@ def whole(text: str, line: int, name: str) -> int:
 
 
 def decimal(text: str, line: int, name: str) -> Decimal:
-    """A number exactly as written; a decimal comma is read as a point."""
+    """The exact number; a decimal comma is read as a point."""
     try:
         number = Decimal(text.replace(",", "."))
     except InvalidOperation:
@@ -62,7 +60,7 @@ def decimal(text: str, line: int, name: str) -> Decimal:
 
 
 def is_number(text: str) -> bool:
-    """Whether a field is a number: tells a header from data."""
+    """Whether a field is a number; separates a header from data."""
     try:
         return Decimal(text.replace(",", ".")).is_finite()
     except InvalidOperation:
@@ -74,7 +72,7 @@ DESIGN_TOLERANCE = Fraction(1, 10**6)
 
 
 def check_unbiased(rows: Sequence[NoiseRow]) -> None:
-    """Refuse rows whose mean is not zero beyond what rounding to their modulus explains."""
+    """Refuse rows whose mean differs from zero by more than rounding to their modulus explains."""
     for count, row in enumerate(rows):
         rounding = Fraction(row.values[-1] - row.values[0], row.modulus)
         if abs(row.mean()) > DESIGN_TOLERANCE + rounding:

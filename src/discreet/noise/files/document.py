@@ -1,15 +1,12 @@
-"""Our own noise table document: JSON that a person can read and a machine can check.
+"""Our noise table document: JSON for people and machines.
 
-It has the design (family, parameters, probabilities), the integers that are looked up (modulus, rows with values
-and cumulative thresholds, repeats), what they do (moments of the last row), where they come from (provenance) and
-a SHA-256 of the integers, so that a changed digit is refused and two files can be compared by one line. What
-`discreet design` writes has more (`design_document`): the probabilities before quantisation and the privacy.
+It has the design (family, parameters, probabilities), the integers that are looked up (modulus, rows with values and
+cumulative thresholds, repeats), the moments of the last row, the provenance, and a SHA-256 of the integers (`content_hash`),
+so that a changed digit is refused. `discreet design` adds the probabilities before quantisation and the privacy audit.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -17,11 +14,11 @@ from typing import Any
 
 from discreet import __version__
 from discreet.errors import BadNoiseTable
-from discreet.noise.table import ArrangedRow, ArrangedTable, NoiseRow, NoiseTable, make_table
+from discreet.noise.table import ArrangedRow, ArrangedTable, NoiseRow, NoiseTable, content_hash, make_table
 
 FORMAT = "discreet-noise-table"
 VERSION = 1
-#: What a document may leave out.
+#: Fields that a document may leave out.
 OPTIONAL: dict[str, Any] = {"repeats": 1, "family": "file", "parameters": {}, "moments": {}}
 JSON_KINDS = {int: "a whole number", str: "a text", list: "a list", dict: "an object"}
 BIAS_TOLERANCE = 1e-9
@@ -60,7 +57,7 @@ def to_document(table: NoiseTable) -> dict[str, Any]:
 
 
 def from_document(document: Mapping[str, Any]) -> NoiseTable:
-    """The table of a document; refused where the integers contradict themselves, the hash or the moments."""
+    """The table of a document; refused if the integers contradict themselves, the hash or the moments."""
     document = {**OPTIONAL, **document}
     modulus, repeats = _require(document, "modulus", int), _require(document, "repeats", int)
     kept = _read_rows(document, "rows", modulus)
@@ -76,29 +73,27 @@ def from_document(document: Mapping[str, Any]) -> NoiseTable:
         family=_require(document, "family", str),
         parameters=_require(document, "parameters", dict),
     )
-    _check_hash(document, table)
-    _check_bias(document, table)
+    if document.get("content_sha256") is not None and document["content_sha256"] != content_hash(table):
+        raise BadNoiseTable(
+            "The integers of the document do not have the hash that it declares.",
+            "The file was changed after it was written: get it again, or design the table again.",
+        )
+    declared = _require(document, "moments", dict).get("bias")
+    if declared is not None and not isinstance(declared, int | float):
+        raise BadNoiseTable('The document has no usable "moments.bias".', "It must be a number.")
+    actual, count = float(table.rows[-1].mean()), len(table.rows) - 1
+    if declared is not None and abs(declared - actual) > BIAS_TOLERANCE * max(1.0, abs(actual)):
+        raise BadNoiseTable(
+            f"The row of count {count} has mean {actual:.9g}; the document declares {declared:.9g}."
+        )
     return table
 
 
 def design_probabilities(document: Mapping[str, Any]) -> list[dict[int, float]]:
-    """The probabilities of every row before quantisation, by value; empty rows where none are kept."""
+    """The probabilities of every row before quantisation, by value; empty if the document has none."""
     return [
         dict(zip(row["values"], row.get("probabilities") or [], strict=False)) for row in document["rows"]
     ]
-
-
-def content_hash(table: NoiseTable) -> str:
-    """SHA-256 of what decides a released number: modulus, rows, repeats, and a file's key order."""
-    content: dict[str, Any] = {
-        "modulus": table.modulus,
-        "repeats": table.repeats,
-        "rows": [[list(row.values), list(row.thresholds)] for row in table.rows],
-    }
-    if isinstance(table, ArrangedTable):
-        content["arrangement"] = [[list(row.values), list(row.thresholds)] for row in table.arranged]
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def moments(row: NoiseRow) -> dict[str, float]:
@@ -108,7 +103,7 @@ def moments(row: NoiseRow) -> dict[str, float]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: fractions become floats, tuples lists, infinity null."""
+    """A value for JSON: fractions become floats, tuples lists, infinity null."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, float):
@@ -144,30 +139,9 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
         kind = "is there twice" if isinstance(count, int) and count < place else "comes too early"
         raise BadNoiseTable(f"The row of count {count} {kind}: the row of count {place} is expected.")
     values, thresholds = _require(row, "values", list), _require(row, "thresholds", list)
-    _check_lengths(count, values, thresholds, _probabilities(row))
-    # A design that lost support keeps its values with an empty interval: they have no key and are left out.
-    kept = [(v, t) for v, t, b in zip(values, thresholds, [0, *thresholds], strict=False) if t != b]
-    try:
-        found = ArrangedRow(tuple(v for v, _ in kept), tuple(t for _, t in kept))
-    except BadNoiseTable as error:
-        raise BadNoiseTable(f"The row of count {count}: {error.message}", error.advice) from None
-    if found.thresholds[-1] != modulus:
-        raise BadNoiseTable(
-            f"The row of count {count} covers {found.thresholds[-1]} keys of {modulus}: it must cover all."
-        )
-    return found
-
-
-def _probabilities(row: Mapping[str, Any]) -> list[float] | None:
-    if row.get("probabilities") is None:
-        return None
-    law: list[float] = _require(row, "probabilities", list)
-    if not all(isinstance(p, int | float) and math.isfinite(p) for p in law):
+    law = None if row.get("probabilities") is None else _require(row, "probabilities", list)
+    if law is not None and not all(isinstance(p, int | float) and math.isfinite(p) for p in law):
         raise BadNoiseTable(f"The row of count {row.get('count')}: its probabilities are not all numbers.")
-    return law
-
-
-def _check_lengths(count: int, values: list[Any], thresholds: list[Any], law: list[float] | None) -> None:
     if len(values) != len(thresholds) or (law is not None and len(law) != len(values)):
         raise BadNoiseTable(
             f"The row of count {count} needs one threshold and one probability for each value."
@@ -180,23 +154,14 @@ def _check_lengths(count: int, values: list[Any], thresholds: list[Any], law: li
         raise BadNoiseTable(
             f"The row of count {count}: its probabilities add up to {math.fsum(law):.9g}, not to 1."
         )
-
-
-def _check_hash(document: Mapping[str, Any], table: NoiseTable) -> None:
-    declared = document.get("content_sha256")
-    if declared is not None and declared != content_hash(table):
+    # A value lost in quantisation has an empty interval and no key: leave it out.
+    kept = [(v, t) for v, t, b in zip(values, thresholds, [0, *thresholds], strict=False) if t != b]
+    try:
+        found = ArrangedRow(tuple(v for v, _ in kept), tuple(t for _, t in kept))
+    except BadNoiseTable as error:
+        raise BadNoiseTable(f"The row of count {count}: {error.message}", error.advice) from None
+    if found.thresholds[-1] != modulus:
         raise BadNoiseTable(
-            "The integers of the document do not have the hash that it declares.",
-            "The file was changed after it was written: get it again, or design the table again.",
+            f"The row of count {count} covers {found.thresholds[-1]} keys of {modulus}: it must cover all."
         )
-
-
-def _check_bias(document: Mapping[str, Any], table: NoiseTable) -> None:
-    declared = _require(document, "moments", dict).get("bias")
-    if declared is not None and not isinstance(declared, int | float):
-        raise BadNoiseTable('The document has no usable "moments.bias".', "It must be a number.")
-    actual, count = float(table.rows[-1].mean()), len(table.rows) - 1
-    if declared is not None and abs(declared - actual) > BIAS_TOLERANCE * max(1.0, abs(actual)):
-        raise BadNoiseTable(
-            f"The row of count {count} has mean {actual:.9g}; the document declares {declared:.9g}."
-        )
+    return found

@@ -1,8 +1,8 @@
-"""Intervals of decimal keys: one line for each count and value, as ptable, tau-Argus, SAS and cellKey use it.
+"""Intervals of decimal keys: one line for each count and value, as in ptable, tau-Argus, SAS and cellKey.
 
-A decimal cell key u in [0, 1) takes the first line of its count, in file order, with u < upper bound. Here
-the bounds become integers over 10^8 (more where the file has more decimals), and a decimal key of eight
-digits becomes key x 10^8: the same intervals, exactly. The largest count of the file serves all larger ones.
+A decimal cell key u in [0, 1) takes the first line of its count, in file order, with u < upper bound. The bounds become
+integers over 10^8 (more if the file has more decimals), and a decimal key of eight digits becomes key x 10^8: the same
+intervals, exactly. The largest count of the file serves all larger ones.
 
 Source: R packages ptable 1.0.0 and cellKey 1.0.3, whose lines have i (count), j (target), p, v = j - i and
 the interval (lb, ub); ptable before 0.3 called the bounds kum_p_u, kum_p_o and the value diff.
@@ -35,7 +35,7 @@ SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One line: which value the keys below an upper bound take for one count."""
+    """One line: the value of the keys below an upper bound, for one count."""
 
     line: int
     count: int
@@ -46,13 +46,13 @@ class Interval:
 
 
 def is_header(fields: tuple[str, ...]) -> bool:
-    """Whether a line names the columns that this format needs."""
+    """Whether a line names the columns of this format."""
     names = {SYNONYMS.get(field.lower()) for field in fields}
     return {"i", "v", "ub"} <= names
 
 
 def read_intervals(text: str, *, biased: bool, parameters: Mapping[str, Any]) -> NoiseTable:
-    """Read a table of intervals, refusing whatever cannot be looked up unambiguously."""
+    """Read a table of intervals; ambiguous ones are refused."""
     rows = _by_count([_interval(line, names) for line, names in _lines_with_names(split_lines(text))])
     decimals = max(LEAST_DECIMALS, *(_decimals(each.ub) for row in rows.values() for each in row))
     if decimals > MOST_DECIMALS:
@@ -68,8 +68,8 @@ def read_intervals(text: str, *, biased: bool, parameters: Mapping[str, Any]) ->
 def write_intervals(table: NoiseTable) -> Iterable[tuple[int, int, str, int, str, str]]:
     """(i, j, p, v, lb, ub) of every interval in key order, in exact decimals.
 
-    tau-Argus and cellKey look up counts from 1 to the largest i of the file, which serves all larger ones too: a
-    table of one row gets a row for count 1, and zero stays.
+    tau-Argus and cellKey look up counts from 1 to the largest i of the file, which serves all larger ones too: a one-row
+    table gets a row for count 1, and zero stays.
     """
     table = table_for_export(table, "a program that reads this format")
     decimals = _exact_decimals(table.modulus)
@@ -81,8 +81,7 @@ def write_intervals(table: NoiseTable) -> Iterable[tuple[int, int, str, int, str
     for count, row in enumerate(rows_by_key(table)):
         low = 0
         for value, high in zip(row.values, row.thresholds, strict=True):
-            shares = (_exact(number, table.modulus, decimals) for number in (high - low, low, high))
-            p, lb, ub = shares
+            p, lb, ub = (_exact(number, table.modulus, decimals) for number in (high - low, low, high))
             yield count, count + value, p, value, lb, ub
             low = high
 
@@ -132,7 +131,7 @@ def _by_count(intervals: list[Interval]) -> dict[int, list[Interval]]:
 
 
 def _row(count: int, intervals: list[Interval] | None, modulus: int) -> ArrangedRow:
-    """Check the intervals of one count and make them integers; a count 0 without a line stays 0."""
+    """The intervals of one count as integers; count 0 without a line stays 0."""
     if intervals is None:
         return ArrangedRow((0,), (modulus,))
     kept: list[tuple[int, int]] = []
@@ -173,7 +172,7 @@ def _decimals(number: Decimal) -> int:
 
 
 def _exact_decimals(modulus: int) -> int:
-    """How many decimals every share of a modulus has; refused where no 19 are enough."""
+    """The decimals that express every share of a modulus exactly, at most 19."""
     found = next((d for d in range(MOST_DECIMALS + 1) if 10**d % modulus == 0), None)
     if found is None:
         raise BadNoiseTable(

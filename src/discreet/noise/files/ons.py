@@ -1,8 +1,7 @@
 """ONS: `pcv,ckey,pvalue`, one line for each count from 1 to 750 and each cell key from 0.
 
-Counts above 750 reuse the rows 501 to 750: pcv = ((count - 1) mod 250) + 501, a repeating block of 250 rows.
-Zero has no row and is never perturbed. The format declares no mean: the 10-5 rounding table is biased on
-purpose, and its bias is shown.
+Counts above 750 reuse the rows 501 to 750: pcv = ((count - 1) mod 250) + 501, a repeating block of 250 rows. Zero has no row
+and is never perturbed. The format declares no mean: the 10-5 rounding table is biased on purpose.
 
 Source: Python package cell-key-perturbation 3.1.0; record keys are integers 0..255 or 0..4095, summed and
 reduced modulo the number of cell keys.
@@ -50,9 +49,18 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
 
 
 def write(table: NoiseTable) -> str:
-    """The table as ONS lists it: counts 1 to 750, every cell key."""
+    """The table in ONS format: counts 1 to 750, every cell key."""
     table = table_for_export(table, "ONS")
-    _check_writable(table)
+    if table.modulus > LARGEST_KEYS:
+        raise BadNoiseTable(
+            f"The key modulus is {table.modulus}; ONS lists every key, {LARGEST_KEYS} at most.",
+            "Design the table with modulus 256 or 4096.",
+        )
+    if BLOCK % table.repeats or len(table.rows) - table.repeats > LAST_ROW - BLOCK + 1:
+        raise BadNoiseTable(
+            f"{table.repeats} of {len(table.rows)} rows repeat; ONS repeats 250 rows from count 501 on, "
+            "so the block must divide 250 and begin by 501."
+        )
     keys = np.arange(table.modulus, dtype=np.uint64)
     lines = ["pcv,ckey,pvalue"]
     for count in range(1, LAST_ROW + 1):
@@ -62,7 +70,7 @@ def write(table: NoiseTable) -> str:
 
 
 def _columns(text: str, places: list[int]) -> tuple[Integers, Integers, Integers]:
-    """Counts, keys and noise; a field that is no whole number is found again line by line and named."""
+    """Counts, keys and noise; on a bad field the lines are read again one by one, to name it."""
     if not text.strip().partition("\n")[2]:
         raise BadNoiseTable("The file has a header and no rows.")
     try:
@@ -82,7 +90,7 @@ def _numbers(line: Line, places: list[int]) -> list[int]:
 
 
 def _check_modulus(counts: Integers, keys: Integers) -> int:
-    """The number of cell keys, once every count from 1 to 750 is known to have each of them once."""
+    """The number of cell keys; every count from 1 to 750 must have each of them once."""
     modulus = int(keys.max(initial=0)) + 1
     if modulus > LARGEST_KEYS or int(keys.min(initial=0)) < 0:
         raise BadNoiseTable(
@@ -100,7 +108,7 @@ def _check_modulus(counts: Integers, keys: Integers) -> int:
 
 
 def _check_rows(times: Integers, first: int) -> None:
-    """How often each count lists each key: once, and a count without a row at all is a gap too."""
+    """`times` has the number of lines for each count and key."""
     twice = np.argwhere(times > 1)
     if twice.size:
         raise BadNoiseTable(f"The row of count {twice[0][0]} lists cell key {twice[0][1]} twice.")
@@ -115,17 +123,4 @@ def _check_rows(times: Integers, first: int) -> None:
         raise BadNoiseTable(
             f"There is a gap: the row of count {absent[0][0] + first} has no cell key {absent[0][1]}.",
             f"Every count needs the cell keys 0 to {times.shape[1] - 1}.",
-        )
-
-
-def _check_writable(table: NoiseTable) -> None:
-    if table.modulus > LARGEST_KEYS:
-        raise BadNoiseTable(
-            f"The key modulus is {table.modulus}; ONS lists every key, {LARGEST_KEYS} at most.",
-            "Design the table with modulus 256 or 4096.",
-        )
-    if BLOCK % table.repeats or len(table.rows) - table.repeats > LAST_ROW - BLOCK + 1:
-        raise BadNoiseTable(
-            f"{table.repeats} of {len(table.rows)} rows repeat; ONS repeats 250 rows from count 501 on, "
-            "so the block must divide 250 and begin by 501."
         )

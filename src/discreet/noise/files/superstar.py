@@ -1,8 +1,7 @@
 """SuperSTAR: a matrix of noise, one line for each of 256 cell keys and one column for each count.
 
-Of C columns the first C - s serve the counts 1 to C - s; larger counts reuse the last s (SmallN, 10 unless
-the server is configured otherwise): column = C - s + (count mod s) + 1. Zero has no column and is never
-perturbed. The format declares no mean.
+Of C columns the first C - s serve the counts 1 to C - s; larger counts reuse the last s (SmallN, 10 by default): column =
+C - s + (count mod s) + 1. Zero has no column and is never perturbed. The format declares no mean.
 
 Source: Fraser & Wooton (2005) and SuperSTAR's perturbation module (PTableSize 30, SmallN 10); cell keys are
 the four bytes of the key sum folded by XOR.
@@ -25,7 +24,7 @@ LARGEST_KEYS = 65_536
 
 
 def recognise(text: str) -> bool:
-    """Whether the file is a matrix of whole numbers, perhaps below one line of names."""
+    """Whether the file is a matrix of integers, perhaps below one line of names."""
     lines = split_lines(text)
     body = lines[1:] if lines and not all(map(is_number, lines[0].fields)) else lines
     same = {len(line.fields) for line in body}
@@ -57,7 +56,7 @@ def read(
 
 
 def column(count: int, columns: int, small_n: int) -> int:
-    """Which column, from 1, serves a count.
+    """The column, from 1, of a count.
 
     >>> [column(count, 30, 10) for count in (1, 20, 21, 29, 30, 31)]
     [1, 20, 22, 30, 21, 22]
@@ -66,7 +65,7 @@ def column(count: int, columns: int, small_n: int) -> int:
 
 
 def write(table: NoiseTable, *, small_n: int = SMALL_N) -> str:
-    """The matrix of a table, with as many columns as it needs and at least 30."""
+    """The matrix of a table, with at least 30 columns."""
     table = table_for_export(table, "SuperSTAR")
     if table.modulus > LARGEST_KEYS:
         raise BadNoiseTable(

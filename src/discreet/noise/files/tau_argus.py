@@ -1,14 +1,13 @@
 """tau-Argus and SAS: `i;j;p;v;p_int_ub`, SAS with `p_int_lb` too.
 
-ptable writes these with semicolons and pads columns with blanks. Keys are decimals below 1; the order of
-the lines of a count decides, because the first upper bound above the key wins.
+ptable writes these with semicolons and pads columns with blanks. Keys are decimals below 1; the first upper bound above the
+key, in file order, decides.
 
 Source: R package ptable 1.0.0 (`pt_export`); tau-Argus manual, cell key method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
@@ -21,9 +20,7 @@ def recognise(text: str) -> bool:
     return ";" in first and is_header(tuple(field.strip() for field in first.split(";")))
 
 
-def read(text: str, *, biased: bool, parameters: Mapping[str, Any]) -> NoiseTable:
-    """Read a tau-Argus or SAS table."""
-    return read_intervals(text, biased=biased, parameters=parameters)
+read = read_intervals
 
 
 def write(table: NoiseTable) -> str:
