@@ -1,1 +1,1 @@
-"""The Python face: `discreet.open(folder)` gives a `Catalogue`, whose tables are `Table`s."""
+"""The Python interface: `discreet.open(folder)` returns a `Catalogue`, whose tables are `Table`s."""

@@ -1,4 +1,4 @@
-"""The Python face: open a workspace or a server, ask for a table.
+"""The Python interface: open a workspace or a server and query tables.
 
 >>> catalogue = discreet.open("my-workspace")             # doctest: +SKIP
 >>> catalogue = discreet.open("https://example.org")      # doctest: +SKIP
@@ -46,9 +46,9 @@ class Catalogue:
     """The datasets of a workspace or of a server: `list(catalogue)`, `catalogue["census"]`.
 
     Args:
-        doors: What is asked.
+        doors: The registry of datasets, local or remote.
         key: The API key of an account, for a workspace.
-        answers: Who writes files and knows intervals of its tables.
+        answers: Writes files and computes intervals of the tables.
     """
 
     def __init__(
@@ -112,19 +112,19 @@ class Catalogue:
             dataset: The dataset's id.
             rows: Variables down the side.
             columns: Variables along the top.
-            layers: Variables of which each category is a table of its own.
-            filters: For a variable the codes of those who are counted: `{"birthplace": ["2", "3"]}`; or as text of the
-                question language, `{"age": "25..64", "birthplace": "!=1"}` or `["age=25..64"]`.
-            groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`; with
-                names of your own, `{"age": {"Young": "..14", "Old": "65.."}}`.
+            layers: Variables of which each category is a separate table.
+            filters: The codes to count by variable: `{"birthplace": ["2", "3"]}`; or as text of the query language,
+                `{"age": "25..64", "birthplace": "!=1"}` or `["age=25..64"]`.
+            groups: Groups of codes by variable: `{"age": [["15-19", "20-24"], ["25-29"]]}`; with your names,
+                `{"age": {"Young": "..14", "Old": "65.."}}`.
             totals: Whether every variable has a total.
-            levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}` or `"*"`.
+            levels: The levels to show by variable: `{"district": ["region", "district"]}` or `"*"`.
             measure: `count`, or `weighted` for people represented.
-            additivity: `independent`, `interior` or `fitted`; the dataset's own way by default.
+            additivity: `independent`, `interior` or `fitted`; the dataset's default otherwise.
             fit_to: Published tables whose totals a fitted table keeps: `["area", "sex*age"]`.
             version: 8 letters or more of a version's digest, or its declared name; the newest by default.
-            percent: Percentages beside the numbers, as `Table.view` takes them.
-            rank: Ranks beside the numbers.
+            percent: Percentages in addition to the numbers, as `Table.view` takes them.
+            rank: Ranks in addition to the numbers.
             top: How many of the largest rows are shown.
             hide_empty: Leave out rows whose numbers are all 0.
             sort: The order of rows: by `label`, `value` or a column.
@@ -152,12 +152,12 @@ class Catalogue:
         return table.view(percent=percent, rank=rank, top=top, hide_empty=hide_empty, sort=sort)
 
     def nonzero(self, dataset: str, *, version: str = "", **parts: Any) -> NonzeroCells | ServedCells:
-        """The cells of a table that are not 0, however wide it is; takes what `table` takes to ask.
+        """The nonzero cells of a table of any width; takes the query arguments of `table`.
 
-        A server is asked when they are read or saved, and refuses then; its `nonzero_cells` says how wide it lists.
+        A server is queried, and may refuse, when the cells are read or saved; its `nonzero_cells` limits the width.
 
         Raises:
-            BadRequest: Its cells cannot be listed, and why: see docs/methods/wide-tables.md.
+            BadRequest: The cells cannot be listed, and why: see docs/methods/wide-tables.md.
             Refused: A rule refuses the table.
         """
         door = self._doors.door(dataset, self._key, version)
@@ -171,15 +171,15 @@ class Catalogue:
         return list(self._doors.versions(dataset))
 
     def budget(self, dataset: str) -> dict[str, Any]:
-        """What a dataset under `dp` promises and costs, and what its budget has left: see docs/reference/cli.md."""
+        """The guarantee and cost of a dataset under `dp`, and the budget left: see docs/reference/cli.md."""
         return self._doors.door(dataset).budget()
 
     def ledger(self, dataset: str) -> dict[str, Any]:
-        """What the budget of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
+        """The charges to a dataset's budget by account; the workspace's folder is open to custodians only."""
         return self._doors.door(dataset).ledger()
 
     def methodology(self, dataset: str, *, version: str = "") -> dict[str, Any]:
-        """How the numbers of a dataset are made and what is promised: see docs/reference/methodology.md.
+        """The methods and guarantees of a dataset: see docs/reference/methodology.md.
 
         Args:
             dataset: The dataset's id.
@@ -188,7 +188,7 @@ class Catalogue:
         return self._doors.methodology(dataset, version)
 
     def verify(self, dataset: str) -> str:
-        """Read all stored records of a dataset and compare them with their seal: see docs/reference/versions.md.
+        """Compare all stored records of a dataset with their keyed hash: see docs/reference/versions.md.
 
         Returns:
             The digest of the version, which is sound.
@@ -199,7 +199,7 @@ class Catalogue:
         return self._doors.verify(dataset)
 
     def dry_run(self, dataset: str, *, version: str = "", **parts: Any) -> dict[str, Any]:
-        """How large a table is and what the rules say of it, without its numbers; takes what `table` takes to ask.
+        """The size of a table and the verdict of the rules, without its numbers; takes the query arguments of `table`.
 
         Returns:
             `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
@@ -207,7 +207,7 @@ class Catalogue:
         return self._doors.door(dataset, self._key, version).dry_run(_request(dataset, **parts))
 
     def close(self) -> None:
-        """Let go of the records."""
+        """Close the records or the connection."""
         self._doors.close()
 
     def __enter__(self) -> Self:
@@ -239,16 +239,16 @@ class Catalogue:
 def open_workspace(
     folder: str | Path | None = None, *, threads: int | None = None, key: str | None = None
 ) -> Catalogue:
-    """Open a workspace or a server; without either the workspace that DISCREET_WORKSPACE names, or the demo's.
+    """Open a workspace or a server; by default the workspace of DISCREET_WORKSPACE, or the demo.
 
     Args:
-        folder: The folder of a workspace, or the address of a server, as `https://example.org`.
+        folder: The folder of a workspace, or the URL of a server, as `https://example.org`.
         threads: Threads for one aggregate in a workspace; all cores by default.
-        key: The API key of an account, for what is counted by account; for a server, DISCREET_KEY by default.
+        key: The API key of an account; for a server, DISCREET_KEY by default.
 
     Raises:
-        BadRequest: The address of a page, or of no server.
-        ServerUnusable: No server of Discreet answers there.
+        BadRequest: The URL of a page, or of no server.
+        ServerUnusable: No Discreet server answers there.
     """
     if isinstance(folder, str) and is_url(folder):
         return _open_server(folder, key)
@@ -258,7 +258,7 @@ def open_workspace(
 
 
 def connect(address: ServerUrl, key: str | None = None) -> RemoteDoors:
-    """The doors of a server, for the key of an account or that of DISCREET_KEY."""
+    """The remote registry of a server, for an account's key or that of DISCREET_KEY."""
     from discreet.api.connection import Connection
 
     return RemoteDoors(Connection(address.base, key or os.environ.get(KEY_ENVIRONMENT)))
@@ -327,7 +327,6 @@ def _request(
     additivity: str = "",
     fit_to: Iterable[str] | str = (),
 ) -> TableRequest:
-    """A request from what Python gives."""
     grouped, names = read_groups(groups)
     return TableRequest(
         dataset,

@@ -1,8 +1,7 @@
-"""A connection to a server: GET with retries, an ETag cache, limits, streams, and the server's errors as ours.
+"""An HTTP connection to a server: GET with retries, an ETag cache, size limits and streams.
 
-Only documents are read and nothing is ever executed: JSON, or the bytes of a file. A GET may be asked again without harm:
-a table that was charged is free when it is asked for again. Answers are kept by their ETag and used again only after the
-server said that they still hold (304), so a new version is never missed.
+Responses are data, JSON or file contents; nothing is executed. Retries are safe: a table that was charged is free when
+queried again. Cached responses are used only after the server revalidates them (304), so a new version is never missed.
 """
 
 from __future__ import annotations
@@ -44,36 +43,30 @@ _TRY_LATER = {429, 503}
 
 @dataclass(frozen=True, slots=True)
 class ServerResponse:
-    """What a server answered.
-
-    Args:
-        body: The document, unpacked.
-        tag: Its ETag; empty without one.
-        charged: What the account was charged for it, in a sentence; empty where it was free.
-    """
+    """A response: the decompressed body, its ETag, and a sentence about the charge; empty where there is none."""
 
     body: bytes
     tag: str = ""
     charged: str = ""
 
     def json(self) -> Any:
-        """The document as JSON.
+        """The body as JSON.
 
         Raises:
-            ServerUnusable: It is none.
+            ServerUnusable: It is not JSON.
         """
         with reject_malformed():
             return json.loads(self.body)
 
 
 class Connection:
-    """A server at one address, asked with one key.
+    """A server at one URL, queried with one key.
 
     Args:
-        base: The server's address, without a slash at its end.
+        base: The server's URL, without a trailing slash.
         key: The API key of an account; sent as `Authorization: Bearer`.
-        transport: How bytes travel; only tests give one.
-        sleep: How to wait; only tests give one.
+        transport: Replaces the network in tests.
+        sleep: Replaces waiting in tests.
     """
 
     def __init__(
@@ -106,16 +99,16 @@ class Connection:
         )
 
     def get(self, path: str, query: Query = (), tag: str = "") -> ServerResponse | None:
-        """Ask for a document below the server's address.
+        """Fetch a document below the server's URL.
 
         Args:
             path: As in `/api/datasets`.
             query: Names and values.
-            tag: An ETag of whoever has the document: where it still holds, the answer is None.
+            tag: The ETag of a copy of the caller: where it is still valid, the result is None.
 
         Raises:
-            DiscreetError: What the server says, as the same class as in a workspace.
-            ServerUnusable: No answer, or none of a server of Discreet.
+            DiscreetError: The server's error, as the class that its code names.
+            ServerUnusable: No response, or none of a Discreet server.
         """
         address = self._address(path, query)
         kept = None if tag else self._kept.get(address)
@@ -130,17 +123,17 @@ class Connection:
         return answer
 
     def fetch(self, path: str, query: Query = ()) -> ServerResponse:
-        """Ask for a document that is not at hand."""
+        """Fetch a document of which the caller has no copy."""
         answer = self.get(path, query)
         assert answer is not None  # noqa: S101 - without a tag there is an answer
         return answer
 
     def stream(self, path: str, query: Query = ()) -> Iterator[bytes]:
-        """Ask for a document that is taken while it comes, of any size; it is not kept.
+        """Fetch a document of any size as a stream; it is not cached.
 
         Raises:
-            DiscreetError: What the server says, as the same class as in a workspace.
-            ServerUnusable: No answer, or one that breaks off.
+            DiscreetError: The server's error, as the class that its code names.
+            ServerUnusable: No response, or a truncated one.
         """
         status, _, pieces = self._ask(self._address(path, query), "", self._piecewise)
         if status != httpx.codes.OK:
@@ -148,7 +141,7 @@ class Connection:
         return pieces
 
     def close(self) -> None:
-        """Let go of the connection and of all kept answers."""
+        """Close the connection and clear the cache."""
         self._kept.clear()
         self._client.close()
 
@@ -165,7 +158,7 @@ class Connection:
     def _ask(
         self, address: str, tag: str, read: Callable[[httpx.Response], T]
     ) -> tuple[int, httpx.Headers, T]:
-        """One question, asked again where the server is busy or the connection breaks."""
+        """Send one query, with retries where the server is busy or the connection breaks."""
         headers = {"if-none-match": tag} if tag else {}
         for attempt in range(RETRIES + 1):
             try:
@@ -204,7 +197,6 @@ class Connection:
             ) from None
 
     def _body(self, response: httpx.Response) -> bytes:
-        """The unpacked body, up to the limit."""
         body = bytearray()
         with closing(response):
             for chunk in response.iter_bytes():
@@ -217,7 +209,7 @@ class Connection:
         return bytes(body)
 
     def _piecewise(self, response: httpx.Response) -> Iterator[bytes]:
-        """The unpacked body as it comes; an error is read at once."""
+        """The decompressed body as a stream; an error is read at once."""
         return (
             self._pieces(response) if response.status_code == httpx.codes.OK else iter([self._body(response)])
         )
@@ -236,7 +228,7 @@ class Connection:
 
 
 def error_of_response(status: int, body: bytes, base: str) -> DiscreetError:
-    """The error that a server tells, as the class that its code names."""
+    """The error of a response, as the class that its code names."""
     try:
         told = json.loads(body)
         code, detail, advice = (str(told[name])[:LONGEST_TEXT] for name in ("code", "detail", "advice"))
@@ -253,7 +245,6 @@ def error_of_response(status: int, body: bytes, base: str) -> DiscreetError:
 
 
 def _clean_key(key: str | None) -> str:
-    """A key as a header can carry it; empty without one."""
     stripped = (key or "").strip()
     if not (stripped.isascii() and stripped.isprintable()):
         raise BadKey("The API key has characters that no key has.", "Copy it again.")
@@ -273,12 +264,11 @@ def _connection_error(base: str, error: httpx.TransportError) -> ServerUnusable:
 
 
 def _backoff(attempt: int) -> float:
-    """Seconds before asking again: half a second, then twice as long each time."""
     return float(0.5 * 2**attempt)
 
 
 def _wait(retry_after: str, attempt: int) -> float:
-    """Seconds that the server asks for, as a number or a date; our own where it does not."""
+    """Seconds of `Retry-After`, a number or a date; the default backoff without it."""
     if retry_after.isdecimal():
         return float(retry_after)
     try:

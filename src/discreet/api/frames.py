@@ -1,9 +1,7 @@
-"""How a table reads: layers and rows down the side, columns along the top.
+"""A release as a table layout and as frames: pandas long and wide, Polars, Arrow, xarray.
 
-A release as a frame: pandas long and wide, Polars, Arrow, xarray. All have the columns of the tidy CSV.
-
-Categories keep their declared order, the total last, so that sorting and plotting do too. What must be told travels along:
-`frame.attrs` in pandas, the schema's metadata in Arrow, `attrs` in xarray. Polars has no place for it.
+All frames have the columns of the tidy CSV. Categories keep their declared order, the total last. The mandatory notes
+are in the metadata: `frame.attrs` in pandas, the schema in Arrow, `attrs` in xarray; Polars has no place for it.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ _HEADS = {"percent": "%"}
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The variables of a table by where they stand.
+    """The variables of a table by position.
 
     Args:
         side: Down the side, outer first: layers, then rows.
@@ -57,7 +55,7 @@ class Layout:
 
 
 def layout_of(release: Release) -> Layout:
-    """Where the variables of a release stand."""
+    """The layout of a release."""
     request, dimensions = release.request, release.dimensions
     side = tuple(d for names in (request.layers, request.rows) for d in dimensions if d.name in names)
     top = tuple(d for d in dimensions if d.name in request.columns)
@@ -73,7 +71,7 @@ def error_columns(release: Release) -> dict[str, NDArray[np.int64]]:
 
 
 def annotation_texts(release: Release, *, errors: bool) -> list[tuple[str, NDArray[np.object_]]]:
-    """What stands beside each number, by its head: errors, percentages, ranks; empty texts where there is none."""
+    """Errors, percentages and ranks of each number as text, by heading; empty where there is none."""
     found = [
         (_ERROR_HEADS[name], _text_array([f"{n / 10:.1f} %" for n in tenths.ravel().tolist()], tenths < 0))
         for name, tenths in (error_columns(release).items() if errors else ())
@@ -89,7 +87,7 @@ def _text_array(texts: list[str], missing: NDArray[np.bool_]) -> NDArray[np.obje
 
 
 def legend_of(release: Release) -> list[str]:
-    """What the status letters of a table mean, and what is derived from its numbers."""
+    """The meaning of the status letters and of the derived columns of a table."""
     present = [STATUSES[number] for number in np.unique(release.status) if number]
     marks = [f"[{letter}] {STATUS_MEANING[letter]}" for letter in present]
     return marks + [f"{_HEADS.get(c.name, c.name)}: {c.meaning}" for c in release.derived]
@@ -106,7 +104,7 @@ def cell_text(value: float, status: int) -> str:
 
 
 def depths_of(dimension: Dimension) -> list[int]:
-    """For each place how many coarser categories hold it; a total stands on its own."""
+    """The number of coarser categories that contain each place; 0 for a total."""
     return [output.depth for output in dimension.outputs] + [0] * dimension.total
 
 
@@ -116,7 +114,7 @@ def lists_of(*arrays: NDArray[Any]) -> list[list[list[Any]]]:
 
 
 def long_frame(release: Release) -> pd.DataFrame:
-    """One line a cell: codes and labels as ordered categories, `value`, `status`, and the numbers beside."""
+    """One row per cell: codes and labels as ordered categories, `value`, `status`, and the other numbers."""
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -190,7 +188,7 @@ def xarray_dataset(release: Release) -> xr.Dataset:
 
 
 def table_metadata(release: Release) -> dict[str, Any]:
-    """All that must be told of a table, by name; notes, promises and status letters are one text each."""
+    """The mandatory notes of a table by name; notes, promises and status letters are one text each."""
     words: dict[str, Any] = {}
     for name, text in provenance(release):
         words[name] = f"{words[name]} {text}" if name in words else text
@@ -198,7 +196,7 @@ def table_metadata(release: Release) -> dict[str, Any]:
 
 
 def _ordinal(texts: tuple[str, ...], places: NDArray[np.int32]) -> pd.Categorical:
-    """Texts as ordered categories; where two places have one label, they are one category."""
+    """Ordered categories; places with the same label are one category."""
     import pandas as pd
 
     categories = list(dict.fromkeys(texts))
@@ -221,7 +219,7 @@ def _floats(numbers: Numbers) -> NDArray[np.float64]:
 
 
 def _index(dimensions: tuple[Dimension, ...], unit: str) -> pd.Index:
-    """The labels along one side; what is counted, where no variable stands there."""
+    """The labels along one side; the unit where there is no variable."""
     import pandas as pd
 
     if not dimensions:

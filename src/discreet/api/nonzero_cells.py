@@ -1,4 +1,4 @@
-"""The cells of a table that are not 0, in Python: a stream that is saved or read once, from a workspace or a server."""
+"""The nonzero cells of a table: a stream that is saved or read once, from a workspace or a server."""
 
 from __future__ import annotations
 
@@ -20,23 +20,19 @@ if TYPE_CHECKING:
 
 
 class NonzeroCells:
-    """Cells as they are counted; every cell that is not among them has the number 0.
-
-    Args:
-        listing: What is released.
-    """
+    """The nonzero cells as they are counted; every other cell is 0."""
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
 
     @property
     def title(self) -> str:
-        """What is counted, by what."""
+        """The title of the table."""
         return self._listing.title
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What every reader must be told."""
+        """The mandatory notes."""
         return self._listing.notes
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -53,10 +49,10 @@ class NonzeroCells:
 
 
 class ServedCells:
-    """Cells of a server: a file has the very bytes that it sends, and batches are read from its Arrow stream.
+    """Nonzero cells of a server: a saved file has the server's bytes; batches are parsed from its Arrow stream.
 
     Args:
-        document: The server's document of a format, as it comes.
+        document: Returns the server's document of a format as a stream.
     """
 
     def __init__(self, document: Callable[[Format], Iterator[bytes]]) -> None:
@@ -78,12 +74,12 @@ class ServedCells:
 
     @property
     def title(self) -> str:
-        """What is counted, by what."""
+        """The title of the table."""
         return str(self._told["title"])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What every reader must be told."""
+        """The mandatory notes."""
         return tuple(map(str, self._told["note"]))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -103,18 +99,18 @@ class ServedCells:
 
 
 class _Inbox(io.RawIOBase):
-    """A file that a library reads from, filled with pieces as they come."""
+    """A stream of byte chunks as a readable file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
-        """It can be read once, from its beginning to its end."""
+        """Always true."""
         return True
 
     def readinto(self, place: Any) -> int:
-        """Fill a place with the next bytes."""
+        """Fill a buffer with the next bytes."""
         while not self._left:
             piece = next(self._pieces, None)
             if piece is None:

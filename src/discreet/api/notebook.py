@@ -1,7 +1,7 @@
-"""A table in a notebook, as the page shows it: title, note, header rows with spans, groups of rows, legend, source.
+"""A table as HTML for a notebook: title, note, header rows with spans, groups of rows, legend, source.
 
-Everything that is data is escaped and stands in a bidirectional context of its own. The style is bound to one class and has
-the page's colours, light and dark.
+All data is escaped and isolated for bidirectional text. The style is bound to one class and has the page's colours,
+light and dark.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def listing(rows: Iterable[Sequence[str]], headers: Sequence[str], title: str) -
 
 
 def _text(text: str) -> str:
-    """Data as running HTML: escaped, controls shown, and turning nothing else around."""
+    """Data as HTML: escaped, control characters replaced, direction isolated."""
     shown = "".join("\ufffd" if character < " " else character for character in str(text))
     return f"<bdi>{escape(shown)}</bdi>"
 
 
 def _head(release: Release, layout: Layout) -> str:
-    """One header row a column variable; each category spans what stands below it."""
+    """One header row per column variable; each category spans the columns below it."""
     corner = _text(layout.side[-1].label if layout.side else "")
     if not layout.top:
         return f'<tr><th class="corner">{corner}</th><th scope="col">{_text(release.dataset.unit)}</th></tr>'
@@ -109,7 +109,6 @@ def _head(release: Release, layout: Layout) -> str:
 
 
 def _spans(top: tuple[Dimension, ...], depth: int) -> str:
-    """The categories of one header row, up to the last column that is shown."""
     span = prod(dimension.length for dimension in top[depth + 1 :])
     repeats = prod(dimension.length for dimension in top[:depth])
     labels = list(zip(top[depth].codes, top[depth].labels, strict=True)) * repeats
@@ -123,7 +122,6 @@ def _spans(top: tuple[Dimension, ...], depth: int) -> str:
 
 
 def _body(release: Release, layout: Layout) -> str:
-    """Lines under headings of the outer variables."""
     beside = annotation_texts(release, errors=True)
     heads = [head for head, _ in beside]
     values, status, *texts = (
@@ -149,7 +147,7 @@ def _body(release: Release, layout: Layout) -> str:
 
 
 def _stubs(release: Release, layout: Layout) -> list[tuple[tuple[str, ...], str, int, bool]]:
-    """For each line the labels of the outer variables, its own label, its depth, and whether it is a total."""
+    """For each line the labels of the outer variables, its label, its depth, and whether it is a total."""
     if not layout.side:
         return [((), release.dataset.unit, 0, False)]
     *outer, inner = layout.side

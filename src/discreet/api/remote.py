@@ -1,10 +1,10 @@
-"""The doors of a server: the same questions as to a workspace, asked over HTTP.
+"""The datasets of a server, with the interface of a workspace's registry, over HTTP.
 
     doors = RemoteDoors(Connection("https://host"))
-    doors.door("census").release(request)      the numbers that the server's own door gives
+    doors.door("census").release(request)      the numbers that the server releases
 
-What is asked of a table afterwards (files, intervals, tests) is asked from the server too. Its answer is given only if
-the server still has the version of the table: two versions are never mixed.
+Files, intervals and tests of a table are requested from the server as well, and refused if the server has another
+version of the table by then: two versions are never mixed.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 
 class RemoteDoors:
-    """The datasets of a server, and what is asked of its tables."""
+    """The datasets of a server, and the backend of its tables."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     @property
     def place(self) -> str:
-        """Where the server is."""
+        """The server's URL."""
         return self._connection.base
 
     def ids(self) -> list[str]:
-        """The datasets that can be asked."""
+        """The ids of the datasets."""
         return [dataset_id for dataset_id, _, _ in self.listed()]
 
     def listed(self) -> list[tuple[str, str, str]]:
@@ -62,7 +62,7 @@ class RemoteDoors:
             ]
 
     def door(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteDoor:  # noqa: ARG002 - the connection has the key
-        """One dataset, or a version of it; whether there is one is known when it is asked."""
+        """One dataset, or a version of it; an unknown one fails at the first query."""
         return RemoteDoor(self._connection, dataset_id, version)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
@@ -74,7 +74,7 @@ class RemoteDoors:
             return tuple(VersionFacts(**each) for each in document["versions"])
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
-        """How the numbers of a dataset are made and what is promised."""
+        """The methods and guarantees of a dataset."""
         return self.door(dataset_id, version=version).document("methodology")
 
     def verify(self, dataset_id: str) -> NoReturn:
@@ -85,17 +85,17 @@ class RemoteDoors:
         )
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
-        """The table as a document, in the very bytes that the server sends to everybody."""
+        """The table as a document, in the bytes that the server sends."""
         drawn = [] if release.picture is None else release.picture.to_query()
         query = [*release.view.to_query(), ("format", form.name), *drawn]
         return iter([self._asked(release, "table", query)[0]])
 
     def viewed(self, release: Release, view: View) -> Release:
-        """The table with percentages and ranks beside its numbers, or with some of its rows: the server has the law.
+        """The table with percentages and ranks, or with some of its rows, computed by the server.
 
         Raises:
             BadRequest: The view cannot be shown, or the server has a newer version.
@@ -109,7 +109,7 @@ class RemoteDoors:
         return replace(found, charged=release.charged)
 
     def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
-        """Two versions of the table, cell by cell, by the server that has both."""
+        """Two versions of the table, cell by cell, by the server."""
         from discreet.inference.version_comparison import common_cells, read_version_comparison
 
         query = [*table_query(release.request), ("with", other.digest), ("level", str(level))]
@@ -119,7 +119,7 @@ class RemoteDoors:
             return read_version_comparison(release, other, found)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
-        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+        """The interval of a sum of cells and others, by name: `of`, `over`, `minus`, `minus_of`."""
         from discreet.inference.confidence_intervals.count_intervals import Interval
         from discreet.inference.confidence_intervals.normal_intervals import WeightedInterval
         from discreet.inference.confidence_intervals.table_intervals import cell_codes
@@ -157,7 +157,7 @@ class RemoteDoors:
         return low, high
 
     def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
-        """Whether the two variables of the table are independent, by the server's own choice of method.
+        """Whether the two variables of the table are independent, by the server's choice of method.
 
         Raises:
             BadRequest: Options: a server takes none.
@@ -179,7 +179,7 @@ class RemoteDoors:
             return read_likelihood_ratio(found)
 
     def _asked(self, release: Release, what: str, query: list[tuple[str, str]]) -> tuple[bytes, Any]:
-        """The answer to a question about a table, as bytes and, if it is no file, as JSON; of its version only."""
+        """The body of a response about a table and, if it is no file, its JSON; only of the table's version."""
         door = _door_of(self._connection, release)
         answer = door.asked(what, [*table_query(release.request), *query])
         door.refuse_replaced(release)
@@ -190,7 +190,7 @@ class RemoteDoors:
 
 
 class RemoteDoor:
-    """One dataset of a server, or a version of it, which is named with every question."""
+    """One dataset of a server, or a version of it."""
 
     __slots__ = ("_connection", "_id", "_version")
 
@@ -201,7 +201,7 @@ class RemoteDoor:
 
     @property
     def path(self) -> str:
-        """Where the dataset is, below the server's address."""
+        """The path of the dataset below the server's URL."""
         return f"/api/datasets/{quote(self._id, safe='')}"
 
     @property
@@ -210,18 +210,18 @@ class RemoteDoor:
         return self._described()[0]
 
     def _described(self) -> tuple[Dataset, str]:
-        """The description, and the digest of the version that it is of."""
+        """The description and the digest of its version."""
         document = self.asked("").json()
         with reject_malformed():
             shapes = [each["name"] for each in document["variables"] if each.get("boundaries")]
             return replace(read_dataset(document), boundaries=_Shapes(self, shapes)), document["digest"]
 
     def asked(self, what: str, query: Sequence[tuple[str, str]] = ()) -> ServerResponse:
-        """The server's answer under an address below the dataset's own."""
+        """The response for a path below the dataset's."""
         return self._connection.fetch(f"{self.path}/{what}".rstrip("/"), self._versioned(query))
 
     def nonzero(self, request: TableRequest, form: Format) -> Iterator[bytes]:
-        """The cells that are not 0, in the very bytes that the server sends, as they come."""
+        """The nonzero cells, in the bytes that the server sends, as a stream."""
         query = [*table_query(request), ("nonzero", "yes"), ("format", form.name)]
         return self._connection.stream(f"{self.path}/table", self._versioned(query))
 
@@ -232,7 +232,7 @@ class RemoteDoor:
         """The table that the server releases, or its refusal.
 
         Raises:
-            ServerUnusable: Versions of the dataset follow each other faster than it can be asked.
+            ServerUnusable: The dataset is being replaced too often to be queried.
         """
         for _attempt in range(3):
             answer = self.asked("table", _json_query(request, view))
@@ -245,13 +245,13 @@ class RemoteDoor:
         raise ServerUnusable(f'The dataset "{self._id}" is being replaced.', "Try again later.")
 
     def check(self, request: TableRequest, view: View = NO_VIEW) -> None:
-        """Refuse what the server would refuse, before anything is charged."""
+        """Raise the server's refusal before anything is charged."""
         query = [*table_query(request), *view.to_query(), ("dry_run", "1")]
         if not self.document("table", query)["allowed"]:
             self.release(request)
 
     def refuse_replaced(self, release: Release) -> None:
-        """Refuse an answer that is of another version than the table.
+        """Refuse a response of another version than the table's.
 
         Raises:
             BadRequest: The server has a newer version.
@@ -267,19 +267,19 @@ class RemoteDoor:
             raise _version_error(release)
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
-        """How large a table is and what the rules say of it, without its numbers."""
+        """The size of a table and the verdict of the rules, without its numbers."""
         return self.document("table", [*table_query(request), ("dry_run", "1")])
 
     def budget(self) -> dict[str, Any]:
-        """What a dataset under `dp` promises and costs, and what its budget has left."""
+        """The guarantee and cost of a dataset under `dp`, and the budget left."""
         return self.document("budget")
 
     def ledger(self) -> dict[str, Any]:
-        """What the budget has spent, and by whom; for the key of a custodian."""
+        """The charges to the budget by account; for the key of a custodian."""
         return self.document("ledger")
 
     def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-        """What the server tells of the dataset under an address below its own."""
+        """The JSON document for a path below the dataset's."""
         document = self.asked(what, query).json()
         with reject_malformed():
             return dict(_printable_document(document))
@@ -313,7 +313,6 @@ class _Shapes(Mapping[str, Boundaries]):
 
 
 def _door_of(connection: Connection, release: Release) -> RemoteDoor:
-    """The door that a table came from."""
     version = release.asked_version if isinstance(release, RemoteRelease) else ""
     return RemoteDoor(connection, release.dataset.id, version)
 
@@ -330,13 +329,13 @@ def _json_query(request: TableRequest, view: View) -> list[tuple[str, str]]:
 
 
 def table_query(request: TableRequest) -> list[tuple[str, str]]:
-    """A request as parameters; the measure is always named, since a server's default may be another."""
+    """A request as query parameters; the measure is always named, since a server's default may differ."""
     query = request.to_query()
     return query if any(name == "measure" for name, _ in query) else [*query, ("measure", request.measure)]
 
 
 def _printable_document(document: Any) -> Any:
-    """A document whose words are for people: a terminal shows them and does not obey them."""
+    """A document with control characters removed from its texts, safe for a terminal."""
     if isinstance(document, dict):
         return {name: _printable_document(part) for name, part in document.items()}
     if isinstance(document, list):
@@ -345,7 +344,7 @@ def _printable_document(document: Any) -> Any:
 
 
 def _cell_text(release: Release, codes: Sequence[str]) -> str:
-    """A cell as the address writes it: `sex=1,age=20-24`."""
+    """A cell as in a URL: `sex=1,age=20-24`."""
     if len(codes) != len(release.dimensions):
         raise BadRequest(
             f"There is no cell ({', '.join(map(repr, codes))}).",

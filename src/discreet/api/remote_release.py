@@ -1,7 +1,7 @@
-"""The documents of a server as our values: the description of a dataset, and a release from JSON-stat.
+"""Parse the documents of a server: the description of a dataset, and a release from JSON-stat.
 
-A release from a server has every number, status, note and sentence that the server's own has. What it has not is the law
-of its noise: intervals and tests are asked from the server (`remote.py`).
+A remote release has every number, status and note of the server's release, but no noise distribution: intervals and
+tests are requested from the server (`remote.py`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Numbers = NDArray[np.int64] | NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ServerLaw(UnstatedDistribution):
-    """The law of the noise stays with the server."""
+    """The noise distribution, which only the server has."""
 
     @property
     def laws(self) -> NoReturn:
-        """Refused.
+        """Not available.
 
         Raises:
             BadRequest: Always.
@@ -43,11 +43,11 @@ class ServerLaw(UnstatedDistribution):
 
     @property
     def kind(self) -> NoReturn:
-        """Refused, as `laws` is."""
+        """Not available, like `laws`."""
         raise _ask_server_error()
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> ServerLaw:
-        """The law of fewer cells stays with the server too."""
+        """The distribution of fewer cells."""
         return ServerLaw(tuple(kept.size for kept in places))
 
 
@@ -60,12 +60,12 @@ def _ask_server_error() -> BadRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RemoteRelease(Release):
-    """A release that a server made.
+    """A release of a server.
 
     Args:
-        label: Its title, in the server's words.
+        label: The title, in the server's language.
         tag: The ETag of its document.
-        asked_version: The version that was asked for by name; empty for the one that was served.
+        asked_version: The version named in the query; empty for the current one.
     """
 
     label: str = ""
@@ -74,16 +74,16 @@ class RemoteRelease(Release):
 
     @property
     def title(self) -> str:
-        """What is counted, by what."""
+        """The title of the table."""
         return self.label
 
 
 @contextmanager
 def reject_malformed() -> Iterator[None]:
-    """Read a document of a server: one that is not as it should be is the server's fault.
+    """Turn parse errors into an error of the server.
 
     Raises:
-        ServerUnusable: Something is missing in it, or has another type or size.
+        ServerUnusable: A field is missing, or has another type or size.
     """
     try:
         yield
@@ -105,7 +105,7 @@ def reject_malformed() -> Iterator[None]:
 
 
 def read_dataset(document: Document) -> Dataset:
-    """The public description of a dataset; what only a custodian declares is not in it."""
+    """The public description of a dataset."""
     protection = document["protection"]
     return Dataset(
         id=document["id"],
@@ -177,7 +177,7 @@ def _code_list(document: Document) -> CodeList:
 
 
 def _protection(document: Document) -> Protection:
-    """The method, the limits and the additivity; a limit that the method does not know is left out."""
+    """The method, the limits and the additivity; `dp` has no limit of variables."""
     limits = {} if document["method"] == "dp" else {"max_variables": document["max_variables"]}
     return Protection(
         method=document["method"],
@@ -199,7 +199,7 @@ def _measure(name: str, label: str, *, has_errors: bool) -> Measure:
 
 
 def _dimension(name: str, document: Document) -> Dimension:
-    """A variable of the table: its categories in order, and which holds which."""
+    """A dimension with its categories in order, and their parents."""
     told = document["dimension"][name]
     index, labels = told["category"]["index"], told["category"]["label"]
     codes = sorted(index, key=index.__getitem__)
@@ -228,7 +228,7 @@ def _dimension(name: str, document: Document) -> Dimension:
 
 
 def _numbers(listed: list[float | None], shape: tuple[int, ...]) -> Numbers:
-    """Whole numbers where all are; 0 where there is none."""
+    """Integers where all are; 0 where there is none."""
     present = [0 if number is None else number for number in listed]
     whole = all(type(number) is int for number in present)
     if whole:
@@ -237,7 +237,6 @@ def _numbers(listed: list[float | None], shape: tuple[int, ...]) -> Numbers:
 
 
 def _selection(document: Document) -> Selection | None:
-    """Which cells of its whole the server shows."""
     chosen = document["extension"].get("selection")
     if chosen is None:
         return None
@@ -250,7 +249,6 @@ def _derived_column(name: str, meaning: str, listed: list[float | None], shape: 
 
 
 def _tenths(percent: list[float | None] | None, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
-    """Percent as tenths of a percent; -1 where there is none."""
     if percent is None:
         return None
     tenths = [-1 if number is None else round(10 * number) for number in percent]

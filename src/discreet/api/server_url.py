@@ -1,8 +1,10 @@
-"""Addresses of a server: where it is, and which dataset and table an address of a page names.
+"""URLs of a server, and the dataset and table that the URL of a page names.
 
-https://host    https://host/some/path            a server, at a host or mounted below a path
-https://host/datasets/census                      a dataset of it
-https://host/datasets/census?rows=sex             the table of a page
+    https://host    https://host/some/path            a server, at a host or mounted below a path
+    https://host/datasets/census                      a dataset
+    https://host/datasets/census?rows=sex             the table of a page
+
+The query of a page may also hold a view and a version.
 """
 
 from __future__ import annotations
@@ -33,13 +35,7 @@ _PAGE = re.compile(r"(?P<base>.*?)/datasets/(?P<dataset>[a-z][a-z0-9-]{0,63})\Z"
 
 @dataclass(frozen=True, slots=True)
 class ServerUrl:
-    """A server, and perhaps a dataset of it.
-
-    Args:
-        base: The server's address, without a slash at its end.
-        dataset: The dataset's id; empty where none is named.
-        query: Which table of it, as the address says it; empty where none is named.
-    """
+    """A server, with the dataset and the query of a URL; empty where none is named. `base` has no trailing slash."""
 
     base: str
     dataset: str = ""
@@ -47,22 +43,22 @@ class ServerUrl:
 
 
 def is_url(text: object) -> bool:
-    """Whether a text names a server and not a folder or a dataset.
+    """Whether a text is the URL of a server and not a folder or a dataset.
 
-    >>> is_address("https://example.org"), is_address("workspace")
+    >>> is_url("https://example.org"), is_url("workspace")
     (True, False)
     """
     return isinstance(text, str) and text.lower().startswith(("https://", "http://"))
 
 
 def parse_url(text: str) -> ServerUrl:
-    """The parts of an address.
+    """The parts of a URL.
 
     Raises:
         BadRequest: It has no host, or a password inside.
 
-    >>> read_address("https://example.org/stats/datasets/census?rows=sex#table")
-    Address(base='https://example.org/stats', dataset='census', query='rows=sex')
+    >>> parse_url("https://example.org/stats/datasets/census?rows=sex#table")
+    ServerUrl(base='https://example.org/stats', dataset='census', query='rows=sex')
     """
     try:
         parts = urlsplit(text.strip())
@@ -84,9 +80,9 @@ def parse_url(text: str) -> ServerUrl:
 
 
 def is_confidential(base: str) -> bool:
-    """Whether nobody on the way can read what is sent: TLS, or a server on this machine.
+    """Whether the connection is encrypted or stays on this machine.
 
-    >>> keeps_secrets("https://example.org"), keeps_secrets("http://127.0.0.1:8000"), keeps_secrets("http://example.org")
+    >>> is_confidential("https://example.org"), is_confidential("http://127.0.0.1:8000"), is_confidential("http://example.org")
     (True, True, False)
     """
     parts = urlsplit(base)
@@ -100,10 +96,10 @@ def is_confidential(base: str) -> bool:
 
 
 def split_query(query: str) -> tuple[str, View, str]:
-    """What the query of an address asks for: the parameters of the table, the view and the version.
+    """Split the query of a URL into table parameters, view and version.
 
     Raises:
-        BadRequest: A view or a version that cannot be read.
+        BadRequest: A view or a version that cannot be parsed.
 
     >>> split_query("rows=sex&percent=row&version=1")
     ('rows=sex', View(percent='row', rank=False, top=0, hide_empty=False, sort=''), '1')
@@ -131,7 +127,7 @@ def _yes(name: str, text: str) -> bool:
 
 
 def request_from_query(dataset: str, query: str) -> TableRequest:
-    """The table that the query of an address asks for.
+    """Parse the table request in the query of a URL.
 
     Raises:
         BadRequest: A parameter that a table does not have.

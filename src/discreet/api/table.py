@@ -1,8 +1,7 @@
-"""What a table is asked beyond its numbers: files, intervals and tests. Here they are computed from the release.
+"""A table in Python: a release with methods for files, frames, intervals, tests and charts.
 
-A table of a server asks the server instead (`remote.py`), which knows the law of the noise.
-
-A table in Python: a release with conveniences for notebooks and analysis.
+A `TableBackend` computes them: in this process from the noise distribution of the release, or on the server that the
+release came from (`remote.py`).
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ if TYPE_CHECKING:
 
 
 class TableBackend(Protocol):
-    """Whoever answers what is asked of a table."""
+    """Computes files, intervals, tests and views of a table."""
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
-        """The table as a document, in pieces."""
+        """The table as a document, in chunks."""
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
-        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+        """The interval of a sum of cells and others, by name: `of`, `over`, `minus`, `minus_of`."""
 
     def every_interval(self, release: Release, level: float) -> Limits:
         """The smallest and the largest true count of every cell; -1 where no value is released."""
@@ -66,17 +65,17 @@ class TableBackend(Protocol):
         """Whether the two variables of the table are independent."""
 
     def viewed(self, release: Release, view: View) -> Release:
-        """The table with percentages and ranks beside its numbers, or with some of its rows."""
+        """The table with percentages and ranks, or with some of its rows."""
 
     def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
         """Two versions of the table, cell by cell."""
 
 
 class LocalBackend:
-    """Answers that follow from a release which knows the law of its noise."""
+    """Computes in this process, from a release with its noise distribution."""
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
-        """The table as a document, in pieces; a picture with the limits of its numbers."""
+        """The table as a document, in chunks; a picture with the limits of its numbers."""
         if form.is_picture:
             from discreet.inference.table_view import add_picture
 
@@ -84,7 +83,7 @@ class LocalBackend:
         return format_by_name(form.name).stream(release)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
-        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+        """The interval of a sum of cells and others, by name: `of`, `over`, `minus`, `minus_of`."""
         from discreet.inference.confidence_intervals.table_intervals import interval_of
 
         return interval_of(release, cells, level=level, **others)
@@ -102,7 +101,7 @@ class LocalBackend:
         return independence_test(release, **options)
 
     def viewed(self, release: Release, view: View) -> Release:
-        """The table with percentages and ranks beside its numbers, or with some of its rows."""
+        """The table with percentages and ranks, or with some of its rows."""
         if not view:  # a plain table starts without what a view needs
             return release
         from discreet.inference.table_view import apply_view
@@ -123,8 +122,8 @@ class Table:
     """A protected table.
 
     Args:
-        release: What was released.
-        answers: Who writes its files and knows its intervals: this process, or the server that it is from.
+        release: The release.
+        answers: The backend: this process, or the server that the release came from.
     """
 
     def __init__(self, release: Release, answers: TableBackend = LOCAL_BACKEND) -> None:
@@ -133,16 +132,16 @@ class Table:
 
     @property
     def note(self) -> str:
-        """What every reader must be told."""
+        """The mandatory note."""
         return self.release.notes[0]
 
     @property
     def charged(self) -> Mapping[str, Any] | None:
-        """What the account was charged for this answer, and what it has left; None where it was free."""
+        """The charge for this query and the budget left; None where it was free."""
         return self.release.charged
 
     def to_pandas(self, *, wide: bool = False) -> pd.DataFrame:
-        """One line a cell: codes and labels in their declared order, `value` (missing where withheld) and `status`.
+        """One row per cell: codes and labels in their declared order, `value` (missing where withheld) and `status`.
 
         Where numbers below zero are shown as zero, `signed` has them as they were.
         A weighted table also has `relative_standard_error` and `noise_share` (of its square), in percent.
@@ -168,7 +167,7 @@ class Table:
         return arrow_table(self.release)
 
     def to_xarray(self) -> xr.Dataset:
-        """One array a number along the variables, with codes and labels as coordinates and the note in `attrs`."""
+        """One array per number along the variables, with codes and labels as coordinates and the note in `attrs`."""
         from discreet.api.frames import xarray_dataset
 
         return xarray_dataset(self.release)
@@ -186,7 +185,7 @@ class Table:
         hide_empty: bool = False,
         sort: str = "",
     ) -> Table:
-        """The same table with percentages and ranks beside its numbers, or with some of its rows.
+        """The same table with percentages and ranks, or with some of its rows.
 
         Args:
             percent: Of the `row`, `column` or `table` total, or of a cell: "sex=1,age=_T".
@@ -196,7 +195,7 @@ class Table:
             sort: The order of the first row variable: by `label`, `value` or a column, "sex=1"; "-sex=1" descends.
 
         Raises:
-            BadRequest: The table has no rows, or not the total that is needed.
+            BadRequest: The table has no rows, or lacks a total that is needed.
         """
         view = View(percent, rank, top, hide_empty, sort)
         return Table(self._answers.viewed(self.release, view), self._answers)
@@ -216,11 +215,11 @@ class Table:
         """This version minus another of the same table, cell by cell, with conservative limits.
 
         Args:
-            other: The same question, asked of another version.
-            level: Each interval covers the true difference with at least this chance, whatever the noise has in common.
+            other: The same query to another version.
+            level: Each interval covers the true difference with at least this probability, however the noise is correlated.
 
         Raises:
-            BadRequest: The tables answer different questions, or their numbers have no intervals.
+            BadRequest: The tables differ in their queries, or their numbers have no intervals.
         """
         return self._compared(other, "difference", level)
 
@@ -238,12 +237,12 @@ class Table:
         return frame
 
     def plot(self, kind: str = "", *, level: float = 0.95, theme: str = "light") -> Any:
-        """A chart of the table, with the interval of each true number where a law is known.
+        """A chart of the table, with the interval of each true number where the noise distribution is known.
 
-        Cells that are withheld are marked as such. Numbers that were made to add up have no interval.
+        Withheld cells are marked as such. Numbers that were fitted to add up have no interval.
 
         Args:
-            kind: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or map; by default what fits best.
+            kind: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or map; by default the best fit.
             level: Of the intervals.
             theme: light or dark.
 
@@ -289,14 +288,14 @@ class Table:
         return data.decode() if form.is_text else data
 
     def test_independence(self, **options: Any) -> LikelihoodRatio:
-        """Whether the two variables of the table are independent; the noise is allowed for.
+        """Test whether the two variables of the table are independent, with the noise taken into account.
 
         Args:
             options: `model`, `total`, `method`, `replicates` and `seed`, as `independence_test` takes them; a server
                 takes none.
 
         Returns:
-            The statistic, its p-value, and the naive test beside it.
+            The statistic, its p-value, and the naive test for comparison.
 
         Raises:
             BadRequest: The table does not have two variables.
@@ -306,10 +305,10 @@ class Table:
     def interval(self, *codes: str, level: float = 0.95) -> Interval:
         """The interval of one true count, by its codes in the order of the dimensions: `table.interval("1", "_T")`.
 
-        Of a weighted table: of the population's total, for sampling and noise together, from what is printed.
+        In a weighted table: of the population total, for sampling and noise together, from the printed errors.
 
         Raises:
-            BadRequest: The cell is not there, or it has no value.
+            BadRequest: The cell does not exist, or has no value.
         """
         return self._answers.interval(self.release, [codes], level, {})
 
@@ -370,7 +369,7 @@ class Table:
         """Headers and lines as text: rows and layers down the side, columns along the top.
 
         Args:
-            errors: Put the relative standard error and the noise's share of it beside each number.
+            errors: Add the relative standard error and the noise's share of it to each number.
         """
         release, layout = self.release, layout_of(self.release)
         side, top = layout.side, layout.top
@@ -390,11 +389,11 @@ class Table:
         return headers, lines
 
     def legend(self) -> list[str]:
-        """What the status letters in this table mean, and what stands beside its numbers."""
+        """The meaning of the status letters and of the derived columns of this table."""
         return legend_of(self.release)
 
     def error_note(self) -> str:
-        """Of a weighted table: how large its relative standard errors are; empty for counts."""
+        """The range of the relative standard errors of a weighted table; empty for counts."""
         errors, shares = (
             tenths[tenths >= 0] / 10 for tenths in error_columns(self.release).values() or [np.empty(0)] * 2
         )
@@ -414,17 +413,16 @@ class Table:
 
 
 def _cell_list(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
-    """A list of cells; one cell, as text or by name, is a list of one."""
+    """One cell, as text or by name, is a list of one."""
     return [cells] if isinstance(cells, str | Mapping) else cells
 
 
 def _cell_texts(value: float, status: int, *beside: str) -> list[str]:
-    """A cell, and what stands beside it."""
     return [cell_text(value, status), *beside]
 
 
 def _indent_labels(dimension: Dimension) -> list[str]:
-    """Labels down the side: a finer level of a hierarchy stands within the coarser one above it."""
+    """Labels down the side, indented by their level of a hierarchy."""
     return [
         "\u2003" * depth + text for depth, text in zip(depths_of(dimension), dimension.labels, strict=True)
     ]

@@ -1,7 +1,8 @@
-"""The red team: attacks that see what the public sees, through one `ask`, and what the public knows.
+"""Attacks on released tables, as anyone could run them.
 
-An attack is a pure function of an `Interface` (whom it asks) and of `Knowledge` (the published description, the
-noise law, the declared universe). It never sees a record, a key or a true count; `trials` scores it.
+An attack is a function of an `Interface`, which answers table requests, and of `Knowledge`, the public description
+with its noise distribution. It never sees a record, a key or a true count. The package discreet-studies runs the
+attacks on invented people and scores them.
 """
 
 from __future__ import annotations

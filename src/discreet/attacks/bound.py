@@ -1,6 +1,6 @@
-"""What no attack can pass: bounds that follow from epsilon and delta alone, and the optimum against known noise.
+"""Bounds on every attack that follow from epsilon and delta alone, and the optimal attack against known noise.
 
-    tell two neighbours apart, even odds:  success <= (1 + A)/2,  A = (e^eps - 1 + 2 delta)/(e^eps + 1)
+    distinguish two neighbours, even odds: success <= (1 + A)/2,  A = (e^eps - 1 + 2 delta)/(e^eps + 1)
     name a count exactly:                  P <= (1 + 2 sum_j e^(-j eps) delta_j)/(1 + 2 sum_j e^(-j eps)), any J terms,
                                            which is tanh(eps/2) for delta 0; delta_j is that of j persons
     root mean squared error of a count:    >= sqrt(2 e^-eps)/(1 - e^-eps), that of the geometric mechanism
@@ -53,7 +53,7 @@ def exact_bound(epsilon: float, delta: float = 0.0) -> float:
 
 
 def error_bound(epsilon: float) -> float:
-    """The smallest root mean squared error of a count for whoever knows nothing else of it.
+    """The smallest root mean squared error of a count without prior knowledge of it.
 
     >>> round(error_bound(1.0), 3)
     1.357
@@ -62,10 +62,10 @@ def error_bound(epsilon: float) -> float:
 
 
 def optimum(rows: Sequence[NoiseRow]) -> float:
-    """The share of right answers of the best attack on cells that hold Bob or nobody, two for each noise row.
+    """The success rate of the best attack on cells that hold Bob or no one, two for each noise row.
 
-    One of the two cells is where Bob is if the answer is yes, the other if it is no. The best attack adds up the
-    evidence of all cells; this is the exact law of that sum, so that what was measured can be compared with it.
+    One of the two cells holds Bob if the answer is yes, the other if it is no. The best attack adds up the evidence of
+    all cells; the exact distribution of that sum gives its success rate.
 
     >>> from discreet.noise import laplace
     >>> round(optimum([laplace(epsilon=0.5).rows[0]]), 6) == round(1 / (1 + math.exp(-0.5)), 6)
@@ -79,7 +79,7 @@ def optimum(rows: Sequence[NoiseRow]) -> float:
 
 
 def _evidence_distribution(row: NoiseRow, count: int) -> dict[float, float]:
-    """The law of the evidence for "yes" of the cell that holds Bob (1), or of the other (0), when it is yes."""
+    """The distribution of the evidence of the cell with Bob (count 1), or of the other (count 0), if the answer is yes."""
     masses = dict(zip(row.values, row.masses(), strict=True))
     found: dict[float, float] = defaultdict(float)
     for value, mass in masses.items():

@@ -1,29 +1,24 @@
-"""Evidence: how much more likely the released numbers are if Bob is in the first cell than if he is not.
+"""Differencing: two cells that differ by one person, queried for many groups of people.
 
-Two cells a, b with the same people but, perhaps, Bob; n is the unknown number of the others, with a flat prior:
+Bob is the only worker of his workplace hired today. For a context c (everyone, or those with one of some codes of a
+trait that Bob has) the attacker asks for
+
+    A_c   workers of the workplace in c, by salary
+    B_c   the same, in service for more than a day
+
+In one column of the two tables the people are the same; in the other they differ by Bob. With n the unknown number of
+the other people and a flat prior, two released numbers a, b of a column have the likelihood
 
     Bob out:  P(a, b) = sum over n of P_n(a) [a = b]         noise keyed by participants: one number
               P(a, b) = sum over n of P_n(a) P_n(b)          noise keyed by participants and description
     Bob in:   P(a, b) = sum over n of P_(n+1)(a) P_n(b)      other people, other noise
 
-The logarithm of their ratio is the evidence. It is infinite where one of them is zero: that is a proof.
+The evidence is the logarithm of their ratio. It is infinite, a proof, where one of them is zero; evidence of several
+pairs adds up. Under `dp` the attacker reads the cell "hired today" once per released margin: other contexts are sums
+of known cells.
 
-Source: Rinott et al. (2018), sections 2.2 and 4.1 (the set S = {b1 != b2} has probability zero without Bob).
-
-Bob: two cells that differ by one person, asked again and again in other company.
-
-Bob is the only worker of his workplace hired today. For a context c (everybody, or those who share one of Bob's
-known traits, alone or together with others) the attacker asks for
-
-    A_c   workers of the workplace in c, by salary
-    B_c   the same, in service for more than a day
-
-In one column of the two tables the people are the same; in the other they differ by Bob. Where the noise is keyed by
-participants the first column shows the same numbers, always: a column that differs is a proof of where Bob is.
-Otherwise each pair is evidence (`evidence`), and evidence adds up. Under `dp` the cell "hired today" itself is asked,
-once for every released margin: other contexts are sums of cells that are known already.
-
-Source: Rinott et al. (2018), section 2.2, second paragraph, and the end of section 4.1.
+Source: Rinott et al. (2018), section 2.2, second paragraph, and section 4.1 (the set S = {b1 != b2} has probability
+zero without Bob).
 """
 
 from __future__ import annotations
@@ -69,7 +64,7 @@ def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -
     """The evidence of two released numbers that the first cell holds one person more.
 
     Args:
-        noise: The law of the noise.
+        noise: The noise table.
         first: The number of the cell that Bob may be in.
         second: The number of the same cell without him.
         shared: Whether the same people have the same number (noise keyed by participants alone).
@@ -93,7 +88,7 @@ def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -
 
 
 def cell_evidence(row: NoiseRow, released: int) -> float:
-    """The evidence of one released number that its cell holds Bob, where it can hold nobody else: 1 against 0.
+    """The evidence that a cell holds Bob, where it can hold no one else: 1 against 0.
 
     >>> from discreet.noise import laplace
     >>> row = laplace(epsilon=0.5).rows[0]
@@ -105,7 +100,7 @@ def cell_evidence(row: NoiseRow, released: int) -> float:
 
 
 def log_ratio(yes: float, no: float) -> float:
-    """log(yes / no), infinite where one is impossible; nothing is learnt from what neither explains."""
+    """log(yes / no), infinite where one is impossible; 0 where both are."""
     if yes == 0 and no == 0:
         return 0.0
     return math.inf if no == 0 else -math.inf if yes == 0 else math.log(yes / no)
@@ -114,7 +109,7 @@ def log_ratio(yes: float, no: float) -> float:
 def apply_to_pairs(
     evidence: Callable[[int, int], float], first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """A function of two numbers on two arrays; equal pairs are worked out once."""
+    """A function of two numbers on two arrays, evaluated once per distinct pair."""
     pairs, place = np.unique(np.stack([first.ravel(), second.ravel()]), axis=1, return_inverse=True)
     found = np.array([evidence(int(a), int(b)) for a, b in pairs.T])
     return found[place.reshape(first.shape)]
@@ -132,11 +127,11 @@ Context = tuple[str, tuple[str, ...]] | None
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Which variables play which part, all of them public.
+    """The public variables of the attack.
 
     Args:
         place: The variable of the workplaces.
-        sensitive: What the attacker wants to know, with two categories: yes and no.
+        sensitive: The variable to learn, with two categories: yes and no.
         alone: The variable and the code that only Bob has at his workplace.
     """
 
@@ -147,7 +142,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Bob:
-    """What the attacker knows of one person: the workplace, and traits."""
+    """The attacker's knowledge of one person: the workplace and traits."""
 
     place: str
     traits: tuple[tuple[str, str], ...]
@@ -155,14 +150,14 @@ class Bob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """What the attack found, one line for each Bob, one column for each pair of tables.
+    """The result: one row per Bob, one column per pair of tables.
 
     Args:
         evidence: Log-likelihood ratio of yes against no of each pair; infinite for a proof.
         differs: Whether the two numbers differ, in the column "yes" and in the column "no".
-        queries: How many different tables had been asked after each pair.
-        epsilon: Under `dp`, what the margins asked so far cost together.
-        rows: Under `dp`, the noise of the margins in which Bob's own cells were read, in order.
+        queries: The number of distinct queries sent up to each pair.
+        epsilon: Under `dp`, the joint epsilon of the margins queried so far.
+        rows: Under `dp`, the noise of the margins in which Bob's cells were read, in order.
     """
 
     evidence: NDArray[np.float64]
@@ -173,10 +168,7 @@ class Findings:
 
 
 def contexts(bob: Bob, dataset: Dataset) -> Iterator[Context]:
-    """Groups that Bob belongs to: everybody, those like him, those like him in any other company.
-
-    Traits alone come first, then his category in union with 1, 2, ... others; the union of all is everybody.
-    """
+    """Groups that contain Bob: everyone, then one trait, then his category in union with 1, 2, ... others."""
     yield None
     codes = {name: dataset.variable(name).codes for name, _ in bob.traits}
     for extra in range(max((len(each) for each in codes.values()), default=1)):
@@ -191,10 +183,10 @@ def contexts(bob: Bob, dataset: Dataset) -> Iterator[Context]:
 def attack(
     interface: Interface, knowledge: Knowledge, scene: Scene, bobs: Sequence[Bob], pairs: int
 ) -> Findings:
-    """Ask so many pairs of tables about every Bob.
+    """Query `pairs` pairs of tables about every Bob.
 
     Raises:
-        BadRequest: There are not so many contexts.
+        BadRequest: There are fewer contexts.
     """
     plans = [list(contexts(bob, knowledge.dataset)) for bob in bobs]
     available = min(map(len, plans), default=0)
@@ -216,7 +208,7 @@ def attack(
 
 @dataclass(frozen=True, slots=True)
 class _Queries:
-    """The tables of one attack, asked for all Bobs at once."""
+    """The tables of one attack, queried for all Bobs at once."""
 
     notebook: QueryCache
     knowledge: Knowledge
@@ -228,7 +220,7 @@ class _Queries:
     def pair(
         self, context: Context, here: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The evidence of one pair of tables about some Bobs, and in which columns its numbers differ."""
+        """The evidence of one pair of tables about some Bobs, and the columns in which its numbers differ."""
         name, alone = self.scene.alone
         rest = tuple(code for code in self.knowledge.dataset.variable(name).codes if code != alone)
         first, second = self._numbers(context, None, here), self._numbers(context, (name, rest), here)
@@ -238,7 +230,7 @@ class _Queries:
         return add_evidence(columns[:, 0], columns[:, 1]), first != second
 
     def loss(self) -> float:
-        """Under `dp`, the epsilon of all margins that have answered."""
+        """Under `dp`, the epsilon of all margins queried so far."""
         if self.knowledge.protection != DP:
             return 0.0
         for request in self.notebook.answers:
@@ -247,14 +239,13 @@ class _Queries:
         return float(epsilon_of_margins(self.knowledge.declared, set(self.answered.values())))
 
     def _of_pair(self, first: int, second: int) -> float:
-        """The evidence of two numbers of one column that Bob is in it."""
         if self.knowledge.protection == UNPROTECTED:
             return log_ratio(float(first - second == 1), float(first == second))
         shared = self.knowledge.protection == CELLKEY
         return pair_evidence(self.knowledge.law, first, second, shared=shared)
 
     def _own_cells(self, context: Context, here: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Under `dp`: Bob's own cells of a margin that was not read yet; unions are sums of what is known."""
+        """Under `dp`, Bob's cells of a margin; unions are sums of known cells."""
         if context is not None and len(context[1]) > 1:
             return np.zeros(here.size)
         name, alone = self.scene.alone
@@ -268,7 +259,6 @@ class _Queries:
     def _numbers(
         self, context: Context, also: tuple[str, tuple[str, ...]] | None, here: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The two released numbers, yes and no, at the workplaces of some Bobs."""
         answer = self.notebook.ask(self._request(context, also))
         lines = {code: line for line, code in enumerate(answer.codes[0])}
         return answer.values[[lines[self.bobs[number].place] for number in here]]

@@ -1,14 +1,9 @@
-"""What an attacker knows before asking: the published description, the noise law, the declared universe.
+"""The attacker's view: public knowledge with the noise distribution, and an interface that answers queries.
 
-Under `cellkey` that is one noise table. Under `dp` it is the plan: which margins are released with which noise, so
-that for every question it is known which margin answers it and how many noise terms its cells have.
+Under `cellkey` the public knows one noise table. Under `dp` it knows the plan: which margins are released with which
+noise. A protected dataset and the true counts implement the same interface.
 
 Source: docs/reference/dataset-toml.md, docs/reference/dp-universe.md.
-
-Whom an attacker asks: one method, and an answer that is codes and numbers.
-
-The same protocol stands before a protected dataset and before the true counts, so that an attack cannot tell
-which one it faces but by the numbers.
 """
 
 from __future__ import annotations
@@ -39,10 +34,10 @@ PROTECTIONS = (UNPROTECTED, CELLKEY, DESCRIBED, DP)
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is public of one dataset.
+    """Public knowledge about one dataset.
 
     Args:
-        dataset: Its description.
+        dataset: The description.
         protection: One of `PROTECTIONS`.
         noise: The noise table (`cellkey`, `participants-and-description`).
         plan: The released margins and their noise (`dp`).
@@ -74,10 +69,10 @@ class Knowledge:
         return self.plan
 
     def answered_by(self, request: TableRequest) -> tuple[PlannedTable, float]:
-        """The margin that answers a question under `dp`, and the noise terms of one cell, on average.
+        """The margin that answers a query under `dp`, and the mean number of noise terms per cell.
 
         Raises:
-            BadRequest: Several margins share the answer; ask for fewer totals at a time.
+            BadRequest: The answer combines several margins.
         """
         plan = self.declared
         shape = table_shape(canonical(request, self.dataset), self.dataset)
@@ -93,7 +88,7 @@ class Knowledge:
 
 
 def epsilon_of_margins(plan: NoisePlan, margins: set[Margin]) -> Fraction:
-    """The epsilon of the margins that were asked, by basic composition; they never cost more together."""
+    """The epsilon of some margins by basic composition."""
     if plan.currency != "epsilon":
         raise BadRequest(
             "The shares of this plan are not epsilons.", "Use a family whose scale is an epsilon."
@@ -104,10 +99,10 @@ def epsilon_of_margins(plan: NoisePlan, margins: set[Margin]) -> Fraction:
 
 
 def noise_table(release: Release) -> NoiseTable:
-    """The noise table that a release under cell keys states.
+    """The noise table of a release under cell keys.
 
     Raises:
-        BadRequest: The release has another noise in each cell.
+        BadRequest: The cells have different noise.
     """
     laws = release.law.laws
     if len(laws) != 1 or not isinstance(laws[0], NoiseTable):
@@ -116,22 +111,14 @@ def noise_table(release: Release) -> NoiseTable:
 
 
 def plan_of(dataset: Dataset) -> NoisePlan:
-    """The plan that the published description of a dataset under `dp` implies."""
+    """The noise plan that follows from the published description of a dataset under `dp`."""
     terms, universe = dp_terms(dataset)
     return make_plan(dataset, universe, terms, dataset.protection.noise)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """The numbers of one table.
-
-    Args:
-        codes: The codes along each axis.
-        values: The released numbers; meaningless where `missing`.
-        missing: Where nothing was released.
-        errors: The relative standard errors beside the numbers, as they are released; None where there are none.
-        noise_shares: The noise's share of each error, likewise.
-    """
+    """One released table: codes along each axis, numbers (meaningless where `missing`), and released errors."""
 
     codes: tuple[tuple[str, ...], ...]
     values: NDArray[np.int64]
@@ -149,30 +136,25 @@ class Interface(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QueryCache:
-    """An attacker's notes: what was asked is not asked again, and every question counts once.
-
-    Args:
-        interface: Who answers.
-        answers: The answers so far.
-    """
+    """Sends each distinct query once and counts the queries."""
 
     interface: Interface
     answers: dict[TableRequest, Answer] = field(default_factory=dict)
 
     def ask(self, request: TableRequest) -> Answer:
-        """The answer to a request, from the notes if it is there."""
+        """The answer, from the cache if the query was sent before."""
         if request not in self.answers:
             self.answers[request] = self.interface.ask(request)
         return self.answers[request]
 
     @property
     def asked(self) -> int:
-        """How many different tables were asked for."""
+        """The number of distinct queries sent."""
         return len(self.answers)
 
 
 def read_release(release: Release) -> Answer:
-    """A release as an attacker reads it: codes, released numbers and released errors."""
+    """A release as an attacker sees it."""
     return Answer(
         tuple(dimension.codes for dimension in release.dimensions),
         release.values.astype(np.int64),

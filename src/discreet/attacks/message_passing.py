@@ -1,13 +1,13 @@
-"""Lines of a table: parts and their total, two equations a line, solved by passing messages.
+"""Sum-product message passing between the cells of a table and its lines (a total and its parts).
 
-A cell has an unknown count n, of which only some values are possible, each with a likelihood. A line is a total and
-its parts. True counts add up, and so do true weighted counts W, of which a reading tells an interval for each n:
+A cell has an unknown count n, of which only some values are possible, each with a likelihood. Along a line true
+counts add up, and so do true weighted counts W, for which the release gives an interval for each n:
 
     n_T = sum of n_k        W_T = sum of W_k
 
-First every value that no line allows is struck out, until nothing changes: a cell with one value left is certain,
-since only impossible values go. Then beliefs are passed between cells and lines (sum-product), and the best guess is
-the value believed most. With no readings the same lines are solved by counts alone: that is the baseline.
+First every value that no line allows is removed, until nothing changes: a cell with one value left is certain. Then
+beliefs are passed between cells and lines, and the estimate is the value with the highest belief. Without weighted
+counts the same lines are solved by counts alone: that is the baseline.
 
 Source: Pearl (1988), chapter 4; Kschischang, Frey & Loeliger (2001).
 """
@@ -32,14 +32,14 @@ _FLOOR = 1e-300
 
 @dataclass(eq=False)
 class Unknown:
-    """A cell's count: what it can be, and what it weighs then.
+    """An unknown count and the weighted counts that go with it.
 
     Args:
         counts: The possible counts, a range.
-        likelihood: Of each; zero once it is struck out.
-        low: The least weighted count, for each.
-        high: The largest.
-        fits: How well the cell, as a total, goes with a count and an interval of weight; None where nothing is known.
+        likelihood: Of each count; zero once it is ruled out.
+        low: The smallest weighted count, for each count.
+        high: The largest weighted count, for each count.
+        fits: The likelihood of the cell, as a total, for a count and an interval of weight; None where unknown.
     """
 
     counts: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Unknown:
         return int(np.count_nonzero(self.likelihood)) == 1
 
     def strike(self, possible: NDArray[np.bool_]) -> bool:
-        """Strike out what is not possible; tells whether that was new. What contradicts everything is not believed."""
+        """Rule out impossible counts; return whether that was new. Constraints that rule out every count are ignored."""
         left = np.where(possible, self.likelihood, 0.0)
         if not left.any() or np.count_nonzero(left) == np.count_nonzero(self.likelihood):
             return False
@@ -64,7 +64,7 @@ class Unknown:
 
 @dataclass(eq=False)
 class Line:
-    """A total and its parts, and what each cell has heard from this line."""
+    """A total and its parts, with the last message of the line to each cell."""
 
     total: Unknown
     parts: Sequence[Unknown]
@@ -80,16 +80,16 @@ class Line:
 
     @property
     def weighed(self) -> bool:
-        """Whether the weights of this line can be used."""
+        """Whether the line has weights and few enough combinations to use them."""
         sizes = [int(np.count_nonzero(part.likelihood)) for part in self.parts]
         return self.total.fits is not None and float(np.prod(sizes, dtype=float)) <= MOST_COMBINATIONS
 
     def tell(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """What the line tells each of its cells, given what the others say."""
+        """The messages of the line to its cells, given the messages of the cells."""
         return self._by_weights(said) if self.weighed else self._by_counts(said)
 
     def _by_weights(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Every combination of parts, with its count and its weight."""
+        """Sum over every combination of parts, with its count and its weight."""
         kept = [np.flatnonzero(part.likelihood) for part in self.parts]
         mesh = np.meshgrid(*kept, indexing="ij")
         pairs = list(zip(self.parts, mesh, strict=True))
@@ -114,7 +114,7 @@ class Line:
         return told
 
     def _by_counts(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Sums of counts alone: convolutions of what the parts say."""
+        """Convolve the distributions of the counts, without weights."""
         parts = said[1:]
         before, after = _running(parts), _running(parts[::-1])[::-1]
         least = sum(int(part.counts[0]) for part in self.parts)
@@ -128,7 +128,7 @@ class Line:
 
 
 def _running(laws: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """The laws of the sums of the first 0, 1, 2, ... of them."""
+    """The distributions of the sums of the first 0, 1, 2, ... of them."""
     sums = [np.ones(1)]
     for law in laws:
         sums.append(np.convolve(sums[-1], law))
@@ -136,14 +136,14 @@ def _running(laws: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
 
 
 def _at(law: NDArray[np.float64], start: int, cell: Unknown) -> NDArray[np.float64]:
-    """A law that begins at some count, at the counts of a cell."""
+    """A distribution that begins at `start`, at the counts of a cell."""
     place = cell.counts - start
     inside = (place >= 0) & (place < law.size)
     return np.where(inside, law[np.where(inside, place, 0)], 0.0)
 
 
 def strike_out(lines: Sequence[Line]) -> None:
-    """Strike out what no line allows, until nothing changes."""
+    """Rule out counts that no line allows, until nothing changes."""
     changed = True
     while changed:
         changed = False
@@ -154,7 +154,7 @@ def strike_out(lines: Sequence[Line]) -> None:
 
 
 def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[NDArray[np.float64]]:
-    """The belief in each count of each cell, after messages have passed both ways."""
+    """The belief in each count of each cell after message passing."""
     beliefs = {id(cell): cell.likelihood.copy() for cell in cells}
     for _sweep in range(SWEEPS):
         for line in lines:

@@ -1,18 +1,17 @@
-"""Averaging: the same count, asked in many ways, each with noise of its own.
+"""Averaging: one count queried in many ways, each with new noise.
 
-Two kinds of ways to ask for one cell:
+Two kinds of ways to query one cell:
 
     other words   the same people, described differently: children; children, single; children, single or married;
-                  ... (nobody is left out, since children are single by public knowledge)
-    regroupings   the complement: everybody - those who are no children; and sums of parts: children born here or
+                  ... (no one is left out, since children are single by public knowledge)
+    regroupings   the complement: everyone minus those who are no children; and sums of parts: children born here or
                   there + children born elsewhere; every split is another way
 
-The estimate is the mean of the answers, weighted by the inverse of their variance, over the ways whose noise is not
-the same as that of a way already taken:
+The estimate is the mean of the answers, weighted by the inverse of their variance, over the ways with new noise:
 
-    keyed by participants                  other words: one number for ever; every regrouping has 2 new noise terms
-    keyed by participants and description  every way has noise of its own
-    dp                                     noise belongs to margins: a margin that was read has nothing new to say
+    keyed by participants                  other words: always one number; every regrouping has 2 new noise terms
+    keyed by participants and description  every way has new noise
+    dp                                     noise belongs to margins: a margin that was read adds nothing
 
 Source: Rinott et al. (2018), section 2.2, third paragraph; docs/methods/attack-averaging.md.
 """
@@ -37,7 +36,7 @@ KINDS = (WORDS, PARTS)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The cells that are wanted, one for each place, and what the attacker knows of them.
+    """The target cells, one per place, and public knowledge about them.
 
     Args:
         place: The variable of the places.
@@ -54,24 +53,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to ask for a count: the sum over a table's columns, less that of another table if there is one."""
+    """One way to query a count: the sum over a table's columns, minus that of another table if there is one."""
 
     table: TableRequest
     less: TableRequest | None = None
 
     @property
     def tables(self) -> tuple[TableRequest, ...]:
-        """What must be asked."""
+        """The tables to query."""
         return (self.table,) if self.less is None else (self.table, self.less)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """The estimates after 1, 2, ... ways of asking.
+    """The estimates after 1, 2, ... ways.
 
     Args:
-        values: One line a place, one column a way.
-        queries: How many different tables had been asked after each way.
+        values: One row per place, one column per way.
+        queries: The number of distinct queries after each way.
         variance: The variance that the attacker expects after each way.
     """
 
@@ -81,7 +80,7 @@ class Estimates:
 
 
 def ways(cell: Cell, dataset: Dataset, kind: str) -> Iterator[Way]:
-    """The ways of a kind; the first is the plain question, and all of them ask for the same people."""
+    """The ways of a kind; all query the same people, the first one plainly."""
     people = (cell.of[0], (cell.of[1],))
     yield Way(_table(cell, dataset, people))
     if kind == WORDS:
@@ -105,7 +104,7 @@ def _subsets(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, most: int) -> Estimates:
-    """Ask in up to so many ways, or in as many as there are, and average."""
+    """Query up to `most` ways and average."""
     notebook = QueryCache(interface)
     seen: set[Hashable] = set()
     weight, total = 0.0, np.zeros(len(knowledge.dataset.variable(cell.place)))
@@ -123,14 +122,13 @@ def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, mo
 
 
 def _answer(notebook: QueryCache, way: Way) -> NDArray[np.int64]:
-    """One number a place: parts added up, what is too much taken off."""
     sums = [notebook.ask(table).values for table in way.tables]
     numbers: list[NDArray[np.int64]] = [each.reshape(each.shape[0], -1).sum(axis=1) for each in sums]
     return numbers[0] if way.less is None else numbers[0] - numbers[1]
 
 
 def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
-    """Where the noise of an answer comes from, and its variance: ways of one source are the same number."""
+    """The source of an answer's noise and its variance: ways with one source have the same number."""
     columns = [2 if table.groups else 1 for table in way.tables]
     if knowledge.protection == UNPROTECTED:
         return way, 1.0

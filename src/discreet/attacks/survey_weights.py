@@ -1,4 +1,14 @@
-"""What a released weighted count tells of the true one, form by form, for each count that the cell may have.
+"""Counts from weights: combine count, weighted count and sampling error of the same cells.
+
+Tables of both measures are queried. The same cell in two tables is one unknown. The attack uses, in this order:
+
+    quotients            the released pair gives the true weighted count W for each possible count n (`Reader`)
+    known totals         calibrated surveys add up to published populations: W is known
+    common denominators  people of one weighting class have one weight w: n w = W in all its cells, so w divides them
+                         all, unless it is known anyway; then n = W / w must be whole
+    addition             parts add up to totals in counts and in weights, over all tables (`message_passing`)
+    errors               evidence of errors and noise shares about counts: by the rule that produces them where the
+                         weights of a cell are known, else learnt from invented surveys (`Experience`)
 
 With ñ the released count, R the released weighted count (rounded to whole people) and w̄ the average weight:
 
@@ -7,25 +17,10 @@ With ñ the released count, R the released weighted count (rounded to whole peop
     largest-weight-with-counts  R = g (t + ñ - n)    W = R - (ñ - n) g, to half a step g either side
     any other form              a function of noisy counts and public weights: 0 < W < n times the largest weight
 
-`largest-weight` as it is served tells steps with noise of their own and no count. Then the count is what the steps
-allow: P(R | n) is that of the noise on round(W/g) steps, W being between n times the least and the largest weight.
+`largest-weight` as served releases noisy steps and no count: P(R | n) is that of the noise on round(W/g) steps, with W
+between n times the smallest and n times the largest weight.
 
-Source: docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), eqs 3-5.
-
-Counts from weights: what count, weighted count and sampling error of the same cells tell together.
-
-Tables of both measures are asked for. The same cell in two tables is one unknown. What is used, in this order:
-
-    quotients            the released pair tells the true weighted count W for each possible count n (`weight_reading`)
-    known totals         calibrated surveys add up to published populations: W is known
-    common denominators  people of one weighting class have one weight w: n w = W in all its cells, so w is what
-                         divides them all, unless it is known anyway; then n = W / w must be whole
-    addition             parts add up to totals in counts and in weights, over all tables (`lines`)
-    errors               what errors and noise shares tell of counts beside the number itself: by the rule that they
-                         are made by where the weights of a cell are known, else learnt from invented surveys with
-                         known counts (`Experience`), no rule being assumed
-
-Source: docs/methods/attack-weights.md.
+Source: docs/methods/attack-weights.md, docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), eqs 3-5.
 """
 
 from __future__ import annotations
@@ -59,7 +54,7 @@ HALF = 0.501
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """What the attacker knows of a form: its name, the survey's public constants and the law of the noise."""
+    """Public knowledge about a form of weighted counts: its name, the survey's constants and the noise table."""
 
     form: str
     survey: Survey
@@ -76,12 +71,12 @@ class Reader:
         return float(self.survey.largest_weight)
 
     def by_counts(self, shown: int) -> Unknown:
-        """A cell of which the released count is known, and nothing else."""
+        """A cell of which only the released count is known."""
         counts, likelihood = possible_counts(self.law, shown)
         return Unknown(counts, likelihood, np.zeros(counts.size), counts.astype(np.float64) * self.step)
 
     def read(self, shown: int, weighted: int) -> Unknown:
-        """A cell of which the released count and the released weighted count are known."""
+        """A cell of which the released count and weighted count are known."""
         cell = self.by_counts(shown)
         interval = self._interval(cell.counts, shown, weighted)
         if interval is not None:
@@ -91,7 +86,7 @@ class Reader:
         return cell
 
     def read_steps(self, weighted: int, least: float, most: float) -> Unknown:
-        """A cell of which the weighted count with noise of its own is known; weights lie between two values."""
+        """A cell of which only the noisy weighted count is known; weights lie between two values."""
         shown = round(weighted / self.step)
         steps, likelihood = possible_counts(self.law, shown)
         top = int(np.ceil((steps[-1] + 1) * self.step / least))
@@ -104,7 +99,7 @@ class Reader:
     def _interval(
         self, counts: NDArray[np.int64], shown: int, weighted: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """The least and the largest weighted count for each count; None where nothing is told."""
+        """The smallest and largest weighted count for each count; None where nothing is known."""
         if shown <= 0 or weighted <= 0:
             return None
         people = counts.astype(np.float64)
@@ -120,7 +115,7 @@ class Reader:
 
 
 def _interval_likelihood(reader: Reader, shown: int, weighted: int) -> Fits:
-    """As a total: whether the weight of the parts lies where the reading puts it."""
+    """For a total: whether the weight of the parts lies in the interval of the release."""
 
     def fits(
         counts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
@@ -133,7 +128,7 @@ def _interval_likelihood(reader: Reader, shown: int, weighted: int) -> Fits:
 
 
 def _step_likelihood(reader: Reader, shown: int) -> Fits:
-    """As a total: how likely the released steps are, for the weight of the parts."""
+    """For a total: the likelihood of the released steps, given the weight of the parts."""
     steps, likelihood = possible_counts(reader.law, shown)
 
     def fits(
@@ -147,7 +142,7 @@ def _step_likelihood(reader: Reader, shown: int) -> Fits:
 def _mean_between(
     likelihood: NDArray[np.float64], start: int, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The mean likelihood of the whole steps between two numbers of steps, rounded; `likelihood` begins at `start`."""
+    """The mean likelihood of the whole steps between two bounds; `likelihood` begins at `start`."""
     below = np.concatenate([[0.0], np.cumsum(likelihood)])
     first, last = (np.floor(each + 0.5).astype(np.int64) - start for each in (low, high))
     at = [np.clip(each, 0, likelihood.size) for each in (first, last + 1)]
@@ -156,10 +151,7 @@ def _mean_between(
 
 @lru_cache(maxsize=4096)
 def possible_counts(law: NoiseTable, shown: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The counts that may have become a released one, as a range, and the probability of each to do so.
-
-    Negative numbers are shown as zero.
-    """
+    """The counts that may have become a released one, as a range, with their probability. Negative numbers become zero."""
     counts = np.arange(max(0, shown - law.largest), shown + law.largest + 1)
     likelihood = np.array([_chance(law, int(count), shown) for count in counts])
     used = np.flatnonzero(likelihood)
@@ -191,15 +183,14 @@ _ERROR_STEP = math.log(1.1)
 
 @dataclass(frozen=True, slots=True)
 class PublicFacts:
-    """What the public knows of a survey beside its tables.
+    """Public facts about a survey in addition to its tables.
 
     Args:
-        classes: The variables that the weights were made from, and the group of each of their codes: people of the
-            same groups have the same weight.
+        classes: The weighting variables, and the group of each of their codes: people of the same groups have one weight.
         totals: The populations that the weights were calibrated to.
-        counts: Counts that are published, such as the sample size.
+        counts: Published counts, such as the sample size.
         weights: The weight of each class where it is known; empty where it is not.
-        least: The least weight.
+        least: The smallest weight.
     """
 
     classes: Mapping[str, Mapping[str, str]]
@@ -209,7 +200,7 @@ class PublicFacts:
     least: float = 1.0
 
     def bounds(self, cell: Cell, most: float) -> tuple[float, float]:
-        """The least and the largest weight of anybody in a cell; `most` where weights are not known."""
+        """The smallest and largest weight of a person in a cell; `most` where weights are not known."""
         codes = dict(cell)
         wanted = [groups.get(codes.get(name, "")) for name, groups in self.classes.items()]
         weights = [
@@ -220,7 +211,7 @@ class PublicFacts:
         return min(weights) - _WEIGHT_ROUNDING, max(weights) + _WEIGHT_ROUNDING
 
     def class_of(self, cell: Cell) -> Class | None:
-        """The weighting class of everybody in a cell; None where there are several."""
+        """The weighting class of the people in a cell; None where there are several."""
         codes = dict(cell)
         if not self.classes or not set(self.classes) <= set(codes):
             return None
@@ -229,7 +220,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was released of one cell; None for what was not asked."""
+    """The released numbers of one cell; None where not queried."""
 
     count: int | None = None
     weighted: int | None = None
@@ -238,23 +229,23 @@ class Seen:
 
     @property
     def shown(self) -> int:
-        """The number beside which an error is read."""
+        """The number that an error refers to."""
         return int(self.count if self.count is not None else self.weighted or 0)
 
     @property
     def step(self) -> tuple[int, int | None]:
-        """The error in steps of a tenth of itself: surveys differ a little in their design effects; the noise's share."""
+        """The error in steps of a tenth of itself (design effects differ a little between surveys), and the noise share."""
         error = -1 if self.error is None or self.error <= 0 else round(math.log(self.error) / _ERROR_STEP)
         return error, self.noise_share
 
 
 class Experience:
-    """How counts go with a released number and its error, learnt where the truth is known.
+    """The relation of counts to released numbers and errors, learnt where the truth is known.
 
         factor(n | shown, error) = P(n | shown, error) / P(n | shown)
 
-    Both are shares among the cells of invented surveys; few cases are drawn towards 1. If the errors are a function
-    of the number shown, every factor is 1.
+    Both are shares among the cells of invented surveys, shrunk towards 1 where there are few cases. If the errors are a
+    function of the number shown, every factor is 1.
     """
 
     def __init__(self, lessons: Iterable[tuple[Seen, int]] = ()) -> None:
@@ -266,7 +257,7 @@ class Experience:
                 self._without[seen.shown][truth] += 1
 
     def factors(self, seen: Seen, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How much more believable each count is, the error being known."""
+        """The factor of each count, given the error."""
         both, alone = self._with.get((seen.shown, seen.step)), self._without.get(seen.shown)
         if not both or both == alone:
             return np.ones(counts.size)
@@ -278,13 +269,13 @@ class Experience:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """What the attack says of each cell.
+    """The estimate of each cell.
 
     Args:
-        cells: Who is counted in each.
-        guesses: The count that is believed most.
+        cells: The codes of each cell.
+        guesses: The count with the highest belief.
         certain: Whether no other count is possible.
-        queries: How many tables were asked for.
+        queries: The number of queries.
     """
 
     cells: tuple[Cell, ...]
@@ -302,7 +293,7 @@ def attack(
     experience: Experience | None = None,
     rule: ErrorRule = lambda _cell, _seen, _counts: None,
 ) -> Findings:
-    """Ask for some tables in some measures, and say what the counts were."""
+    """Query some tables in some measures, and estimate the counts."""
     notebook = QueryCache(interface)
     seen, frames = query_tables(notebook, tables, measures)
     unknowns = {cell: _unknown_count(reader, outside, cell, each) for cell, each in seen.items()}
@@ -332,7 +323,7 @@ def attack(
 def query_tables(
     notebook: QueryCache, tables: Sequence[TableRequest], measures: Sequence[str]
 ) -> tuple[dict[Cell, Seen], list[NDArray[Any]]]:
-    """Ask for tables in all measures: what was released of each cell, and the cells of each table in their places."""
+    """Query tables in all measures: the released numbers of each cell, and the cells of each table in their places."""
     seen: dict[Cell, Seen] = {}
     frames = []
     for table in tables:
@@ -359,7 +350,7 @@ def query_tables(
 
 
 def _frame(table: TableRequest, codes: tuple[tuple[str, ...], ...]) -> NDArray[Any]:
-    """Who is counted in each place of a table; a filter of one code says so of everybody."""
+    """The cell at each place of a table, filters of one code included."""
     fixed = [(name, chosen[0]) for name, chosen in table.filters if len(chosen) == 1]
     frame = np.empty(tuple(map(len, codes)), dtype=np.object_)
     for place in np.ndindex(*frame.shape):
@@ -369,14 +360,13 @@ def _frame(table: TableRequest, codes: tuple[tuple[str, ...], ...]) -> NDArray[A
 
 
 def _lines(frame: NDArray[Any]) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
-    """Each total of a table with its parts: totals stand last."""
+    """Each total of a table with its parts: totals are last."""
     for axis in range(frame.ndim):
         for line in np.moveaxis(frame, axis, -1).reshape(-1, frame.shape[axis]):
             yield line[-1], tuple(line[:-1])
 
 
 def _unknown_count(reader: Reader, outside: PublicFacts, cell: Cell, seen: Seen) -> Unknown:
-    """What the numbers of one cell tell of its count."""
     if seen.count is None:
         unknown = reader.read_steps(seen.weighted or 0, *outside.bounds(cell, reader.step))
     elif seen.weighted is None:
@@ -391,7 +381,7 @@ def _unknown_count(reader: Reader, outside: PublicFacts, cell: Cell, seen: Seen)
 
 
 def _apply_weight(unknown: Unknown, weight: float, *, flat: bool) -> None:
-    """The weighted count is known: only counts whose reading meets it remain; with noise of its own, it tells none."""
+    """Keep the counts that agree with a known weighted count; a noisy weighted count has no further information."""
     slack = 1 + weight * _CALIBRATION
     possible = (unknown.low <= weight + slack) & (unknown.high >= weight - slack)
     if flat:
@@ -403,7 +393,7 @@ def _apply_weight(unknown: Unknown, weight: float, *, flat: bool) -> None:
 
 
 def _apply_class_weights(reader: Reader, outside: PublicFacts, unknowns: Mapping[Cell, Unknown]) -> None:
-    """Find the weight of each class from its cells, or take it as known, and strike out what is no multiple of it."""
+    """Find the weight of each class, or take it as known, and rule out counts that are no multiple of it."""
     classes: dict[Class, list[Unknown]] = defaultdict(list)
     for cell, unknown in unknowns.items():
         group = outside.class_of(cell)
@@ -418,7 +408,7 @@ def _apply_class_weights(reader: Reader, outside: PublicFacts, unknowns: Mapping
 
 
 def common_weights(cells: Sequence[Unknown]) -> list[tuple[float, float]]:
-    """The weights that one person may have, as intervals, if all people of these cells have the same."""
+    """The possible weights of one person, as intervals, if all people of these cells have the same weight."""
     found = [(0.0, float("inf"))]
     for cell in sorted(cells, key=lambda each: -each.counts[-1]):
         found = [
@@ -431,7 +421,7 @@ def common_weights(cells: Sequence[Unknown]) -> list[tuple[float, float]]:
 
 
 def _each_weight(cell: Unknown) -> list[tuple[float, float]]:
-    """The weight of one person, for each possible count above zero; the same interval once."""
+    """The weight of one person, for each possible count above zero; each interval once."""
     at = np.flatnonzero((cell.likelihood > 0) & (cell.counts > 0))
     slack = _WEIGHT_ROUNDING
     pairs = zip(cell.low[at] / cell.counts[at] - slack, cell.high[at] / cell.counts[at] + slack, strict=True)
@@ -439,7 +429,7 @@ def _each_weight(cell: Unknown) -> list[tuple[float, float]]:
 
 
 def _strike_by_weights(cell: Unknown, weights: Sequence[tuple[float, float]]) -> None:
-    """Keep the counts whose weight per person is among the possible ones, and narrow their weighted count."""
+    """Keep the counts whose weight per person is possible, and narrow their weighted counts."""
     each = np.maximum(cell.counts, 1)
     low, high = cell.low / each, cell.high / each
     met = [(low <= b + _WEIGHT_ROUNDING) & (high >= a - _WEIGHT_ROUNDING) for a, b in weights]

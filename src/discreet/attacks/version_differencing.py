@@ -1,14 +1,14 @@
-"""Two versions of a dataset: whoever has the same tables of both looks for the people who were corrected.
+"""Two versions of a dataset: the difference of the same tables reveals people who were corrected.
 
-For attributes a and b the attacker keeps the tables (place, a) and (place, a, b) of the version before and asks for
-them again. In the cell of a removed person the true count falls by one; everywhere else it stays.
+For attributes a and b the attacker has the tables (place, a) and (place, a, b) of both versions. In the cell of a
+removed person the true count falls by one; all other cells stay.
 
-    same keys        a cell without that person keeps its number: a cell that differs holds the person, for certain
+    same keys        a cell without that person keeps its number: a cell that differs certainly holds the person
     other noise      the difference of a cell is noise of variance 2V, plus one where the person was; a category is
                      scored by the sum over tables of (difference over its cells) / (number of its cells)
 
-The category with the highest score is the guess. The second rule is that of least squares; it is no upper bound on what
-an attacker can do.
+The category with the highest score is the guess. The second rule is that of least squares; it is no upper bound on
+possible attacks.
 
 Source: Rinott et al. (2018), section 2.2 (differencing), applied to versions.
 """
@@ -28,13 +28,7 @@ from discreet.model.request import TableRequest
 
 @dataclass(frozen=True, slots=True)
 class TwoVersions:
-    """What the attacker has: the same questions answered by two versions.
-
-    Args:
-        before: The version with the people.
-        after: The corrected version.
-        same_keys: Whether both have the same keys, which the publisher says.
-    """
+    """Two versions that answer the same queries; `same_keys` says whether both have the same keys, which is public."""
 
     before: Interface
     after: Interface
@@ -43,11 +37,11 @@ class TwoVersions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """What was found after each pair of tables.
+    """The result after each pair of tables.
 
     Args:
-        guesses: One line a pair of tables, then places, then attributes: the position of the guessed category.
-        certain: In the same order, whether a cell that differs proves it (one person a place, the same keys).
+        guesses: The position of the guessed category, by pair of tables, place and attribute.
+        certain: In the same order, whether a cell that differs proves it (one person per place, the same keys).
     """
 
     guesses: NDArray[np.int64]
@@ -55,7 +49,7 @@ class Findings:
 
 
 def questions(attributes: Sequence[str]) -> list[tuple[str, ...]]:
-    """The tables beside the place: every attribute, then every two.
+    """The tables to query in addition to the place: every attribute, then every two.
 
     >>> questions(["sex", "age"])
     [('sex',), ('age',), ('sex', 'age')]
@@ -66,13 +60,13 @@ def questions(attributes: Sequence[str]) -> list[tuple[str, ...]]:
 def attack(
     versions: TwoVersions, dataset: str, place: tuple[str, int], attributes: Mapping[str, int], coins: int
 ) -> Findings:
-    """Ask both versions for every table and guess the attributes of one removed person a place.
+    """Query both versions for every table and guess the attributes of one removed person per place.
 
     Args:
-        versions: Whom to ask.
-        dataset: Its id.
+        versions: The two versions.
+        dataset: The dataset's id.
         place: The variable of the places, and how many there are.
-        attributes: What is to be found out, each with its number of categories.
+        attributes: The attributes to guess, each with its number of categories.
         coins: The seed of the guesses where nothing is known.
     """
     random = np.random.default_rng(coins)
@@ -98,11 +92,11 @@ def _evidence(difference: NDArray[np.int64], axis: int, *, same_keys: bool) -> N
 
 
 def _best(scores: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.int64]:
-    """The category with the highest score; a coin among equals."""
+    """The category with the highest score; ties are broken at random."""
     return np.asarray(np.argmax(scores + random.random(scores.shape) * 1e-9, axis=1), dtype=np.int64)
 
 
 def _is_proof(scores: NDArray[np.float64], versions: TwoVersions) -> NDArray[np.bool_]:
-    """Whether exactly one category has cells that differ: with the same keys nobody else can be in them."""
+    """Whether exactly one category has cells that differ: with the same keys they hold no one else."""
     one = np.asarray(np.count_nonzero(scores, axis=1) == 1)
     return one if versions.same_keys else np.zeros_like(one)

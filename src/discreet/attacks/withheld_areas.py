@@ -1,28 +1,26 @@
-"""Withheld areas: what the parts that are shown, and all that holds them, say of the parts that are not.
+"""Withheld areas: estimate areas that a rule withholds from the areas shown and from totals.
 
-The target is a table of areas by some variables, of which a rule withholds areas. There are two best guesses without
-any difference:
+The target is a table of areas by some variables. Without differences there are two guesses:
 
     shares   the parent's released table, times the area's share of the parent's people
     fitted   the same, fitted to every table with one variable less in which the area is shown
 
-The attack then looks for the withheld areas in differences. The parent less the parts that are shown is the sum of
-those that are withheld, with an error of known variance N:
+The parent minus the parts shown is the sum of the withheld parts, with an error of known variance N:
 
     listing    parent - each part shown                      N = V (1 + parts shown)
     union      parent - the parts shown, counted by a filter N = 2 V, or 3 V where one more must be left out
     interior   the same where totals are sums of cells       N = V (parts withheld)
     superset   a table with one variable more that shows the area: its total is the number itself, N = V
 
-and every number may be asked again in other words (`ways`): categories in pairs, each time others, give V / ways or so.
-The difference is shared out by linear Bayes, so that a worse look never hurts:
+Every number may be queried again in other ways (`ways`): other pairs of categories give about V / ways. The
+difference is distributed by linear Bayes, so that a noisier difference never makes the estimate worse:
 
-    x_a = guess_a + φ w_a / (φ Σ w + N) · (difference - Σ guess),   φ from the differences themselves
+    x_a = guess_a + φ w_a / (φ Σ w + N) · (difference - Σ guess),   φ estimated from the differences
 
-with w = guess for the fitted guess, which misses chance alone, and w = guess² for the shares.
+with w = guess for the fitted guess, whose error is chance alone, and w = guess² for the shares.
 
-Where all parts of a parent are withheld nothing can be taken off: their guesses are made to add up to it, too.
-Levels are worked through from the coarsest to the finest; where an area above is withheld, its estimate stands in.
+Where all parts of a parent are withheld their guesses are scaled to its total. Levels are processed from the coarsest
+to the finest; a withheld parent is replaced by its estimate.
 
 Source: Hundepool et al. (2012), section 4.4; docs/methods/attack-withheld.md.
 """
@@ -52,14 +50,14 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """What is known of the areas of one level in the end.
+    """The estimates of the finest level.
 
     Args:
         withheld: Which areas are not shown.
-        parents: The place of the area that holds each, at the level above.
-        guess: The best guess for every cell without differences, one line an area; what is shown stands as it is.
+        parents: The position of each area's parent at the level above.
+        guess: The guess for every cell without differences, one row per area; released numbers as they are.
         best: The same with differences.
-        queries: How many tables were asked.
+        queries: The number of queries.
     """
 
     withheld: Flags
@@ -92,7 +90,7 @@ def attack(interface: Interface, dataset: Dataset, target: Target) -> Estimates 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Level:
-    """The areas of one level: both estimates, which are withheld, and the variance of what is shown."""
+    """The areas of one level: both estimates, which are withheld, and the variance of released numbers."""
 
     guess: Floats
     best: Floats
@@ -103,7 +101,6 @@ class _Level:
 def _step(
     asking: AreaQuestions, above: _Level, own: AreaTable, parents: NDArray[np.int64], levels: Levels
 ) -> _Level:
-    """From the areas of one level to those of the next."""
     level = levels[1]
     guess = asking.fitted(above.guess, parents, level)
     start = asking.fitted(above.best, parents, level)
@@ -126,7 +123,7 @@ def _distribute_differences(
     start: Floats,
     levels: Levels,
 ) -> Floats:
-    """The guesses, moved by what is left of each parent when the parts shown are taken off."""
+    """The guesses, corrected by the difference of each parent and its parts shown."""
     left, noise = _differences(asking, above, own, parents, levels)
     missed = np.where(broadcast_areas(own.gone, start), start, 0)
     expected, weights = add_parts(missed, parents, len(left)), missed**asking.target.power
@@ -145,7 +142,7 @@ def _distribute_differences(
 def _differences(
     asking: AreaQuestions, above: _Level, own: AreaTable, parents: NDArray[np.int64], levels: Levels
 ) -> tuple[Floats, Floats]:
-    """For each parent the sum of its withheld parts, and the variance of that; infinite where nothing is known."""
+    """The sum of the withheld parts of each parent, and its variance; infinite where unknown."""
     number = len(above.gone)
     lost, kept = (
         np.bincount(parents[own.gone], minlength=number),

@@ -1,7 +1,4 @@
-"""The questions of the attack on withheld areas, and the guesses that follow from the answers alone.
-
-A table is asked in several ways and averaged. Beside it stand the guesses by shares and by fitting, the tables that
-show an area which another withholds, and the sums of what is withheld: as sums of cells, and as unions by a filter.
+"""The queries of the attack on withheld areas, and the guesses that follow from the answers alone.
 
 Source: docs/methods/attack-withheld.md.
 """
@@ -38,17 +35,16 @@ STARTS = (SHARES, FITTED)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The tables that are attacked.
+    """The tables under attack.
 
     Args:
-        levels: The levels of the geography, from the coarsest to the one whose areas are wanted.
+        levels: The levels of the geography, from the coarsest to the target level.
         variables: The variables that are crossed.
         variance: The variance of the noise of one count, as published.
-        ways: In how many ways every table is asked.
-        start: The guess that the attack starts from, one of `STARTS`.
-        measure: What is asked for: counts, or people represented.
-        represented: How many people a record stands for on average, which a survey publishes: public figures that
-            speak of records are scaled by it.
+        ways: In how many ways every table is queried.
+        start: The guess to start from, one of `STARTS`.
+        measure: Counts, or people represented.
+        represented: The mean number of people per record, which a survey publishes; it scales public figures of records.
     """
 
     levels: tuple[str, ...]
@@ -61,7 +57,7 @@ class Target:
 
     @property
     def power(self) -> int:
-        """What a guess misses has a variance in proportion to this power of it: the fitted guess misses chance alone."""
+        """The error variance of a guess is proportional to this power of it: the fitted guess has chance errors alone."""
         return 1 if self.start == FITTED else 2
 
 
@@ -79,14 +75,14 @@ Levels = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class AreaQuestions:
-    """The questions of one attack."""
+    """The queries of one attack."""
 
     notebook: QueryCache
     dataset: Dataset
     target: Target
 
     def averaged(self, level: str | None) -> AreaTable | None:
-        """The target's table at a level, asked in all its ways; least squares puts the answers together."""
+        """The target's table at a level, queried in all ways and combined by least squares."""
         names = self.target.variables
         plain = self._ask(self._request(level, names))
         if plain is None:
@@ -111,7 +107,7 @@ class AreaQuestions:
         return AreaTable(_lines(solved, level), gone, self.target.variance * float(np.diag(inverse).mean()))
 
     def fitted(self, above: Floats, parents: NDArray[np.int64], level: str) -> Floats:
-        """The parents' tables, scaled to each area and fitted to what is released of the area itself."""
+        """The parents' tables, scaled to each area and fitted to the released tables of the area."""
         people = self._people(level)
         share = people / np.maximum(np.bincount(parents, people, minlength=len(above)), TINY)[parents]
         fitted: Floats = np.maximum(above, TINY)[parents] * broadcast_areas(share, above)
@@ -147,7 +143,7 @@ class AreaQuestions:
     def interior(
         self, levels: Levels, gone: Flags, parents: NDArray[np.int64], number: int
     ) -> tuple[Floats, Floats]:
-        """What is left of the parents where their totals are sums of all cells."""
+        """The parents minus the parts shown, where totals are sums of all cells."""
         upper, level = levels
         request = replace(self._request(level, self.target.variables), additivity="interior")
         if upper is not None:
@@ -172,7 +168,7 @@ class AreaQuestions:
     def unions(
         self, levels: Levels, above: _Level, own: AreaTable, parents: NDArray[np.int64]
     ) -> tuple[Floats, Floats]:
-        """What is left of the parents when the parts shown are counted together, by a filter."""
+        """The parents minus the parts shown, counted together by a filter."""
         left, noise = np.zeros_like(above.best), np.full(len(above.gone), np.inf)
         codes = self.dataset.variable(levels[1]).codes
         for parent in np.flatnonzero(~above.gone):
@@ -191,13 +187,13 @@ class AreaQuestions:
         return left, noise
 
     def parents(self, level: str, upper: str | None) -> NDArray[np.int64]:
-        """The place of each area's parent; everything is the parent of the coarsest level."""
+        """The position of each area's parent; the whole is the parent of the coarsest level."""
         size = len(self.dataset.variable(level))
         up = None if upper is None else ancestors(self.dataset, level, upper)
         return np.zeros(size, dtype=np.int64) if up is None else up
 
     def _people(self, level: str) -> Floats:
-        """The released number of people of each area; where it is withheld, the next best that is public."""
+        """The released number of people of each area, with substitutes where it is withheld."""
         variable = self.dataset.variable(level)
         answer = self._ask(self._request(level, ()))
         if answer is None:
@@ -209,7 +205,7 @@ class AreaQuestions:
         return people
 
     def _stand_ins(self, level: str, people: Floats, gone: Flags) -> Floats:
-        """For areas without a released number: counts of records, public figures of rules, the mean of the others."""
+        """Substitutes for withheld numbers of people: counts of records, public figures of rules, the mean of the others."""
         stand_ins = np.full(len(gone), people[~gone].mean() if (~gone).any() else 1.0)
         records = self._ask(replace(self._request(level, ()), measure=DEFAULT_MEASURE))
         if records is not None:
@@ -229,7 +225,6 @@ class AreaQuestions:
         return TableRequest(self.dataset.id, rows, names, filters=filters, measure=self.target.measure)
 
     def _ask(self, request: TableRequest) -> Answer | None:
-        """The answer, or None if there is none."""
         try:
             return self.notebook.ask(request)
         except (BadRequest, Refused):
@@ -237,7 +232,7 @@ class AreaQuestions:
 
 
 def other_pairs(size: int, number: int) -> list[tuple[int, int]]:
-    """The pairs of one round of a tournament, in order: in size - 1 rounds everybody meets everybody.
+    """The pairs of one round of a round-robin tournament.
 
     >>> other_pairs(4, 0), other_pairs(5, 1)
     ([(0, 3), (1, 2)], [(0, 1), (3, 4)])
@@ -249,30 +244,28 @@ def other_pairs(size: int, number: int) -> list[tuple[int, int]]:
 
 
 def _find(places: dict[str, int], code: str, level: str | None) -> int:
-    """Where a code stands; one that two levels share is led by its level's name."""
+    """The position of a code; a code that two levels share is prefixed by its level."""
     return places[code] if code in places else places[f"{level}:{code}"]
 
 
 def _inner(answer: Answer) -> Floats:
-    """The numbers without totals; the areas stand first where there are some."""
+    """The numbers without totals."""
     cells: Floats = answer.values[(slice(-1),) * answer.values.ndim].astype(float)
     return cells
 
 
 def _lines(cells: Floats, level: str | None) -> Floats:
-    """One line an area; without areas everything is one."""
     return cells[None] if level is None else cells
 
 
 def _withheld_areas(answer: Answer, level: str | None) -> Flags:
-    """Which areas are withheld: nothing of them is released."""
     if level is None:
         return np.zeros(1, dtype=np.bool_)
     return np.asarray(answer.missing[:-1].reshape(len(answer.codes[0]) - 1, -1).all(axis=1))
 
 
 def broadcast_areas(line: NDArray[Any], like: Floats) -> NDArray[Any]:
-    """One number an area, laid along the first axis of cells."""
+    """One number per area, shaped to broadcast along the first axis of cells."""
     return line.reshape(-1, *(1,) * (like.ndim - 1))
 
 

@@ -1,9 +1,4 @@
-"""What the command line says: documents on standard output, everything else on standard error.
-
-A table on the screen: as many columns as fit stand beside each other, and the rest below, with the labels repeated.
-
-What is wrong with records, for the custodian's terminal: the first ten with their lines, and counts a variable.
-"""
+"""Output of the command line: documents on standard output, messages and errors on standard error."""
 
 from __future__ import annotations
 
@@ -43,7 +38,7 @@ def report_error(error: DiscreetError) -> int:
 
 
 def emit(document: str | Iterable[bytes], out: Path | None) -> None:
-    """Write a document to a file, whole or not at all, or alone on standard output."""
+    """Write a document to a file, atomically, or alone to standard output."""
     pieces = [document.encode("utf-8")] if isinstance(document, str) else document
     if out is not None:
         save(pieces, out)
@@ -78,7 +73,7 @@ def print_grid(
 ) -> None:
     """Print a table of text: the first `stubs` columns are labels, the others are numbers.
 
-    So many columns of numbers as `together` says belong to each other and are never parted.
+    Columns that do not fit are printed below, with the labels repeated; `together` adjacent columns stay together.
     """
     console.print(Text(printable(title), style="bold"))
     widths = [_column_width(place, headers, lines, stubs) for place in range(len(headers))]
@@ -99,7 +94,7 @@ def print_grid(
 
 
 def _column_width(place: int, headers: list[str], lines: list[list[str]], stubs: int) -> int:
-    """Numbers are never cut; a header wraps between words."""
+    """Numbers are never truncated; a header wraps between words."""
     longest = max((len(line[place]) for line in lines), default=0)
     if place < stubs:
         return min(WIDEST_STUB, max(longest, len(headers[place])))
@@ -108,7 +103,7 @@ def _column_width(place: int, headers: list[str], lines: list[list[str]], stubs:
 
 
 def _fit_labels(widths: list[int], stubs: int, room: int, together: int) -> list[int]:
-    """The widest label gives way, and wraps, where labels and the first numbers are wider than the screen."""
+    """Narrow the widest label column where labels and the first numbers are wider than the screen."""
     first = widths[: stubs + together]
     excess = sum(first) + (_GAP + _SEPARATOR) * len(first) + 2 - room
     if excess <= 0 or not stubs:
@@ -119,7 +114,6 @@ def _fit_labels(widths: list[int], stubs: int, room: int, together: int) -> list
 
 
 def _column_blocks(widths: list[int], stubs: int, room: int, together: int) -> Iterator[list[int]]:
-    """Groups of number columns that fit beside the stub."""
     stub_width = sum(widths[:stubs]) + (_GAP + _SEPARATOR) * stubs + 2
     block: list[int] = []
     used = stub_width
@@ -135,7 +129,7 @@ def _column_blocks(widths: list[int], stubs: int, room: int, together: int) -> I
 
 @contextmanager
 def report_problems(*, as_json: bool) -> Iterator[None]:
-    """Tell all problems of a load that is refused, on standard error and, if asked, as JSON on standard output."""
+    """Print all problems of a refused load to standard error and, with `as_json`, as JSON to standard output."""
     try:
         yield
     except BadData as error:

@@ -1,4 +1,4 @@
-"""The `discreet` command: one group of commands, and one place where errors become exit codes."""
+"""The `discreet` command: dispatch to the commands, and handle errors as exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bars on standard error: one for each stage of a load, one for a simulation."""
+"""Progress bars on standard error: one per stage of a load, one per simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
     """Bars for loads, shown from the first report on.
 
-    Called with a dataset's id and its number of records, it gives what a load reports to.
+    Yields a function from a dataset's id and its number of records to the progress callback of a load.
     """
     columns = (
         TextColumn("{task.description}"),
@@ -64,7 +64,7 @@ def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
 
 @contextmanager
 def simulation_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for one long computation; what it gives is told how much is done, of how much."""
+    """A bar for one long computation; yields a callback for the number done and the total."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=messages, transient=True) as bars:
         task = bars.add_task(what, total=None)

@@ -1,17 +1,13 @@
-"""Which commands there are: a module of `discreet.cli.commands` each, and those of other packages.
+"""The registry of commands: one module of `discreet.cli.commands` each, and those of other packages.
 
-The name of a module is the name of its command, with hyphens for underscores. The module says what the command does and
-in which panel of `discreet --help` it stands:
+The name of a module is the name of its command, with hyphens for underscores. It declares the command and its panel in
+`discreet --help`:
 
     COMMAND = Command(table, MAKE_TABLES)
 
 An installed package adds a command by an entry point of the group `discreet.commands`, whose value is a `Command`;
-a program adds one by `register`. None of them can take the place of a command of ours.
-
-A command that runs imports its own module and no other. The list of all commands imports every module, so a module
-imports heavy libraries in its functions only.
-
-All commands as one Typer group that builds a command when it is asked for.
+a program adds one by `register`. Neither can override a built-in command. A command imports its own module only; the
+list of all commands imports every module, so modules import heavy libraries in their functions.
 """
 
 from __future__ import annotations
@@ -47,9 +43,9 @@ class Command:
 
     Args:
         run: A function whose parameters are the options, or a Typer group of such functions.
-        panel: Where it stands in `discreet --help`.
-        brought_by: The package that brings it, if it is not this one; `run` then says what to install.
-        cls: The class of the command, where its options are made when they are needed.
+        panel: The panel in `discreet --help`.
+        brought_by: The package that provides it, if it is another one; `run` then says what to install.
+        cls: The class of the command, if its options are made at run time.
     """
 
     run: Callable[..., Any] | typer.Typer
@@ -59,7 +55,7 @@ class Command:
 
 
 def command_of_package(package: str, panel: str, what: str) -> Command:
-    """A command of a package that need not be installed: it is listed, and says what to install."""
+    """A command of an optional package: listed, and if the package is missing it says what to install."""
     return _missing_command(
         panel,
         what,
@@ -81,7 +77,7 @@ _REGISTERED: dict[str, Command] = {}
 
 
 def register(name: str, command: Command) -> None:
-    """Add a command under a name that no other has.
+    """Add a command under a new name.
 
     Raises:
         BadOption: The name is taken.
@@ -92,12 +88,12 @@ def register(name: str, command: Command) -> None:
 
 
 def command_names() -> list[str]:
-    """The names of all commands, in the order of the alphabet; no module is imported for it."""
+    """The names of all commands in alphabetical order; imports no module."""
     return sorted({*_builtin_names(), *_entry_points(), *_REGISTERED})
 
 
 def find_command(name: str) -> Command | None:
-    """The command of a name: ours first, then that of another package."""
+    """The command of a name: built-in commands first, then those of other packages."""
     if name in _builtin_names():
         command: Command = import_module(f"{commands.__name__}.{name.replace('-', '_')}").COMMAND
         return _load_entry_point(name, command) if command.brought_by else command
@@ -124,7 +120,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def _load_entry_point(name: str, otherwise: Command | None) -> Command | None:
-    """What an installed package brings under a name; a package that is broken is named, and stops no other."""
+    """The command of an installed package; a package that cannot be loaded does not break the other commands."""
     point = _entry_points().get(name)
     if point is None:
         return otherwise
@@ -144,7 +140,7 @@ ANY_WORDS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
 class LazyCommands(Mapping[str, Any]):
-    """From names to commands. The names are known without an import; a command is built when it is taken."""
+    """A mapping from names to commands, which are built when they are looked up."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(command_names())
@@ -160,7 +156,7 @@ class LazyCommands(Mapping[str, Any]):
 
 
 class CommandGroup(TyperGroup):
-    """The group of `discreet` itself."""
+    """The top-level group."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -172,12 +168,12 @@ class CommandGroup(TyperGroup):
         return [name for name, _ in by_panel()]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help: it needs a sentence about each command, and not its options."""
+        """Write the help, which needs a sentence about each command but not its options."""
         self.commands = {name: outline_command(name, command) for name, command in by_panel()}
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words. A flag that is not given is False here; Typer would load pydantic to find that of None."""
+        """Parse the arguments. Flags default to False here; Typer would import pydantic for a default of None."""
         for option in self.get_params(ctx):
             if getattr(option, "is_flag", False) and option.default is None:
                 option.default = False
@@ -185,14 +181,14 @@ class CommandGroup(TyperGroup):
 
 
 def outline_command(name: str, command: Command) -> Any:
-    """A declared command with its sentence and its panel only."""
+    """A command with its help sentence and its panel only."""
     if isinstance(command.run, typer.Typer):
         return build_command(name, command)
     return TyperCommand(name, help=getdoc(command.run), rich_help_panel=command.panel)
 
 
 def build_command(name: str, command: Command) -> Any:
-    """A declared command with its options, as Typer runs it."""
+    """A command with its options, as Typer runs it."""
     if isinstance(command.run, typer.Typer):
         made: Any = get_group(command.run)
     else:

@@ -1,16 +1,12 @@
-"""What the shell may offer when somebody presses Tab: datasets of the workspace, and variables of a dataset.
+"""Options that several commands share, shell completion, and how a command opens its workspace.
 
-Only names of folders and the stored descriptions are read, which are public; no record and no library.
+The options of a table query are declared once and passed as one value:
 
-Options that several commands share, and how a command opens its workspace.
+    @takes_table_query
+    def interval(dataset: TargetArgument, asked: TableQuery, ...):
+        target.request(**asked, measure=measure)
 
-The options that say which table, declared once: a command has them as one value.
-
-    @asks_table
-    def interval(dataset: PlaceArgument, asked: Asked, ...):
-        place.request(**asked, measure=measure)
-
-On the command line they stand where `asked` stands.
+Completion reads the names of folders and the stored descriptions, which are public; no record and no library.
 """
 
 from __future__ import annotations
@@ -41,9 +37,9 @@ def complete_dataset(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_variable(context: typer.Context, incomplete: str) -> list[str]:
-    """The variables of the dataset on the line; of a list with commas the last one is completed.
+    """The variables of the dataset on the line; in a list with commas the last one is completed.
 
-    While an option lacks its value (`--rows` and a space) Typer has not read the dataset: then those of all are offered.
+    While an option lacks its value (`--rows` and a space) Typer has not parsed the dataset: then those of all are offered.
     """
     before, comma, last = incomplete.rpartition(",")
     dataset = context.params.get("dataset") or "*"
@@ -56,7 +52,7 @@ def complete_variable(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _version_pointers(context: typer.Context, dataset: str) -> list[Path]:
-    """The pointers to the versions that are served; none where there is no workspace."""
+    """The pointers to the current versions; none where there is no workspace."""
     from discreet.workspace.options import workspace_folder
 
     try:
@@ -122,7 +118,7 @@ ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggrega
 
 
 def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
-    """Which picture is drawn; a wish for one without a file to draw it into is refused.
+    """The name of the picture to draw.
 
     Raises:
         BadRequest: `--picture` without `--plot`.
@@ -135,7 +131,7 @@ def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
 
 
 def open_workspace(option: Path | None, **given: int | str | None) -> tuple[DatasetRegistry, Options]:
-    """The doors of a command's workspace; the demo's is built when it is first used."""
+    """The registry of a command's workspace; the demo is built when it is first used."""
     from discreet.release.dataset_registry import open_registry
     from discreet.workspace.options import default_folder, read_options, workspace_folder
 
@@ -194,7 +190,7 @@ _TABLE_OPTIONS = {
 
 
 def takes_table_query(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options of a table, which it gets as `asked`."""
+    """Add the options of a table query to a command, which gets them as `asked`."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():

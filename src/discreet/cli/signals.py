@@ -1,4 +1,4 @@
-"""The end of a program by a signal: what it put aside is removed as at Ctrl-C."""
+"""Clean up temporary files when the program is terminated by a signal, as at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import FrameType
 
 
 def clean_up_on_signal() -> None:
-    """Whoever ends the program, or closes its terminal, finds no records left; signals that are ignored stay so."""
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that no records are left on disk; ignored signals stay ignored."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -15,6 +15,6 @@ def clean_up_on_signal() -> None:
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
-    """Do what Ctrl-C does now: a server that serves ends its answers first, and anything else is broken off."""
+    """Call the handler of SIGINT: a server finishes its responses first, anything else raises KeyboardInterrupt."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)

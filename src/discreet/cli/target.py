@@ -1,8 +1,10 @@
-"""Where a command asks: a dataset of a workspace, by its id, or one of a server, by its address.
+"""The target of a command: a dataset of a workspace, by its id, or of a server, by its URL.
 
-discreet table census --rows sex
-discreet table https://host/datasets/census --rows sex
-discreet table "https://host/datasets/census?rows=sex"        the address of a page: that table
+    discreet table census --rows sex
+    discreet table https://host/datasets/census --rows sex
+    discreet table "https://host/datasets/census?rows=sex"        the URL of a page: that table
+
+A URL may also name a view and a version.
 """
 
 from __future__ import annotations
@@ -36,15 +38,15 @@ _DEFAULTS = {"measure": DEFAULT_MEASURE, "totals": True}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A dataset that can be asked.
+    """A dataset to query.
 
     Args:
         dataset: Its id.
-        door: Who answers.
-        at: Who answers from another version.
-        answers: Who writes files and knows intervals.
-        query: The table that an address names; empty where none is.
-        view: The view that an address names.
+        door: The dataset service.
+        at: The service of another version.
+        answers: The backend for files and intervals.
+        query: The table that a URL names; empty without one.
+        view: The view that a URL names.
     """
 
     dataset: str
@@ -55,10 +57,10 @@ class Target:
     view: View = NO_VIEW
 
     def request(self, **parts: Any) -> TableRequest:
-        """The table that the options ask for, or the address.
+        """The table request of the options, or of the URL.
 
         Raises:
-            BadRequest: Both ask for one.
+            BadRequest: Both name a table.
         """
         asked = given_options(parts)
         if not self.query:
@@ -73,7 +75,7 @@ class Target:
         return request_from_query(self.dataset, self.query)
 
     def check_view(self, request: TableRequest, view: View) -> None:
-        """Refuse a view that the table cannot have, before anything is charged for it."""
+        """Refuse a view that does not fit the table, before anything is charged."""
         from discreet.api.remote import RemoteDoor
 
         if isinstance(self.door, RemoteDoor):
@@ -86,17 +88,17 @@ class Target:
 
 
 def given_options(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, by what `request_from_text` calls them."""
+    """The options that differ from their defaults."""
     return {name: part for name, part in parts.items() if part not in (None, [], "", _DEFAULTS.get(name))}
 
 
 def open_target(
     dataset: str, workspace: Path | None, threads: int | None = None, version: str = ""
 ) -> Target:
-    """The dataset that a command names, or a version of it; an address may name the version too.
+    """The dataset that a command names, or a version of it.
 
     Raises:
-        BadRequest: An address without a dataset, an address and a workspace at once, or two versions.
+        BadRequest: A URL without a dataset, a URL and a workspace at once, or two versions.
     """
     from discreet.api.server_url import is_url, parse_url
 

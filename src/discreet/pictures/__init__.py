@@ -1,1 +1,1 @@
-"""Every chart, for the command line, reports and the web alike."""
+"""All charts, for the command line, reports and the web."""

@@ -1,7 +1,6 @@
-"""Pictures of an assessment: box plots by epsilon, the risk-utility map, small counts, conclusions.
+"""Charts of an assessment: box plots by epsilon, the risk-utility map, small counts, conclusions.
 
-Every function takes plain records, one a case (and measure), with the keys it names; nothing is computed
-here. Options of one family are joined by a line or stand in one colour, and carry their epsilon.
+Every function takes plain records, one per case (and measure), with the keys it names; nothing is computed here.
 
 Source: Rinott et al. (2018), figures 1 to 3 (box plots); Shlomo, Krenzke & Li (2019), figure 1 (the map).
 """
@@ -29,13 +28,13 @@ _FEWEST_TICKS = 3
 
 
 def boxes(records: Sequence[Record], truths: Sequence[Record], subtitle: str) -> Any:
-    """Box plots by epsilon, one panel a measure.
+    """Box plots by epsilon, one panel per measure.
 
     Args:
         records: `measure`, `family`, `place` (the epsilon as text), `low`, `lower`, `median`, `upper`, `high`, and
             `scale`: "log", "plain" or "share".
-        truths: `measure`, `value`: what the true table has, where it has one.
-        subtitle: What the boxes stand for.
+        truths: `measure`, `value`: the value of the true table, where it has one.
+        subtitle: The meaning of the boxes.
     """
     measures = list(dict.fromkeys(record["measure"] for record in records))
     panels = [
@@ -82,7 +81,7 @@ def _box_panel(records: list[Record], truths: list[Record], measure: str, every:
 
 
 def _box_scale(records: list[Record], truths: list[Record]) -> tuple[Any, list[float]]:
-    """Shares and p-values on a plain axis; what has no upper end on a logarithmic one, if nothing is zero."""
+    """Shares and p-values on a linear axis; unbounded measures on a logarithmic one, unless a value is zero."""
     values = [record[mark] for record in records for mark in ("low", "high")] + [t["value"] for t in truths]
     if records[0]["scale"] == "share":
         return alt.Scale(domain=[0, 1]), []
@@ -165,11 +164,11 @@ def shares(
 
 
 def conclusions(records: Sequence[Record], subtitle: list[str]) -> Any:
-    """How often a reader's test says what the true table says: naive and noise-aware.
+    """How often a reader's test agrees with the test on the true table: naive and noise-aware.
 
     Args:
         records: `case`, `reader` ("naive" or "noise-aware"), `share`.
-        subtitle: What the true table says.
+        subtitle: The result of the test on the true table.
     """
     order = _in_order(records, "case")
     readers = ["naive", "noise-aware"]

@@ -1,8 +1,8 @@
-"""Pictures of many margins at once: what each method's error will be, and what runs of one did.
+"""Charts of privacy budgets and margins: epsilon and error per table, and the error of each method by epsilon.
+
+They are drawn from a budget's document, from the wanted margins alone, or from a study of public counts.
 
 Source: Yang, Fienberg & Rinaldo (2012), figures 1 (sample size) and 2 (largest L1 distance).
-
-A picture of a privacy budget: what each declared table gets, the error that it buys, and the error at other epsilons.
 """
 
 from __future__ import annotations
@@ -106,7 +106,6 @@ def runs_by_epsilon(
 
 
 def _epsilon_axis() -> Any:
-    """A logarithmic axis that ends where the data end."""
     scale = alt.Scale(type="log", nice=False, padding=12)
     return (
         alt.X("epsilon:Q", scale=scale).title("Epsilon").axis(values=_TICKS, format="~g", labelOverlap=False)
@@ -134,7 +133,7 @@ _NEAR = 0.01
 
 
 def budget_over_tables(found: Mapping[str, Any]) -> Any:
-    """Epsilon and expected absolute error of every table, beside each other."""
+    """Epsilon and expected absolute error of every table, side by side."""
     tables = sorted(found["tables"], key=lambda table: (len(table["variables"]), table["variables"]))
     shown = sorted(tables, key=lambda table: -table["epsilon"])[:MOST_LINES]
     kept = [table for table in tables if any(table is each for each in shown)]
@@ -189,7 +188,6 @@ def error_curve(found: Mapping[str, Any]) -> Any:
 def _bars(
     records: list[dict[str, Any]], order: list[str], field: str, title: str, colour: str, *, names: bool
 ) -> Any:
-    """One number of each table as bars with the number written at their end."""
     axis = alt.Axis(labelLimit=280, labelFontSize=11, title=None) if names else None
     base = alt.Chart(alt.InlineData(values=records)).encode(y=alt.Y("table:N").sort(order).axis(axis))
     length = alt.X(f"{field}:Q").title(title).axis(format=".6~g", tickCount=4)

@@ -1,25 +1,18 @@
-"""What a chart shows of a release: its numbers without totals, each with its interval, its mark and its sentence.
+"""The data of a chart: the numbers of a release without totals, each with its interval, status and description.
 
-Totals, and categories that hold others of the table, are left out: beside them all else is small, and nobody is counted
-twice. A variable of which one category is left gets no axis. Where the view has percentages, those are drawn. A cell
-without a number has no value at all, so that no chart can draw it as zero.
+Totals, and categories that contain others of the table, are left out. A variable with one category left has no axis.
+Where the view has percentages, they are drawn. A cell without a number has no value, so that no chart draws it as zero.
 
     _value  _low  _high     the number and its limits
     _mark                   the letter of its status, or nothing
-    _said                   all of that in words: what a mark tells to who hovers, focuses or listens
+    _said                   the description of the cell, for tooltips and screen readers
     _cell                   layer, row and column of the cell in the table
 
-Classes of numbers for colours: few, with round limits, and never finer than the noise.
-
-Limits are quantiles of the numbers, rounded to two digits, so that each class has about as many. A class is at least as wide
-as the typical interval of a true number (its median): then most true numbers lie in the class that is drawn or in one
-beside it. Where that leaves no limit, all numbers have one colour, and the picture says so.
+Colour classes have round limits and are never finer than the noise. Limits are quantiles, rounded to two digits; a
+class is at least as wide as the median interval of a true number, so that most true numbers lie in the class drawn or
+in a neighbouring one. Where no limit is left, all numbers have one colour, and the picture says so.
 
 Source: Slocum et al. (2022), Thematic Cartography, chapter 5, on quantiles and the number of classes.
-
-A picture in words: how many numbers it has, the largest and the smallest, the total, and what is missing.
-
-It stands beside every picture and in its file, for readers who do not see it.
 """
 
 from __future__ import annotations
@@ -58,9 +51,9 @@ class Axis:
 
     Args:
         dimension: Of the release.
-        number: Which dimension it is.
-        places: Of the categories that are drawn.
-        labels: Theirs, each of its own.
+        number: The index of the dimension.
+        places: The positions of the categories drawn.
+        labels: Their labels, made unique.
     """
 
     dimension: Dimension
@@ -70,17 +63,17 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """How the data of a chart call it."""
+        """The name of its field in the records."""
         return self.dimension.name
 
     @property
     def label(self) -> str:
-        """How people call it."""
+        """The title of the axis."""
         return printable(self.dimension.label)
 
     @property
     def ordered(self) -> bool:
-        """Whether the categories are numbers or classes of numbers that rise."""
+        """Whether the categories are increasing numbers or classes of numbers."""
         classes = number_classes(self.labels, self.labels)
         lows = [classes[place][0] for place in sorted(classes)]
         return len(lows) == len(self.places) >= LEAST_ORDERED and lows == sorted(set(lows))
@@ -91,13 +84,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class ChartData:
-    """A release as a chart sees it.
+    """The data of a chart.
 
     Args:
         release: With its picture.
         axes: Variables of two or more categories, in the order of the table.
         fixed: Variables of one category.
-        say: The language of the reader.
+        say: Translates a sentence.
     """
 
     release: Release
@@ -107,48 +100,48 @@ class ChartData:
 
     @property
     def picture(self) -> Picture:
-        """What was asked for."""
+        """The options of the chart."""
         return self.release.picture or Picture()
 
     @property
     def look(self) -> Palette:
-        """The colours."""
+        """The palette of the theme."""
         return PALETTES[self.picture.theme]
 
     def tell(self, text: str) -> str:
-        """A text in the language of the reader."""
+        """A text in the reader's language."""
         return str.__str__(self.say(text))
 
     @cached_property
     def percent(self) -> Derived | None:
-        """The percentages that are drawn in place of the numbers."""
+        """The percentages that are drawn instead of the numbers, if any."""
         return next((column for column in self.release.derived if column.name == "percent"), None)
 
     @property
     def value_title(self) -> str:
-        """What the numbers are."""
+        """The title of the value axis."""
         if self.percent is not None:
             return printable(self.say(self.percent.meaning).partition(",")[0])
         return printable(self.say(self.release.measure.title(self.release.dataset)))
 
     @property
     def value_format(self) -> str:
-        """How an axis writes them."""
+        """The number format of the value axis."""
         return ",d" if self.percent is None and self.release.values.dtype == np.int64 else ",.4~g"
 
     @property
     def has_limits(self) -> bool:
-        """Whether it is known how sure the numbers are."""
+        """Whether the numbers have intervals."""
         return self.picture.limits is not None
 
     @property
     def marks(self) -> int:
-        """How many cells are drawn."""
+        """The number of cells drawn."""
         return prod(len(axis) for axis in self.axes)
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """The numbers that are drawn, in the order of `places`; NaN where there is none."""
+        """The numbers drawn, in the order of `places`; NaN where there is none."""
         found = [self._value(place) for place in self.places]
         return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
@@ -159,13 +152,13 @@ class ChartData:
 
     @cached_property
     def places(self) -> list[Place]:
-        """Where the cells that are drawn stand in the release, the last axis running fastest."""
+        """The indices of the cells drawn in the release, the last axis running fastest."""
         chosen = {axis.number: axis.places for axis in (*self.axes, *self.fixed)}
         return list(product(*(chosen[number] for number in range(len(chosen)))))
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
-        """One record a cell: what Vega-Lite draws."""
+        """One record per cell, for Vega-Lite."""
         return [self._record(place) for place in self.places]
 
     def _value(self, place: Place) -> float | None:
@@ -201,7 +194,6 @@ class ChartData:
     def _said(
         self, name: str, value: float | None, limits: tuple[float, float] | None, letter: str
     ) -> Message:
-        """A cell in a sentence."""
         if value is None:
             why = STATUS_MEANING.get(letter) or message("no percentage: its base is not above its noise")
             return message("{name}: {why}", name=name, why=why)
@@ -221,7 +213,6 @@ class ChartData:
         )
 
     def _in_table(self, place: Place) -> tuple[int, ...]:
-        """Layer, row and column."""
         request, lengths = self.release.request, self.release.values.shape
         ends = np.cumsum([0, *map(len, (request.rows, request.columns, request.layers))]).tolist()
         row, column, layer = (
@@ -232,10 +223,10 @@ class ChartData:
 
 
 def chart_data(release: Release, say: Say = str) -> ChartData:
-    """A release as a chart sees it.
+    """The chart data of a release.
 
     Raises:
-        BadRequest: A variable has no category that could be drawn.
+        BadRequest: A variable has no category to draw.
     """
     axes = [_axis(dimension, number) for number, dimension in enumerate(release.dimensions)]
     for axis in axes:
@@ -261,7 +252,7 @@ def _axis(dimension: Dimension, number: int) -> Axis:
 
 
 def number_text(value: float) -> str:
-    """A number for the eye.
+    """A number with thousands separators and a minus sign.
 
     >>> number_text(-1234), number_text(12.5)
     ('−1,234', '12.5')
@@ -271,10 +262,10 @@ def number_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Classes: number x is in class i where i limits are at or below it.
+    """Colour classes: number x is in class i where i limits are at or below it.
 
     Args:
-        limits: Rising.
+        limits: Increasing.
         step: The smallest difference of two numbers: 1, or 0.1 of percentages.
     """
 
@@ -283,7 +274,7 @@ class Classes:
 
     @property
     def labels(self) -> tuple[Message, ...]:
-        """What each class holds, in words.
+        """The range of each class as text.
 
         >>> Classes((10, 20), 1).labels
         ('under 10', '10 to 19', '20 or more')
@@ -301,7 +292,7 @@ class Classes:
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """One a class, the smallest numbers lightest."""
+        """One colour per class, the smallest numbers lightest."""
         count = len(self.limits) + 1
         return tuple(CLASSES[place * (len(CLASSES) - 1) // max(count - 1, 1)] for place in range(count))
 
@@ -311,7 +302,7 @@ class Classes:
 
 
 def chart_classes(shown: ChartData) -> Classes:
-    """The classes of what is drawn."""
+    """The colour classes of a chart."""
     values = shown.values[~np.isnan(shown.values)]
     step = 1 if shown.percent is None else 0.1
     widths = [record["_high"] - record["_low"] for record in shown.records if "_low" in record]
@@ -353,11 +344,11 @@ def _round_to_step(number: float, step: float) -> float:
 
 
 def describe_chart(kind: str, shown: ChartData) -> str:
-    """The sentences of a picture, in the language of the reader.
+    """A chart in words for readers who do not see it: the number of values, the largest, the smallest, the total, gaps.
 
     Args:
-        kind: What the chart is called.
-        shown: What it shows.
+        kind: The name of the chart.
+        shown: The data.
     """
     values = shown.values
     known = np.flatnonzero(~np.isnan(values))
@@ -379,7 +370,7 @@ def describe_chart(kind: str, shown: ChartData) -> str:
 
 
 def _total(shown: ChartData) -> float | None:
-    """The released total of the whole table; None where the table has none, or shows percentages."""
+    """The released total of the whole table; None where it has none, or shows percentages."""
     release = shown.release
     if shown.percent is not None or not all(dimension.total for dimension in release.dimensions):
         return None

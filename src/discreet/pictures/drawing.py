@@ -1,10 +1,10 @@
-"""Pictures that a server has drawn by a program of its own, one for all its processes.
+"""Render charts in a separate process, one for all workers of a server.
 
-    a process of the server -> socket in a folder of the server -> `drawing_program` -> vl-convert
+    worker -> socket in a folder of the server -> `drawing_program` -> vl-convert
 
-The JavaScript engine of vl-convert takes 100 MB, which it never gives back, and no time limit ends it. So it is not in
-the processes that hold the secret: whoever asks first starts the program, it draws for all, and it ends by itself when
-nobody asks. A picture that takes too long ends it too, and is refused; the next one starts it anew.
+The JavaScript engine of vl-convert takes 100 MB, which it never frees, and has no timeout. So it does not run in the
+workers, which hold the secret. The first request starts the program; it exits when idle or when a picture takes too
+long, and the next request starts it again.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _TRIES = 3
 
 
 class DrawingProgram:
-    """The way to the program that draws.
+    """A client of the program that draws.
 
     Args:
-        folder: Of the server, for its owner alone; its path must be short, as paths of sockets are.
+        folder: Of the server, private to its owner; the path must be short, as paths of sockets are.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class DrawingProgram:
         self._started: subprocess.Popen[bytes] | None = None
 
     def draw(self, specification: Mapping[str, Any], kind: str) -> bytes:
-        """The picture of a specification.
+        """Render a Vega-Lite specification.
 
         Raises:
             Busy: It took too long.
@@ -66,7 +66,7 @@ class DrawingProgram:
         )
 
     def close(self) -> None:
-        """End the program if this process started it; the others start one of their own."""
+        """Kill the program if this process started it."""
         if self._started is not None:
             self._started.kill()
             self._started.wait()
@@ -82,7 +82,7 @@ class DrawingProgram:
     def _start(self) -> None:
         """Start the program, and wait until it listens.
 
-        Where two processes do so at once, the later program takes the place of the other, which ends unasked.
+        If two processes do so at once, the later program takes over the socket, and the other exits when idle.
         """
         with self._lock:
             if self._started is not None and self._started.poll() is None and self._place.exists():

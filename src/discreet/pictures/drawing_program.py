@@ -1,12 +1,13 @@
-"""The program that draws for a server: specifications of Vega-Lite in, pictures out, and nothing else.
+"""The process that renders charts for a server: Vega-Lite specifications in, pictures out.
 
-It is run by its path and imports nothing of Discreet: it has no record, key or secret. It listens on a socket that its
-owner alone may reach, draws one picture at a time, and ends when nobody asked for `IDLE_SECONDS`, when a picture takes
-longer than `MOST_SECONDS`, or after `MOST_PICTURES`: the JavaScript engine inside vl-convert takes more memory with every
-picture and gives none back.
+It is run by its path and imports nothing of Discreet: it has no record, key or secret. It listens on a private socket,
+draws one picture at a time, and exits when idle for `IDLE_SECONDS`, when a picture takes longer than `MOST_SECONDS`, or
+after `MOST_PICTURES`: the JavaScript engine inside vl-convert takes more memory with every picture and frees none.
 
     request    a line of JSON: {"kind": "svg" or "png", "scale": .., "specification": {..}}
-    answer     the bytes of the picture; nothing where it could not be drawn
+    response   the bytes of the picture; empty where it could not be drawn
+
+A request that cannot be parsed gets an empty response.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MOST_PICTURES = 50
 
 
 def main(path: str) -> None:
-    """Listen on a socket of the file system until there is nothing to do."""
+    """Listen on a Unix socket until idle."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(f"{path}.{os.getpid()}")
         listening.listen(64)
@@ -38,7 +39,7 @@ def main(path: str) -> None:
 
 
 def _answer(connection: socket.socket) -> None:
-    """Draw what one connection asks for; a picture that takes too long ends the program."""
+    """Draw the picture of one request; a timeout kills the program."""
     connection.settimeout(MOST_SECONDS)
     signal.alarm(MOST_SECONDS)
     with connection, suppress(OSError), connection.makefile("rb") as asked:

@@ -1,4 +1,4 @@
-"""Altair, or the sentence that says how to get it: pictures are an extra, asked for here and nowhere else."""
+"""Altair, an optional dependency: importing this module without it says what to install."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Pictures of a noise table: its law, its transitions, its promise, and what quantisation did to it.
+"""Charts of a noise table: its distribution, its transitions, its guarantee, and the effect of quantisation.
 
-Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the law.
+Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the distribution.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CURVE_POINTS = 240
 
 
 def pmf(table: NoiseTable) -> Any:
-    """The law of the noise: one panel for a table of one row, small multiples for more."""
+    """The noise distribution: one panel for a table of one row, small multiples for more."""
     shown = _telling_counts(table)
     names = {c: _row_name(c, table) for c in shown}
     records: list[dict[str, Any]] = [
@@ -126,7 +126,7 @@ def delta_curve(table: NoiseTable, *, epsilon: float | None = None, largest: flo
 
 
 def quantised_against_ideal(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
-    """The law that is looked up beside the law that was designed, and the difference in keys.
+    """The noise distribution as quantised and as designed, and their difference in keys.
 
     Args:
         table: The integers.
@@ -203,7 +203,6 @@ def _curve_lines(records: list[dict[str, Any]], names: list[str]) -> Any:
 
 
 def _decades(deltas: list[float]) -> list[float]:
-    """The powers of ten around all values; every second or third where there are many."""
     least, high = math.log10(min(deltas)), math.ceil(math.log10(max(deltas)))
     low = min(math.floor(least - 0.4), high - 1)  # room for words below the lowest value
     step = max(1, math.ceil((high - low) / 10))
@@ -212,7 +211,6 @@ def _decades(deltas: list[float]) -> list[float]:
 
 
 def _readable(number: float) -> str:
-    """Three digits, with a raised exponent where the number is small."""
     if number >= 1e-3 or number == 0:
         return f"{number:.3g}"
     digits, exponent = f"{number:.2e}".split("e")
@@ -273,7 +271,7 @@ def _difference_panel(data: Any, *, lost: bool) -> Any:
 
 
 def _telling_counts(table: NoiseTable) -> list[int]:
-    """Counts whose rows are worth a panel: from the first with noise on, and the last."""
+    """The counts that get a panel: from the first with noise on, and the last."""
     if len(table.rows) == 1:
         return [0]
     noisy = [c for c, row in enumerate(table.rows) if row.values != (0,)] or [0]
@@ -289,7 +287,6 @@ def _row_name(count: int, table: NoiseTable) -> str:
 
 
 def _describe(table: NoiseTable) -> str:
-    """One line under the title: family, parameters that are numbers, modulus."""
     numbers = [
         f"{k} = {v:g}" for k, v in table.parameters.items() if isinstance(v, int | float) and v is not True
     ]
@@ -300,7 +297,7 @@ def _describe(table: NoiseTable) -> str:
 
 
 def _curve_end(table: NoiseTable, epsilon: float | None) -> float:
-    """Where the curve is flat: the smallest epsilon that needs no more than the unmatched support."""
+    """Where the curve is flat: the smallest epsilon at which only the unmatched support is left."""
     ratios = [
         math.log(law[v] / law[v - 1])
         for row in table.rows

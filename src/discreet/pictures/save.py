@@ -1,6 +1,6 @@
-"""Charts as files: SVG for documents, PNG for everything else, made without a browser or a network.
+"""Render charts as SVG or PNG, without a browser or a network.
 
-A command draws in its own process; a server has a program that draws (`drawing`).
+A command renders in its own process; a server uses a separate program (`drawing`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PNG_SCALE = 2.0
 
 
 def save(chart: alt.TopLevelMixin, path: str | Path) -> None:
-    """Write a chart; the ending of the name, .svg or .png, decides the format."""
+    """Write a chart; the suffix of the name, .svg or .png, decides the format."""
     file = Path(path)
     if file.suffix.lower() not in {".svg", ".png"}:
         raise UnknownFormat(f'A picture cannot be written as "{file.name}".', "End the name in .svg or .png.")
@@ -34,14 +34,14 @@ def render(chart: alt.TopLevelMixin, kind: str) -> bytes:
 
     Raises:
         MissingExtra: vl-convert is not installed.
-        Busy: A server's program cannot draw it at the moment.
+        Busy: The server's drawing program is not available.
     """
     specification = chart.to_dict(validate=False)  # every step was checked when the chart was made
     return (draw_here if _program is None else _program.draw)(specification, kind)
 
 
 def draw_here(specification: dict[str, Any], kind: str) -> bytes:
-    """Draw in this process."""
+    """Render in this process."""
     try:
         import vl_convert  # noqa: PLC0415  only here: pictures are an extra
     except ImportError as missing:
@@ -58,7 +58,7 @@ _program: DrawingProgram | None = None
 
 @contextmanager
 def use_drawing_program(program: DrawingProgram | None) -> Iterator[None]:
-    """Have all pictures of this process drawn by another one."""
+    """Render all charts of this process in another one."""
     global _program  # noqa: PLW0603 - a process has one, or none
     before, _program = _program, program
     try:

@@ -1,8 +1,7 @@
-"""A picture as SVG that tells itself: a title, its sentences, and marks that know their cell.
+"""A chart as accessible SVG: a title, a description, and marks that name their cell.
 
-Every mark of a number has its sentence as `aria-label`, and `data-cell` with layer, row and column of the table. Nothing has
-a `style` attribute, so that it can stand inline on a page under a strict content security policy; `js/chart.js` makes the
-marks speak there.
+Every mark of a number has its description as `aria-label`, and `data-cell` with layer, row and column of the table. There
+is no `style` attribute, so that it can be inlined under a strict content security policy; `js/chart.js` reads the marks.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _OPENING = re.compile(r"<svg [^>]*>")
 
 
 def svg_of(shown: ChartData) -> str:
-    """The picture of a table.
+    """The chart of a table as SVG.
 
     Raises:
         BadRequest, UnknownFormat, MissingExtra: As `charts.draw`.

@@ -1,7 +1,8 @@
-"""How every chart looks: one sans-serif face, colours that colour-blind readers can tell apart, light or dark.
+"""The look of all charts: one sans-serif font, colours that colour-blind readers can distinguish, light or dark.
 
-A `Look` has the colours of a theme. Its six colours of series are chosen so that any two differ by 20 or more (CIE 1976)
-for full vision and for each of the three kinds of colour blindness, and each stands out from the ground by 3 to 1.
+The six series colours of a `Palette` are chosen so that any two differ by 20 or more (CIE 1976) for full vision and for
+each of the three kinds of colour blindness, and each contrasts with the background by 3 to 1. `static/css/charts.css`
+maps the light colours to the dark ones.
 
 Source: the qualitative colours are those of Okabe & Ito (2008); heat maps use viridis, whose lightness rises
 steadily, so they read in grey too. Colour blindness: Machado, Oliveira & Fernandes (2009). Classes: ColorBrewer YlGnBu.
@@ -30,11 +31,11 @@ class Palette:
     """The colours of a theme.
 
     Args:
-        ground: What lies behind.
-        ink, soft: Of words, and of words that matter less.
-        grid, domain: Of lines behind the marks, and of axes.
+        ground: The background.
+        ink, soft: Of texts, and of minor texts.
+        grid, domain: Of grid lines, and of axes.
         series: Of categories, in this order.
-        absent: Of what has no number.
+        absent: Of cells without a number.
     """
 
     ground: str
@@ -124,7 +125,7 @@ CONFIG: dict[str, Any] = {
 def apply_theme(
     chart: Any, title: str | list[str], subtitle: str | list[str] = "", theme: str = "light"
 ) -> Any:
-    """A chart with its title and the house look; call it once, on the outermost chart."""
+    """A chart with its title and the theme; call it once, on the outermost chart."""
     words: dict[str, Any] = {"text": title}
     if subtitle:
         words["subtitle"] = subtitle
@@ -132,7 +133,7 @@ def apply_theme(
 
 
 def config(theme: str) -> dict[str, Any]:
-    """The house look in the colours of a theme."""
+    """The Vega-Lite configuration in the colours of a theme."""
     light, look = PALETTES["light"], PALETTES[theme]
     others = {getattr(light, name): getattr(look, name) for name in ("ink", "soft", "grid", "domain")}
 

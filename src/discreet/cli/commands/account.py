@@ -1,4 +1,4 @@
-"""`discreet account`: named people and programs, their roles and their API keys."""
+"""`discreet account`: people and programs with roles and API keys."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_jso
 
 
 def _emit_new(text: str, out: Path) -> None:
-    """Markdown is filled in by hand: it overwrites nothing."""
+    """Write Markdown, which is filled in by hand, without overwriting a file."""
     if out.exists():
         raise BadRequest(
             f"The file {str(out)!r} is there already.", "Choose another name: answers may be in it."
@@ -247,7 +247,6 @@ def _emit_new(text: str, out: Path) -> None:
 
 
 def _show(found: Assessment) -> None:
-    """The figures that matter most, and the sentences of the report."""
     from rich.text import Text
 
     from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP

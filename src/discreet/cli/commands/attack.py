@@ -1,4 +1,4 @@
-"""`discreet attack`: the red team. It attacks invented people, protected in several ways, as anybody could."""
+"""`discreet attack`: run an attack on invented people under several protections, as anyone could."""
 
 from __future__ import annotations
 
@@ -217,7 +217,6 @@ def weights(
 
 
 def _protections(against: str | None) -> tuple[str, ...]:
-    """The protections that are named, in their usual order; all of them by default."""
     from discreet.attacks.knowledge import PROTECTIONS
 
     named = PROTECTIONS if against is None else tuple(word.strip() for word in against.split(","))
@@ -253,7 +252,7 @@ def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Calla
 
 
 def _command(context: typer.Context) -> str:
-    """The command that repeats the study, with the options that were given and change it."""
+    """The command that repeats the trial, with the options that change it."""
     words = ["discreet", "attack", str(context.info_name)]
     for option in context.command.params:
         value = context.params.get(str(option.name))

@@ -1,4 +1,4 @@
-"""`discreet audit`: what the integers of a noise table promise, whoever made the file."""
+"""`discreet audit`: the exact guarantee of a noise table file, of any known format."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str
 
 
 def _design(file: Path) -> dict[int, float]:
-    """The design of large counts, which only our own documents keep."""
+    """The design of large counts, which only our JSON contains."""
     import json
 
     from discreet.errors import BadRequest

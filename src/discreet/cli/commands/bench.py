@@ -1,4 +1,4 @@
-"""`discreet bench`: what the README claims about speed. The package `discreet-studies` brings it."""
+"""`discreet bench`: benchmarks. The package `discreet-studies` provides it."""
 
 from __future__ import annotations
 

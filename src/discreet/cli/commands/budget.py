@@ -1,4 +1,4 @@
-"""`discreet budget`: what a dataset under `dp` promises, what each table gets, and what is left."""
+"""`discreet budget`: the guarantee of a dataset under `dp`, the epsilon and error of each table, and the budget left."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
 
 
 def _show(found: dict[str, Any], *, planned: bool) -> None:
-    """The budget for people."""
     from discreet.cli.console import print_grid
 
     output.print(found["promise"] or "Nothing can be promised at this delta.", markup=False, soft_wrap=True)
@@ -129,7 +128,7 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
 
 
 def _after(found: dict[str, Any]) -> str:
-    """What loading a description would leave of its budget's lifetime cap."""
+    """The budget left after loading a description."""
     if found["price"] is None:
         return "Nothing is charged before it is loaded."
     costs, left = f"Loading it costs {_amount(found['price'])}", found["left_after"]

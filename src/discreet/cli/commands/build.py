@@ -1,4 +1,4 @@
-"""`discreet build`: add up the margins that most tables are made of, so that they are answered without the records."""
+"""`discreet build`: pre-aggregate the margins of most tables, so that they need no records."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ def _facts(cube: CubeFile) -> dict[str, Any]:
 
 
 def _tell(done: CubeReport, *, dry_run: bool) -> None:
-    """Each cube with its size and the reason for it."""
     sizes = {cube.variables: cube for cube in done.built}
     for cube in done.kept:
         output.print(Text(f"{' x '.join(cube.variables)}: kept, {cube.bytes / 1e6:,.1f} MB."), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`discreet check`: what a load would say about a file and its description, without a workspace."""
+"""`discreet check`: validate a file against its description, without a workspace."""
 
 from __future__ import annotations
 

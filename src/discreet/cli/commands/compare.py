@@ -117,7 +117,6 @@ def _number(value: float | None) -> str:
 
 
 def _interval(found: dict[str, Any], pattern: str) -> str:
-    """An estimate with its limits; a dash for what there is not."""
     texts = (
         "-" if found[name] is None else pattern.format(found[name]) for name in ("estimate", "low", "high")
     )

@@ -1,4 +1,4 @@
-"""`discreet datasets`: what a workspace holds."""
+"""`discreet datasets`: list the datasets of a workspace."""
 
 from __future__ import annotations
 

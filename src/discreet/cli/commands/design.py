@@ -1,13 +1,7 @@
-"""The options of `discreet design` that are parameters of noise families: made from the registry when they are needed.
+"""`discreet design`: a noise table with its exact guarantee, from a noise family and its parameters.
 
-One option stands for all families that have a parameter of that name, and its help says what it means in each. A family
-that is added in one place has its options here at once.
-
-`discreet design compare`: families side by side at one epsilon and delta.
-
-`discreet design`: from a family and its parameters to a noise table with its exact account.
-
-The options that are parameters of families come from the registry when the command runs: see `design_options.py`.
+The parameters of all noise families are options of the command, made from the registry when it runs. Families with a
+parameter of the same name share one option. `discreet design compare` shows families at one epsilon and delta.
 """
 
 from __future__ import annotations
@@ -40,10 +34,10 @@ COMPARE = "`compare`, which sets families side by side at one epsilon and delta.
 
 
 class DesignCommand(TyperCommand):
-    """The command with one more option for each parameter of a family."""
+    """The command with one option per parameter of a family."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The command's own options, then those of the families; the help of the argument names the families."""
+        """The options of the command, then those of the families; the help of the argument lists the families."""
         from discreet.noise.families import families
 
         own: list[Any] = super().get_params(ctx)
@@ -53,13 +47,13 @@ class DesignCommand(TyperCommand):
 
 
 def given_parameters(context: typer.Context, own: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that were given, by the command's own options or by those of the families."""
+    """The parameters given by the options of the command or of the families."""
     every = own | context.meta.get(_PARAMETERS, {})
     return {name: value for name, value in every.items() if value is not None}
 
 
 def _family_options() -> list[Any]:
-    """Typer makes the options, as it does for a function that has these arguments."""
+    """Let Typer make the options from a function with these arguments."""
     from discreet.noise.families import families
 
     uses: dict[str, list[tuple[str, Parameter]]] = {}
@@ -68,7 +62,7 @@ def _family_options() -> list[Any]:
             uses.setdefault(parameter.name, []).append((family.name, parameter))
 
     def arguments() -> None:
-        """Stand for the arguments."""
+        """Carries the signature."""
 
     made = [_argument(name, users) for name, users in uses.items() if name not in _AUDIT_OPTIONS]
     vars(arguments)["__signature__"] = Signature(made)
@@ -93,7 +87,6 @@ def _argument(name: str, users: list[tuple[str, Parameter]]) -> Argument:
 
 
 def _parameter_help(users: list[tuple[str, Parameter]]) -> str:
-    """What a parameter means, and in which families."""
     meanings: dict[str, list[str]] = {}
     for family, parameter in users:
         meanings.setdefault(parameter.meaning, []).append(family)
@@ -106,7 +99,7 @@ def _store_parameter(context: typer.Context, option: typer.CallbackParam, value:
 
 
 def _store_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
-    """A list of tables is written as JSON: a command line has no other form for it."""
+    """Parse a list of tables, which is written as JSON."""
     try:
         _store_parameter(context, option, None if value is None else json.loads(value))
     except json.JSONDecodeError:
@@ -119,7 +112,7 @@ def _store_tables(context: typer.Context, option: typer.CallbackParam, value: st
 def compare_families(
     epsilon: float | None, delta: float | None, m: int | None, match: str, out: Path | None, *, as_json: bool
 ) -> None:
-    """Families side by side at one ε and δ."""
+    """Compare families at one epsilon and delta."""
     from dataclasses import asdict
 
     from discreet.noise.design_report import compare
@@ -142,7 +135,7 @@ def compare_families(
 
 
 def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> None:
-    """What each family needs, then how near to the truth each releases (Rinott's Table 2)."""
+    """The support of each family, then how close to the truth it releases (Rinott's Table 2)."""
     from rich.table import Table
 
     needs = Table(title=f"At epsilon {epsilon:g} and delta {delta:.4g}", box=None)
@@ -214,7 +207,7 @@ COMMAND = Command(design, PROTECT, cls=DesignCommand)
 
 
 def _refuse_for_comparison(given: set[str]) -> None:
-    """A comparison takes one epsilon, and a delta or m: anything else would be forgotten."""
+    """Refuse options that a comparison would ignore."""
     ignored = sorted(given - {"epsilon", "delta", "m"})
     if ignored:
         raise BadRequest(
@@ -224,7 +217,7 @@ def _refuse_for_comparison(given: set[str]) -> None:
 
 
 class Designed(NamedTuple):
-    """A design, its noise table, and the document that says both."""
+    """A design, its noise table, and the document of both."""
 
     ideal: IdealTable
     table: NoiseTable
@@ -232,7 +225,7 @@ class Designed(NamedTuple):
 
 
 def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
-    """The design, its integers, their exact account and, where the family has one, the optimum beside it."""
+    """The design, its integers, their exact guarantee and, where the family has one, the optimum for comparison."""
     from discreet.noise import families
     from discreet.noise.design_report import design_document
     from discreet.noise.quantise import quantise
@@ -256,7 +249,7 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
 
 
 def _seal(table: NoiseTable) -> dict[str, Any]:
-    """What lets a reader of the file check it: format, program and a hash of the integers."""
+    """Format, program and a hash of the integers, to validate the file."""
     from discreet import __version__
     from discreet.noise.files.document import FORMAT, VERSION
     from discreet.noise.table import content_hash
@@ -271,7 +264,6 @@ def _seal(table: NoiseTable) -> dict[str, Any]:
 
 
 def _plot(found: Designed, path: Path, picture: str) -> None:
-    """A picture of the table: its law, its transitions, its promise, or the integers against the design."""
     from discreet.pictures import noise_charts as noise
 
     law = dict(zip(found.ideal.last.values, found.ideal.last.probabilities, strict=True))
@@ -287,7 +279,7 @@ def _plot(found: Designed, path: Path, picture: str) -> None:
 
 
 def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
-    """The exact account of the integers, at the given ε, or at the ε that a δ asks for."""
+    """The exact guarantee of the integers, at an epsilon, or at the epsilon of a delta."""
     from discreet.privacy import audit
 
     found = audit(table, epsilon=epsilon, delta=delta if epsilon is None else None)
@@ -302,7 +294,7 @@ def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> di
 
 
 def _finite(number: float) -> float | None:
-    """JSON has no infinity: an ε that no finite number bounds is null."""
+    """JSON has no infinity: an unbounded epsilon is null."""
     return float(number) if abs(number) < float("inf") else None
 
 
@@ -323,7 +315,6 @@ def read_modulus(text: str) -> int:
 
 
 def _show(document: dict[str, Any], *, everything: bool) -> None:
-    """The design for people: the last row, the moments, the promise and the notes."""
     from rich.table import Table
 
     row, modulus = document["rows"][-1], document["modulus"]
@@ -359,7 +350,7 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
 
 
 def _middle(lines: list[tuple[int, float, int]]) -> list[tuple[int, float, int]]:
-    """The values nearest to no change, in their order; all of them where they are few.
+    """The values nearest to 0, in their order.
 
     >>> [value for value, _, _ in _middle([(v, 0.0, 0) for v in range(-60, 2000)])][:: MOST_VALUES - 1]
     [-20, 20]

@@ -1,4 +1,4 @@
-"""`discreet interval`: how sure the counts of a table are, and sums, shares and differences of them."""
+"""`discreet interval`: confidence intervals of counts, and of sums, shares, ratios and differences."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _all(release: Release, answers: TableBackend, level: float, *, as_json: bool
 
 
 def _sure(release: Release) -> str:
-    """Intervals of counts are exact, those of weighted tables rest on the normal law."""
+    """Intervals of counts are exact, those of weighted tables use the normal distribution."""
     return "about" if release.measure.has_errors else "at least"
 
 
@@ -108,7 +108,6 @@ def _show(document: dict[str, Any], sure: str) -> None:
 
 
 def _sentence(found: Interval, texts: tuple[str, str, str], sure: str) -> str:
-    """An interval in words."""
     from discreet.inference.confidence_intervals.table_intervals import error_text
 
     estimate, low, high = texts

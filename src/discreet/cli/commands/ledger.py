@@ -1,4 +1,4 @@
-"""`discreet ledger`: what a budget has spent, what is left and by whom; shares for accounts; an auditor's statement."""
+"""`discreet ledger`: the charges to a budget, shares for accounts, and an auditor's statement."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from discreet.cli.shared_options import JsonFileOption, OutcomeOption, Workspace
 
 
 class _ByDataset(TyperGroup):
-    """`discreet ledger DATASET` shows the ledger of a dataset: `show` need not be said."""
+    """Makes `show` the default: `discreet ledger DATASET`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words; what names no command is a dataset or an option of `show`."""
+        """Parse the arguments; a first word that is no subcommand is an argument of `show`."""
         said = not args or args[0] in {*self.commands, "--help", "-h"}
         return super().parse_args(ctx, args if said else ["show", *args])
 

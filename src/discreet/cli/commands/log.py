@@ -1,4 +1,4 @@
-"""`discreet log`: the log of requests of a server, and what its watch found."""
+"""`discreet log`: the audit log of a server, and the alerts of its detectors."""
 
 from __future__ import annotations
 
@@ -118,7 +118,6 @@ def release(
 
 
 def _found_again(folder: Path, state: Path) -> list[Alert]:
-    """What the watch would find in the whole log."""
     from discreet.release.dataset_registry import open_registry
     from discreet.web.detectors.alerts import read_thresholds
     from discreet.web.detectors.monitor import AlertFinder, read_request_lines

@@ -1,6 +1,6 @@
-"""The margins of a dataset on the screen: a table for each, what they cost, and what a reader must be told.
+"""`discreet margins`: many margins of a table at once: the expected error of each method, and runs of one.
 
-`discreet margins`: many margins of a table at once: what each method costs, and runs of one.
+On a dataset the margins are released, and the charge goes to standard error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def show_released_margins(found: dict[str, Any]) -> None:
-    """Print the released margins, or before a release what each method's error would be."""
+    """Print the released margins, or before a release the expected error of each method."""
     messages.print(charge_sentence(found["charged"]), markup=False, soft_wrap=True)
     if found["runs"]:
         for label, table in found["runs"][0]["margins"].items():
@@ -46,7 +46,7 @@ def show_released_margins(found: dict[str, Any]) -> None:
 
 
 def charge_sentence(charged: dict[str, Any]) -> str:
-    """What was charged, would be charged, or was paid before.
+    """The charge, in one sentence.
 
     >>> charge_sentence({"family": "b", "epsilon": 0.1, "delta": 0.0, "repeat": False, "spent": True, "left": 0.4})
     'Charged epsilon 0.1, delta 0 to the budget "b"; epsilon 0.4 is left.'
@@ -61,7 +61,7 @@ def charge_sentence(charged: dict[str, Any]) -> str:
 
 
 def _margin_variables(label: str, categories: dict[str, list[str]]) -> list[str]:
-    """The variables of a margin's label: names of one letter stand side by side, others have a star between them."""
+    """Split a margin's label: names of one letter are written together, others have a star between them."""
     if label in categories:
         return [label]
     return label.split("*") if "*" in label else list(label)
@@ -85,7 +85,6 @@ def _show_margin(names: list[str], table: list[Any], categories: dict[str, list[
 
 
 def _count_text(value: float | None) -> str:
-    """A released number; `c` where it is withheld."""
     if value is None:
         return "c"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
@@ -201,7 +200,6 @@ COMMAND = Command(margins, MAKE_TABLES)
 
 
 def _is_dataset(table: str) -> bool:
-    """Whether a table is named that is neither a paper's nor a file."""
     from discreet.margins.contingency_table import PAPER_TABLES
 
     return table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists()
@@ -210,7 +208,7 @@ def _is_dataset(table: str) -> bool:
 def _refuse_study_options(
     neighbours: str | None, reps: int | None, seed: int | None, *, as_published: bool, plot: Path | None
 ) -> None:
-    """What makes sense for a study of counts that may be seen, and not for a release."""
+    """Refuse options for studies of public counts."""
     given = {
         "--neighbours": neighbours is not None,
         "--reps": reps is not None,
@@ -237,7 +235,7 @@ def _released(
     *,
     dry_run: bool,
 ) -> dict[str, Any]:
-    """The margins of a dataset, charged to its budget; or only what they would cost."""
+    """The margins of a dataset, charged to its budget; with `dry_run` only their cost."""
     from discreet.margins.margin_set import parse_weights
     from discreet.release.joint_margins import dataset_margins
 
@@ -296,7 +294,6 @@ def _plot(
 
 
 def _show(done: Study) -> None:
-    """Expected errors by margin and method, then the runs."""
     from rich import box
     from rich.table import Table
 

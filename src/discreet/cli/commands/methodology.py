@@ -1,4 +1,4 @@
-"""`discreet methodology`: how the numbers of a dataset are made, what is promised and what is not."""
+"""`discreet methodology`: the methods, guarantees and limits of a dataset."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ COMMAND = Command(methodology, EXAMINE)
 
 
 def _show(found: dict[str, Any]) -> None:
-    """The document for people, section by section."""
     output.print(found["citation"], style="bold", markup=False, soft_wrap=True)
     for title, sentences in _sections(found):
         output.print()

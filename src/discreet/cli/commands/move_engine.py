@@ -1,4 +1,4 @@
-"""`discreet move-engine`: let another engine keep a version, with every number as it was."""
+"""`discreet move-engine`: move a version to another storage engine; all numbers stay."""
 
 from __future__ import annotations
 

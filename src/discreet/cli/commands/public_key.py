@@ -1,4 +1,4 @@
-"""`discreet public-key`: the public half of the key with which a workspace signs."""
+"""`discreet public-key`: the public key for signatures of a workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet relabel`: correct labels, descriptions and notes of what is served."""
+"""`discreet relabel`: correct labels, descriptions and notes of the current version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet reproduce`: the papers' tables and figures. The package `discreet-studies` brings it."""
+"""`discreet reproduce`: the papers' tables and figures. The package `discreet-studies` provides it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet restore`: bring a backup back."""
+"""`discreet restore`: restore a backup."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def serve(
 
 
 def _say_how_open(options: Options) -> None:
-    """Say what it means to listen beyond this machine with neither accounts nor a proxy that is known."""
+    """Warn when the server listens beyond this machine with neither accounts nor a trusted proxy."""
     from discreet.cli.console import messages
     from discreet.web.auth.proxies import LOOPBACK, in_networks
 
@@ -76,7 +76,7 @@ def _say_how_open(options: Options) -> None:
 def _open_published(
     published: str, public_key: Path | None, **given: int | str | None
 ) -> tuple[DatasetRegistry, Options]:
-    """The doors of a publication; whose key signed it is checked, or said to be unchecked."""
+    """The registry of a publication, with its signature checked if a public key is given."""
     from discreet.cli.console import messages
     from discreet.publish.file_store import open_storage
     from discreet.publish.published_registry import open_publication

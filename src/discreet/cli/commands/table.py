@@ -161,7 +161,7 @@ def _chosen(form: str | None, out: Path | None, *, as_json: bool, dry_run: bool,
 def _list(
     place: Target, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None
 ) -> None:
-    """The cells that are not 0, as a document."""
+    """The nonzero cells as a document."""
     from discreet.formats import listing_format
     from discreet.release.dataset_service import DatasetService
 
@@ -182,7 +182,6 @@ def _list(
 
 
 def _show(release: Release, *, errors: bool) -> None:
-    """The table for people, with what they must be told below it."""
     from rich.text import Text
 
     from discreet.api.table import Table
@@ -199,7 +198,6 @@ def _show(release: Release, *, errors: bool) -> None:
 
 
 def _about_errors(shown: Table, *, errors: bool) -> list[str]:
-    """How far a weighted table can be trusted, and how to see it cell by cell."""
     note = shown.error_note()
     if not note:
         return []

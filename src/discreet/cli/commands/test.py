@@ -1,4 +1,4 @@
-"""`discreet test`: tests of hypotheses on released counts; the likelihood contains the noise."""
+"""`discreet test`: test a hypothesis on released counts, with the noise taken into account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet try`: from a file to the table builder, in a workspace that is thrown away."""
+"""`discreet try`: from a file to the table builder, in a temporary workspace."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def try_file(
 
 
 def _serve(folder: Path, description: str, file: Path, port: int | None, *, browser: bool) -> None:
-    """Load a file into a workspace and serve it until Ctrl-C."""
     import webbrowser
 
     from discreet.cli.progress import load_bars

@@ -1,4 +1,4 @@
-"""`discreet use`: serve another version that is kept."""
+"""`discreet use`: serve another stored version."""
 
 from __future__ import annotations
 

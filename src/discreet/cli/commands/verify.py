@@ -1,4 +1,4 @@
-"""`discreet verify`: read all stored records and compare them with the seals of their loads."""
+"""`discreet verify`: compare all stored records with the keyed hashes of their loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet versions`: the versions of a dataset, and which are answered."""
+"""`discreet versions`: the versions of a dataset, and which can be queried."""
 
 from __future__ import annotations
 

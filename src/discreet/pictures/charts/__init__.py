@@ -1,9 +1,9 @@
-"""The kinds of charts: one module, one kind, found by the registry; nothing else lists them.
+"""The kinds of charts: one module per kind, found by the registry.
 
-A module of this folder binds `CHART`. It says by the shape of a table whether it fits, and why not where it does not. The
-chart of a table that names none is the first that fits, in the order of `place`.
+A module of this folder binds `CHART`. Its `misfit` decides by the dimensions of a table whether the chart fits, and why
+not. A table without a named chart gets the first that fits, in the order of `place`.
 
-    chart = draw(shown(release))        an Altair chart with title, note and legend
+    chart = draw(chart_data(release))        an Altair chart with title, note and legend
 
 Whether a chart fits is known without Altair; a module imports it when it draws.
 """
@@ -31,7 +31,7 @@ _LINE, _TITLE_LINE = 100, 72
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a table cannot be drawn by a kind of chart, and what to do."""
+    """Why a table does not fit a kind of chart, and advice."""
 
     why: str
     advice: str
@@ -42,14 +42,14 @@ class Chart:
     """A kind of chart.
 
     Args:
-        name: What `--chart` and `chart=` take.
-        label: What people call it.
-        summary: Which tables it is for, in a few words.
+        name: The value of `--chart` and `chart=`.
+        label: Its name for people.
+        summary: The tables it is for, in a few words.
         misfit: Why it does not fit a table; None where it does.
         draw: The chart, without title.
-        lines: What the intervals look like in it; empty where it shows none.
-        place: Where it stands when the chart of a table is chosen: the smaller, the earlier.
-        chosen: Whether it may be chosen for a table that names no chart.
+        lines: The look of its intervals; empty where it shows none.
+        place: Its priority when the chart of a table is chosen; the smallest first.
+        chosen: Whether it may be chosen for a table without a named chart.
     """
 
     name: str
@@ -66,7 +66,7 @@ _REGISTRY: Registry[Chart] = Registry("discreet.pictures.charts", "CHART", "char
 
 
 def charts() -> tuple[Chart, ...]:
-    """Every kind, in the order in which they are tried."""
+    """All kinds, in the order in which they are tried."""
     return tuple(sorted(_REGISTRY.members(), key=lambda chart: chart.place))
 
 
@@ -76,11 +76,11 @@ def fitting(shown: ChartData) -> tuple[Chart, ...]:
 
 
 def chart_of(shown: ChartData) -> Chart:
-    """The kind that was asked for; without one the first that fits.
+    """The named kind, or the first that fits.
 
     Raises:
         UnknownFormat: There is no such kind; with the nearest.
-        BadRequest: It does not fit the table; why, and what to do.
+        BadRequest: It does not fit the table; why, and advice.
     """
     if shown.picture.chart:
         chart = _REGISTRY.named(shown.picture.chart)
@@ -117,7 +117,7 @@ def _misfit(chart: Chart, shown: ChartData) -> Misfit | None:
 
 
 def draw(shown: ChartData) -> Any:
-    """The chart of a table, with its title, the mandatory note and what its marks mean.
+    """The chart of a table, with its title, the mandatory note and the meaning of its marks.
 
     Raises:
         BadRequest, UnknownFormat: As `chart_of`.
@@ -134,7 +134,7 @@ def draw(shown: ChartData) -> Any:
 
 
 def told_below(chart: Chart, shown: ChartData) -> list[str]:
-    """The note, what the lines are, what the marks mean, and the source."""
+    """The subtitle: note, meaning of lines and marks, and source."""
     release = shown.release
     lines = textwrap.wrap(printable(release.notes[0]), _LINE)
     lines += explained(chart, shown)
@@ -145,7 +145,7 @@ def told_below(chart: Chart, shown: ChartData) -> list[str]:
 
 
 def explained(chart: Chart, shown: ChartData) -> list[str]:
-    """What the lines are and what the marks mean, in the language of the reader."""
+    """The meaning of lines and marks, in the reader's language."""
     release = shown.release
     lines: list[str] = [f"{axis.label}: {axis.labels[0]}." for axis in shown.fixed]
     if chart.lines and shown.has_limits:

@@ -1,4 +1,4 @@
-"""Bars: the numbers of one variable, each from zero, with the interval of the true number as a line over it."""
+"""Bars: one variable, each bar from zero, with the interval of the true number as a line over it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHHELD = "!isValid(datum._value) && datum._mark != '[z]'"
 
 
 def draw(shown: ChartData) -> Any:
-    """One bar a category."""
+    """One bar per category."""
     from discreet.pictures.library import alt
 
     (axis,) = shown.axes
@@ -33,7 +33,7 @@ def side(axis: Axis) -> Any:
 
 
 def length(shown: ChartData) -> Any:
-    """The numbers along the bottom; zero is always there."""
+    """The numbers along the bottom, zero included."""
     from discreet.pictures.library import alt
 
     axis = alt.Axis(format=shown.value_format, tickCount=5, grid=True)
@@ -45,9 +45,9 @@ def with_intervals(base: Any, shown: ChartData, colour: Any, offset: Any = None)
 
     Args:
         base: The data and the side.
-        shown: What is drawn.
+        shown: The chart data.
         colour: Of the bars.
-        offset: Of bars of one category beside each other.
+        offset: Of grouped bars.
     """
     beside = {} if offset is None else {"yOffset": offset}
     chart = base.mark_bar().encode(x=length(shown), color=colour, description="_said:N", **beside)
@@ -59,7 +59,7 @@ def with_intervals(base: Any, shown: ChartData, colour: Any, offset: Any = None)
 
 
 def status_marks(base: Any, shown: ChartData, beside: dict[str, Any]) -> Any:
-    """The letter of a status beside its bar, or at zero where there is none."""
+    """The letter of a status at the end of its bar, or at zero."""
     ends = base.transform_filter("datum._mark != ''").transform_calculate(
         _end="isValid(datum._value) ? max(datum._value, isValid(datum._high) ? datum._high : 0, 0) : 0"
     )
@@ -68,7 +68,7 @@ def status_marks(base: Any, shown: ChartData, beside: dict[str, Any]) -> Any:
 
 
 def misfit(shown: ChartData) -> Misfit | None:
-    """One variable, of as many categories as can be read."""
+    """One variable, with few enough categories to read."""
     if len(shown.axes) != 1:
         return Misfit(
             message("bars show one variable, and it has {count}.", count=len(shown.axes)),
@@ -78,7 +78,7 @@ def misfit(shown: ChartData) -> Misfit | None:
 
 
 def too_many(axis: Axis) -> Misfit | None:
-    """An axis of more categories than can be read."""
+    """The misfit of an axis with too many categories."""
     if len(axis) <= MOST_CATEGORIES:
         return None
     return Misfit(

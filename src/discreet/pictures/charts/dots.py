@@ -1,6 +1,6 @@
 """Dots with noise bands: each number as a dot, the interval of the true number as a band behind it.
 
-It is refused where no law of the noise is known: a dot without its band would look like the truth.
+It is refused where the noise distribution is unknown: a dot without its band would look exact.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def draw(shown: ChartData) -> Any:
 
 
 def misfit(shown: ChartData) -> Misfit | None:
-    """One or two variables, and numbers whose noise has a law that is known."""
+    """One or two variables, and numbers with intervals."""
     if not shown.has_limits:
         return Misfit(
             message(

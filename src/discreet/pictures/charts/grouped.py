@@ -1,4 +1,4 @@
-"""Grouped bars: two variables; the categories of one stand beside each other in colours."""
+"""Grouped bars: two variables; the categories of one are side by side in colours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_BARS = 160
 
 
 def draw(shown: ChartData) -> Any:
-    """The bars of one category beside each other."""
+    """Bars in groups."""
     from discreet.pictures.library import alt
 
     down, across = side_and_colour(shown.axes)
@@ -27,7 +27,7 @@ def draw(shown: ChartData) -> Any:
 
 
 def side_and_colour(axes: tuple[Axis, ...]) -> tuple[Axis, Axis]:
-    """Which of two variables stands down the side, and which gets colours: the one that has enough of them."""
+    """The variable down the side and the variable in colours: the one with few enough categories."""
     first, second = axes[:2]
     return (first, second) if len(second) <= MOST_COLOURS else (second, first)
 
@@ -50,7 +50,7 @@ def colour(axis: Axis, shown: ChartData) -> Any:
 
 
 def two_variables(shown: ChartData) -> Misfit | None:
-    """Two variables, one of them of few categories."""
+    """Two variables, one of them with few categories."""
     if len(shown.axes) != 2:
         return Misfit(
             message(
@@ -71,7 +71,7 @@ def two_variables(shown: ChartData) -> Misfit | None:
 
 
 def misfit(shown: ChartData) -> Misfit | None:
-    """Two variables, and no more bars than can be read."""
+    """Two variables, and few enough bars to read."""
     if two_variables(shown) is None and shown.marks > MOST_BARS:
         return Misfit(
             message("it would have {marks} bars, and {most} can be read.", marks=shown.marks, most=MOST_BARS),

@@ -1,6 +1,6 @@
 """A heat map: two variables as rows and columns, the numbers as colours of a few classes that the noise allows.
 
-Each cell that is large enough has its number in it; one without a number is grey and has its mark.
+Cells that are wide enough show their number; one without a number is grey and has its mark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ON_LIGHT, _ON_DARK = "#101418", "#FAFBFC"
 
 
 def draw(shown: ChartData) -> Any:
-    """One rectangle a cell."""
+    """One rectangle per cell."""
     from discreet.pictures.library import alt
 
     rows, columns = shown.axes
@@ -70,7 +70,7 @@ NO_NUMBER = message("no number")
 
 
 def class_colour(classes: Classes, shown: ChartData) -> Any:
-    """Classes as colours, with a legend; those without a number only where there are any."""
+    """Classes as colours, with a legend; the class "no number" only where it occurs."""
     from discreet.pictures.library import alt
 
     missing = any("_value" not in record for record in shown.records)
@@ -88,7 +88,7 @@ def class_colour(classes: Classes, shown: ChartData) -> Any:
 
 
 def misfit(shown: ChartData) -> Misfit | None:
-    """Two variables, and no more rows and columns than can be read."""
+    """Two variables, and few enough rows and columns to read."""
     if len(shown.axes) != 2:
         return Misfit(
             message("a heat map shows two variables, and it has {count}.", count=len(shown.axes)),

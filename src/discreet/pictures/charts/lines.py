@@ -1,6 +1,6 @@
-"""Lines: the course over a variable of numbers, such as age or year; one line, or one a category in colours.
+"""Lines over a numeric variable, such as age or year; one line, or one per category in colours.
 
-The band is the interval of each true number. A cell without a number is a gap in the line, never a bridge over it.
+The band is the interval of each true number. A cell without a number is a gap in the line.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ def draw(shown: ChartData) -> Any:
 
 
 def _split(shown: ChartData) -> tuple[Axis, list[Axis]]:
-    """The variable of numbers, and the other if there is one."""
     along = next(axis for axis in shown.axes if axis.ordered)
     return along, [axis for axis in shown.axes if axis is not along]
 
 
 def misfit(shown: ChartData) -> Misfit | None:
-    """A variable of numbers, and beside it one of few categories."""
+    """A numeric variable, and at most one of few categories."""
     if not 1 <= len(shown.axes) <= 2:
         return Misfit(
             message("lines show one or two variables, and it has {count}.", count=len(shown.axes)),

@@ -1,19 +1,14 @@
-"""Shapes on paper: areas in degrees to points of a picture, true to their size.
+"""A map: areas of a geography with boundaries.
 
-    x = lon cos(m)     y = sin(lat) / cos(m)        m the latitude of the middle, lon and lat in radians
+Percentages colour their areas, in classes that are not finer than the noise. Counts are circles whose area is the count:
+a coloured area would make large empty land look full. An area without a number is grey. A second variable makes one map
+per category. The projection is cylindrical equal-area, with m the latitude of the middle, lon and lat in radians:
 
-This is the cylindrical equal-area projection: areas keep their relative size, so that a colour weighs what its land weighs,
-and shapes are true near the middle. Points are rounded to a tenth of a pixel, and points that fall together are one.
+    x = lon cos(m)     y = sin(lat) / cos(m)
 
-Source: Snyder (1987), Map Projections: A Working Manual, section 10.
+Points are rounded to a tenth of a pixel, and repeated points are dropped.
 
-A map: areas of a geography whose boundaries are known.
-
-Percentages colour their areas, in classes that are not finer than the noise. Counts are circles whose area is the count: a
-coloured area would make large empty land look full. An area without a number is grey. A second variable makes one map a
-category.
-
-Sources: Slocum et al. (2022), Thematic Cartography, chapters 15 and 18.
+Sources: Slocum et al. (2022), Thematic Cartography, chapters 15 and 18; Snyder (1987), Map Projections, section 10.
 """
 
 from __future__ import annotations
@@ -71,7 +66,7 @@ def _project_ring(ring: Ring, middle: float) -> NDArray[np.float64]:
 
 
 def _project_polygon(polygon: Polygon, middle: float, corner: NDArray[np.float64], scale: float) -> Polygon:
-    """A polygon in pixels, without points that fall on the one before; an island of one pixel keeps its points."""
+    """A polygon in pixels without repeated points; a polygon of one pixel keeps its points."""
     rings = []
     for ring in polygon:
         points = np.round((_project_ring(ring, middle) - corner) * scale, 1)
@@ -81,7 +76,7 @@ def _project_polygon(polygon: Polygon, middle: float, corner: NDArray[np.float64
 
 
 def label_point(shape: Shape) -> tuple[float, float]:
-    """The centre of gravity of the largest part of a shape: where its symbol stands.
+    """The centroid of the largest part of a shape: the place of its symbol.
 
     >>> square = np.array([[0.0, 0], [2, 0], [2, 2], [0, 2], [0, 0]])
     >>> label_point([[square]])
@@ -111,7 +106,7 @@ LAND_COVERED = 0.5
 
 
 def draw(shown: ChartData) -> Any:
-    """One map, or one a category of the second variable."""
+    """One map, or one per category of the second variable."""
     from discreet.pictures.library import alt
 
     areas = _areas(shown)[0]
@@ -131,7 +126,7 @@ def draw(shown: ChartData) -> Any:
 
 
 def _named_data(data: Data, records: list[dict[str, Any]]) -> Any:
-    """A chart of records that are kept beside it."""
+    """A chart of a named dataset, which is added to `data`."""
     from discreet.pictures.library import alt
 
     name = f"data-{len(data)}"
@@ -152,7 +147,6 @@ def _one(shown: ChartData, sheet: Sheet, placed: Placed, label: str, data: Data)
 
 
 def _choropleth(shown: ChartData, placed: Placed, data: Data) -> Any:
-    """Areas in the colour of their class."""
     classes = chart_classes(shown)
     labels = [
         classes.labels[classes.of(record["_value"])] if "_value" in record else NO_NUMBER
@@ -195,7 +189,7 @@ def _circles(shown: ChartData, placed: Placed, widest: float, data: Data) -> Any
 
 
 def _land(record: dict[str, Any], shown: ChartData) -> dict[str, Any]:
-    """How land looks under its circle; it speaks only where it has none."""
+    """The fill of an area under its circle; only an area without a circle has a description."""
     silent = {"_said": ""} if record.get("_value", 0) > 0 else {}
     return {"_fill": shown.look.grid if "_value" in record else shown.look.absent} | silent
 
@@ -217,12 +211,11 @@ def _feature(record: dict[str, Any], shape: Shape) -> dict[str, Any]:
 
 
 def _areas(shown: ChartData) -> list[Axis]:
-    """The variables whose areas can be drawn; the first is."""
     return [axis for axis in (*shown.axes, *shown.fixed) if _shapes(shown, axis)]
 
 
 def _shapes(shown: ChartData, axis: Axis) -> list[Shape]:
-    """The outlines of what an axis shows: of a level by its own code, of a group all its members; none if one is unknown."""
+    """The outlines of the categories of an axis, of groups by their members; empty if one is unknown."""
     boundaries = shown.release.dataset.boundaries
     level = dict(shown.release.request.levels).get(axis.name, (axis.name,))[-1]
     own = boundaries[level].shapes if level in boundaries else {}

@@ -1,4 +1,4 @@
-"""Small multiples: one panel of bars for each category of a third variable, all on one scale.
+"""Small multiples: one panel of bars per category of a third variable, all on one scale.
 
 The variable of the layers makes the panels; without layers the last of the table does.
 """
@@ -53,7 +53,6 @@ def draw(shown: ChartData) -> Any:
 
 
 def _split(shown: ChartData) -> tuple[Axis, tuple[Axis, ...]]:
-    """The variable of the panels, and those inside."""
     *inner, panels = shown.axes
     return panels, tuple(inner)
 

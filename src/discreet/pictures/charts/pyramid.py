@@ -1,4 +1,4 @@
-"""A population pyramid: a variable of numbers, such as age, down the middle; two categories, such as sex, to its sides."""
+"""A population pyramid: a numeric variable, such as age, down the middle; two categories, such as sex, to its sides."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def _half(shown: ChartData, along: Axis, across: Axis, number: int, largest: flo
 
 
 def _split(shown: ChartData) -> tuple[Axis, Axis]:
-    """The variable of numbers, and that of two categories."""
     along = next(axis for axis in shown.axes if axis.ordered)
     return along, next(axis for axis in shown.axes if axis is not along)
 

@@ -1,7 +1,6 @@
 """Stacked bars: two variables; the categories of one are parts of a bar.
 
-A part below zero cannot be stacked: it is refused. A part that is withheld leaves a bar too short: its letter stands at
-the end of the bar.
+Negative parts cannot be stacked and are refused. A withheld part makes a bar too short: its letter is at the end.
 """
 
 from __future__ import annotations
