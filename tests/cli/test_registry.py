@@ -84,7 +84,7 @@ def test_a_broken_package_is_named_and_stops_nothing_else(brought, run_here):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["bench", "reproduce"])
+@pytest.mark.parametrize("name", ["attack", "bench", "reproduce"])
 def test_without_the_studies_a_command_says_what_to_install(brought, run_here, name):
     brought()
     assert f"│ {name} " in run_here("--help").stdout

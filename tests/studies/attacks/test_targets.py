@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
+from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.release.dataset_service import DatasetService
 from discreet_studies.attacks import targets as module
 from discreet_studies.attacks.averaging_trial import AveragingTrial
 from discreet_studies.attacks.bob_trial import BobTrial
-from discreet_studies.attacks.targets import describe, targets, town
+from discreet_studies.attacks.targets import MARITAL, SALARY, TRAITS, describe, targets, town, works
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +108,8 @@ def test_nothing_is_imported_that_would_reach_behind_the_interface():
     tree = ast.parse(inspect.getsource(module))
     used = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     ours = {name.split(".")[1] for name in used if name.startswith("discreet.")}
-    assert ours <= {"answer", "attacks", "model"}
-    assert {name for name in used if name.startswith("discreet.answer")} == {
+    assert ours <= {"attacks", "errors", "model", "release"}
+    assert {name for name in used if name.startswith("discreet.release")} == {
         "discreet.release.dataset_service",
         "discreet.release.dataset_registry",
         "discreet.release.load_cautions",
@@ -125,3 +126,41 @@ def test_a_description_under_dp_declares_every_table_of_the_attack_and_no_other(
     assert [tuple(table) for table in protection["universe"]["tables"]] == list(budget.tables)
     assert protection["budget"]["epsilon"] == 0.5
     assert protection["budget"]["invariants"] == ["n"]
+
+
+def test_every_workplace_has_one_bob_and_the_attacker_knows_his_traits():
+    population, bobs, above = works(3_000, 100, seed=4)
+    today = population.codes("service") == "today"
+    assert np.unique(population.codes("workplace")[today], return_counts=True)[1].tolist() == [1] * 100
+    for bob, rich in zip(bobs, above, strict=True):
+        (record,) = np.flatnonzero(today & (population.codes("workplace") == bob.place))
+        assert dict(bob.traits) == {name: population.codes(name)[record] for name in TRAITS}
+        assert (population.codes("salary")[record] == SALARY[0]) == rich
+
+
+def test_bobs_salary_is_a_fair_coin():
+    """False alarm 1e-6: 4.9 standard deviations; a coin of 0.6 is 6.3 away."""
+    _, _, above = works(10_000, 1_000, seed=8)
+    assert abs(above.sum() - 500) < 4.9 * np.sqrt(250)
+    assert abs(600 - 500) > 4.9 * np.sqrt(250)
+
+
+def test_children_are_single_and_counted():
+    population, truth = town(2_000, 20, seed=1)
+    child = population.codes("age") == "child"
+    assert set(population.codes("marital")[child]) == {"single"}
+    assert set(population.codes("marital")) == set(MARITAL)
+    area = population.codes("area")
+    assert truth.tolist() == [int((child & (area == code)).sum()) for code in population.variables["area"]]
+
+
+def test_the_same_seed_gives_the_same_people_and_another_one_others():
+    first, again, other = (works(1_000, 50, seed)[0].records for seed in (1, 1, 2))
+    assert all((first[name] == again[name]).all() for name in first)
+    assert any((first[name] != other[name]).any() for name in first)
+
+
+@pytest.mark.parametrize(("people", "places"), [(50, 5), (100, 50)])
+def test_too_few_people_or_places_are_refused(people, places):
+    with pytest.raises(BadRequest, match="people or more"):
+        town(people, places, seed=1)

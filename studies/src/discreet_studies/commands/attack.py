@@ -1,0 +1,283 @@
+"""`discreet attack`: run an attack on invented people under several protections, as anyone could."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import emit_json, emit_picture, messages
+from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.shared_options import JsonFileOption, PlotOption, WorkspaceOption
+from discreet.errors import BadRequest
+from discreet.model.messages.text import nearest
+
+attack = typer.Typer(
+    help="The red team: attacks on invented people under each protection, beside the unprotected baseline.",
+    no_args_is_help=True,
+)
+COMMAND = Command(attack, EXAMINE)
+
+PeopleOption = Annotated[int | None, typer.Option(help="How many invented people there are.")]
+TargetsOption = Annotated[int | None, typer.Option(help="How many places, each with one target.")]
+EpsilonOption = Annotated[
+    float, typer.Option(help="The epsilon that the dp target promises for all its tables together.")
+]
+SeedOption = Annotated[
+    int, typer.Option(help="Seed of the people and the noise; the same seed gives the same study.")
+]
+AgainstOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Protections, comma-separated: unprotected, cellkey, participants-and-description, dp."
+    ),
+]
+QuickOption = Annotated[bool, typer.Option("--quick", help="A small study in a few seconds.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the study as JSON.")]
+KeepOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep", help="Keep the result in the workspace: the methodology of its datasets quotes it."
+    ),
+]
+#: What does not change a study, and is no part of the command that repeats it.
+_BESIDE = frozenset({"as_json", "out", "plot", "keep", "workspace"})
+
+
+@attack.command()
+def bob(
+    context: typer.Context,
+    people: PeopleOption = None,
+    targets: TargetsOption = None,
+    pairs: Annotated[int | None, typer.Option(help="How many pairs of tables are asked, up to 34.")] = None,
+    epsilon: EpsilonOption = 1.0,
+    seed: SeedOption = 1,
+    against: AgainstOption = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Bob's differencing (Rinott et al. 2.2): pairs of tables that differ by one person, if he is in."""
+    from discreet_studies.attacks.bob_trial import BobTrial
+
+    study = BobTrial(
+        people or (4_000 if quick else 40_000),
+        targets or (100 if quick else 1_000),
+        pairs or (8 if quick else 32),
+        epsilon,
+        seed,
+        _protections(against),
+    )
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
+
+
+@attack.command()
+def averaging(
+    context: typer.Context,
+    people: PeopleOption = None,
+    targets: TargetsOption = None,
+    ways: Annotated[int | None, typer.Option(help="In how many ways each count is asked, up to 129.")] = None,
+    epsilon: EpsilonOption = 1.0,
+    seed: SeedOption = 1,
+    against: AgainstOption = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Averaging (Rinott et al. 2.2): one count asked in other words, and as sums of regrouped parts."""
+    from discreet_studies.attacks.averaging_trial import AveragingTrial
+
+    study = AveragingTrial(
+        people or (4_000 if quick else 36_000),
+        targets or (100 if quick else 600),
+        ways or (8 if quick else 64),
+        epsilon,
+        seed,
+        _protections(against),
+    )
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
+
+
+@attack.command()
+def versions(
+    context: typer.Context,
+    people: PeopleOption = None,
+    targets: TargetsOption = None,
+    epsilon: EpsilonOption = 1.0,
+    seed: SeedOption = 1,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Two versions: the same tables before and after one person of every workplace was removed."""
+    from discreet_studies.attacks.versions_trial import VersionsTrial
+
+    study = VersionsTrial(
+        people or (1_600 if quick else 8_000),
+        targets or (40 if quick else 200),
+        (1, 2) if quick else (1, 2, 4, 8),
+        epsilon,
+        seed,
+    )
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
+
+
+@attack.command()
+def withheld(
+    context: typer.Context,
+    people: PeopleOption = None,
+    ways: Annotated[
+        int | None, typer.Option(help="In how many ways every table is asked, 1 or more.")
+    ] = None,
+    variables: Annotated[
+        int | None, typer.Option(help="How many variables a table crosses at most, 1 to 3; 2 by default.")
+    ] = None,
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules", help="Attack every rule set of the demo and of the tests, on invented counties."
+        ),
+    ] = False,
+    seed: SeedOption = 1,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Withheld areas of the demo census: what totals less the areas shown say of them."""
+    from discreet_studies.attacks.rule_sets_trial import RuleSetsTrial
+    from discreet_studies.attacks.withheld_trial import WithheldTrial
+
+    if rules and (people, variables, plot) != (None, None, None):
+        raise BadRequest(
+            "--people, --variables and --plot are about the demo census, and not about --rules.",
+            "Leave them out, or leave --rules out.",
+        )
+    study = (
+        RuleSetsTrial(2 if quick else 20, 1 if ways is None else ways, seed, in_turn=quick)
+        if rules
+        else WithheldTrial(
+            people or (50_000 if quick else 1_500_000),
+            (2 if quick else 8) if ways is None else ways,
+            seed,
+            2 if variables is None else variables,
+        )
+    )
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
+
+
+@attack.command()
+def weights(
+    context: typer.Context,
+    surveys: Annotated[int | None, typer.Option(help="How many invented surveys are attacked.")] = None,
+    tables: Annotated[
+        int | None, typer.Option(help="How many tables are asked of each, in all measures, up to 6.")
+    ] = None,
+    seed: SeedOption = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Forms, comma-separated: unprotected, cell-average, overall-average, "
+            "largest-weight-with-counts, average-weight, public-strata, largest-weight."
+        ),
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
+    from discreet_studies.attacks.surveys import FORMS
+    from discreet_studies.attacks.weights_trial import WeightsTrial
+
+    named = FORMS if against is None else tuple(word.strip() for word in against.split(","))
+    study = WeightsTrial(
+        2 if surveys is None and quick else 8 if surveys is None else surveys,
+        1 if tables is None and quick else 4 if tables is None else tables,
+        seed,
+        named,
+    )
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
+
+
+def _protections(against: str | None) -> tuple[str, ...]:
+    from discreet.attacks.knowledge import PROTECTIONS
+
+    named = PROTECTIONS if against is None else tuple(word.strip() for word in against.split(","))
+    for name in named:
+        if name not in PROTECTIONS:
+            raise BadRequest(f'There is no protection "{name}".', nearest(name, PROTECTIONS))
+    return tuple(name for name in PROTECTIONS if name in named)
+
+
+def _say(protection: str) -> None:
+    messages.print(f"Attacking: {protection}", markup=False)
+
+
+def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Callable[[dict[str, Any]], None]:
+    """What keeps a study in its workspace, or nothing; refused before a long study rather than after it."""
+    if not keep:
+        if workspace is not None:
+            raise BadRequest("An attack opens no workspace.", "Add --keep to keep its result there.")
+        return lambda _study: None
+    from discreet.workspace.folder_layout import refuse_no_workspace
+    from discreet.workspace.measured_attacks import write_attack_result
+    from discreet.workspace.options import workspace_folder
+    from discreet_studies.attacks.report import headlines
+
+    folder = workspace_folder(workspace)
+    refuse_no_workspace(folder)
+
+    def kept(study: dict[str, Any]) -> None:
+        path = write_attack_result(folder, study, headlines(study), _command(context))
+        messages.print(f"Kept: {path}", soft_wrap=True)
+
+    return kept
+
+
+def _command(context: typer.Context) -> str:
+    """The command that repeats the trial, with the options that change it."""
+    words = ["discreet", "attack", str(context.info_name)]
+    for option in context.command.params:
+        value = context.params.get(str(option.name))
+        if option.name in _BESIDE or value is None or value is False or value == option.default:
+            continue
+        words += [option.opts[0], *([] if value is True else [str(value)])]
+    return shlex.join(words)
+
+
+def _run(
+    study: Any,
+    as_json: bool,
+    out: Path | None,
+    plot: Path | None,
+    keep: Callable[[dict[str, Any]], None],
+) -> None:
+    from discreet_studies.attacks.report import show_study
+
+    found = study.run(_say)
+    keep(found)
+    if plot is not None:
+        from discreet_studies.pictures.attacks import PICTURES
+
+        emit_picture(PICTURES[found["attack"]](found), plot)
+    if as_json or out is not None:
+        emit_json(found, out)
+    else:
+        show_study(found)
