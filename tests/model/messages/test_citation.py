@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.commands.attack import attack
 from discreet.model.messages.citation import citation, provenance
 from discreet.model.messages.red_team import RED_TEAM
 from discreet.model.messages.refusal import at_level, cell_count, or_coarser, quote_names
 from discreet_studies.attacks.report import HEADLINES
+from discreet_studies.commands.attack import attack
 
 
 def test_the_mandatory_note_comes_first_after_the_title(town_release):
