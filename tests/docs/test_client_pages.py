@@ -1,4 +1,11 @@
-"""The first minute of a reader's own tool: every example runs as it stands, and reads the numbers that were released."""
+"""The first minute of a reader's own tool: every example runs as it stands, and reads the numbers that were released.
+
+The page about PxWebApi: its Python runs against a server of the demo, and it names what there is.
+
+The page about the HTTP API names what the API has.
+
+The page about the question language: each example means what stands beside it, each error is as printed.
+"""
 
 import contextlib
 import csv
@@ -11,6 +18,18 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from discreet.errors import BadRequest
+from discreet.formats import formats
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.request import canonical, request_from_text
+from discreet.model.selection import LONG, LONGEST_NAME, MOST_LOOKED_AT, MOST_READ
+from discreet.web.api.routes import API_PARAMETERS
+from discreet.web.pxweb.output import CSV_PARAMETERS, FORMATS
+from discreet.web.pxweb.routes import LARGEST_BODY, PREFIX
+from discreet.web.pxweb.selection_syntax import LONGEST_ID
+from discreet.web.security import HEADERS, MAX_BODY_BYTES, MAX_QUERY_BYTES
+from discreet.workspace.demo import census_description
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 NAMES = ("pandas", "polars", "duckdb", "curl", "javascript", "excel")
@@ -148,3 +167,110 @@ def test_the_workbook_holds_the_released_numbers_and_the_note(run, released, tmp
     assert any(
         "randomly adjusted" in str(cell) for row in book["notes"].iter_rows(values_only=True) for cell in row
     )
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "pxweb.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_first_minute_runs(demo_address):
+    found = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    made = []
+    for code in found:
+        names = {"__name__": "example"}
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code.replace("http://127.0.0.1:8000", demo_address), "pxweb.md", "exec"), names)  # noqa: S102
+        made.append(names)
+    assert len(made[0]["rows"]) == 3 * 4
+    assert len(made[0]["regions"]) == 12
+    assert len(made[1]["frame"]) == 3 * 6
+    assert len(made[2]["frame"]) == 2 * 6
+
+
+@pytest.mark.parametrize("name", [*FORMATS, *CSV_PARAMETERS])
+def test_every_format_and_parameter_is_documented(name):
+    assert f"`{name}`" in PAGE
+
+
+def test_limits_are_documented():
+    assert f"`{PREFIX}`" in PAGE
+    assert f"{LARGEST_BODY:,} bytes" in PAGE
+    assert f"{LONGEST_ID:,} letters" in PAGE
+
+
+PAGE_HTTP_REFERENCE = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*API_PARAMETERS, *(form.name for form in formats())])
+def test_every_parameter_and_format_is_documented(name):
+    assert f"`{name}`" in PAGE_HTTP_REFERENCE
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_every_security_header_is_documented(header):
+    assert header in PAGE_HTTP_REFERENCE.lower()
+
+
+def test_the_limits_of_a_query_and_a_body_are_documented():
+    assert f"{MAX_QUERY_BYTES:,} bytes" in PAGE_HTTP_REFERENCE
+    assert f"{MAX_BODY_BYTES:,} bytes" in PAGE_HTTP_REFERENCE
+
+
+def test_every_documented_code_exists_with_its_status():
+    from discreet.errors import all_errors
+
+    statuses = {kind.code: kind.http_status for kind in all_errors()}
+    table = re.findall(r"^\| (\d{3}) \| (.+) \|$", PAGE_HTTP_REFERENCE, flags=re.MULTILINE)
+    assert len(table) == 13
+    for status, words in table:
+        for code in re.findall(r"`([a-z-]+)`", words):
+            assert statuses[code] == int(status)
+
+
+PAGE_QUESTION_LANGUAGE = (
+    Path(__file__).parents[2] / "docs" / "reference" / "question-language.md"
+).read_text("utf-8")
+SAME = re.findall(
+    r"^\| `(filter|group|levels)` \| `(.+?)` \| `(.+?)` \|$", PAGE_QUESTION_LANGUAGE, flags=re.MULTILINE
+)
+ERRORS = re.findall(r"^\| `([a-z]+!?=.+?)` \| (.+?) \|$", PAGE_QUESTION_LANGUAGE, flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def census():
+    return parse_dataset(census_description(400_000))
+
+
+def ask(dataset, parameter, text):
+    parts = {"filter": "filters", "group": "groups", "levels": "levels"}
+    rows = ["occupation"] if parameter == "filter" else [text.split("=")[0]]
+    return canonical(request_from_text("census", rows=rows, **{parts[parameter]: [text]}), dataset)
+
+
+def test_the_page_has_examples_of_all_that_can_be_written():
+    assert {parameter for parameter, _, _ in SAME} == {"filter", "group", "levels"}
+    for notation in ("..", "!=", "*", "?", "region:", "\\,", "Europe:"):
+        assert any(notation in written for _, written, _ in SAME), notation
+    assert len(ERRORS) == 6
+
+
+@pytest.mark.parametrize(("parameter", "written", "codes"), SAME)
+def test_an_example_asks_what_stands_beside_it(census, parameter, written, codes):
+    asked = ask(census, parameter, written)
+    assert asked == ask(census, parameter, codes)
+    assert asked.filters or asked.groups or asked.names or asked.levels
+
+
+@pytest.mark.parametrize(("written", "said"), ERRORS)
+def test_an_error_is_as_printed(census, written, said):
+    with pytest.raises(BadRequest) as refused:
+        ask(census, "filter", written)
+    assert str(refused.value).startswith(said)
+
+
+def test_the_limits_are_those_of_the_program():
+    assert f"at most {MOST_READ} ranges" in PAGE_QUESTION_LANGUAGE
+    assert f"may look at {MOST_LOOKED_AT:,} categories" in PAGE_QUESTION_LANGUAGE
+    assert f"more than {MOST_LOOKED_AT // MOST_READ:,} categories" in PAGE_QUESTION_LANGUAGE
+    assert f"at most {LONGEST_NAME} characters" in PAGE_QUESTION_LANGUAGE
+    assert f"more than {LONG} codes" in PAGE_QUESTION_LANGUAGE

@@ -1,11 +1,19 @@
-"""Lock files hold names, versions and hashes; they hold no address, and they fit pyproject.toml."""
+"""Lock files hold names, versions and hashes; they hold no address, and they fit pyproject.toml.
+
+The list of what a server is made of names every package of the lock with its version and hashes.
+
+The workflows say what the documents say. `make lint` checks their grammar with actionlint.
+"""
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -116,3 +124,85 @@ def test_an_npm_lock_holds_hashes_and_no_address_of_a_registry(path):
 def test_a_line_with_an_address_or_without_a_hash_would_be_found(line):
     assert not PIN.fullmatch(line)
     assert not HASH.fullmatch(line)
+
+
+LOCK = ROOT / "requirements" / "serve.txt"
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_holds_the_lock(tmp_path):
+    command = re.search(
+        r"cyclonedx-py (requirements .*?) --output-file", (ROOT / "Makefile").read_text("utf-8")
+    )
+    out = tmp_path / "sbom.json"
+    subprocess.run(
+        [sys.executable, "-m", "cyclonedx_py", *command[1].split(), "--output-file", out],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    found = json.loads(out.read_text("utf-8"))
+    assert (found["bomFormat"], found["metadata"]["component"]["name"]) == ("CycloneDX", "discreet")
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", LOCK.read_text("utf-8"), re.MULTILINE))
+    assert {each["name"]: each["version"] for each in found["components"]} == locked
+    hashes = {
+        h["content"]
+        for each in found["components"]
+        for ref in each["externalReferences"]
+        for h in ref["hashes"]
+    }
+    assert hashes == set(re.findall(r"sha256:([0-9a-f]{64})", LOCK.read_text("utf-8")))
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+CI = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+JOBS = CI["jobs"]
+MAKE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def steps(job):
+    return JOBS[job]["steps"]
+
+
+def commands(job):
+    return [step["run"] for step in steps(job) if "run" in step]
+
+
+def test_the_fast_tests_run_on_every_python_from_the_oldest_on():
+    assert JOBS["fast"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    assert commands("fast") == ["make setup", "make test-fast"]
+
+
+def test_the_wheel_is_tested_on_three_systems():
+    matrix = JOBS["wheel"]["strategy"]["matrix"]
+    assert {name.split("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+    assert commands("wheel")[-1] == "python scripts/test-wheel"
+
+
+def test_lint_and_all_tests_run_once():
+    assert commands("lint") == ["make lint"]
+    assert commands("full") == ["make test"]
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_every_make_target_and_script_of_a_job_exists(job):
+    for command in commands(job):
+        for target in re.findall(r"^make ([\w-]+)$", command):
+            assert re.search(rf"^{target}:", MAKE, re.MULTILINE), target
+        for script in re.findall(r"scripts/[\w-]+", command):
+            assert (ROOT / script).is_file(), script
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_version_and_may_only_read(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        assert job["timeout-minutes"] <= 90
+        for step in job["steps"]:
+            assert re.fullmatch(r"actions/[\w-]+@v\d+(\.\d+)*", step.get("uses", "actions/none@v1"))
+
+
+def test_what_runs_here_is_what_runs_there():
+    ours = re.findall(r"^make ([\w-]+)$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
+    assert ours == ["lint", "test", "wheel-test"]

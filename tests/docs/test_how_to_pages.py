@@ -1,0 +1,161 @@
+"""The page "Operate a workspace": every command runs as it stands, in order.
+
+The page "Publish": every command runs as it stands, in order, and its section is one.
+
+The page "Audit a ledger": every command runs as it stands, in order.
+
+The page "From your file to a table": its commands run as they are printed, on small files that look real.
+"""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from discreet.web import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operate.md"
+
+
+@pytest.mark.slow
+def test_the_page_runs(town, tmp_path, monkeypatch, run_here):
+    monkeypatch.chdir(tmp_path)
+    description = town.description.replace('id = "town"', 'id = "census"')
+    for version, records in (("2025", town.records.slice(200)), ("2026", town.records)):
+        text = description.replace('version = "1"', f'version = "{version}"')
+        town.load(Path("office"), text, records).close()
+    Path("office").chmod(0o700)
+    served = description.replace('version = "1"', 'version = "2025"')
+    Path("census.toml").write_text(served.replace('label = "Male"', 'label = "Men"'), "utf-8")
+    commands = re.findall(r"^discreet (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert len(commands) > 10
+    place = "office"
+    for words in commands:
+        if words == "remove census --version 2025 --yes -w office":
+            assert run_here("use", "census", "2026", "-w", "office").returncode == 0
+        done = run_here(*words.replace("-w office", f"-w {place}").split())
+        assert done.returncode == 0, (words, done.stderr)
+        place = "elsewhere" if words.startswith("move") else place
+
+
+PAGE_PUBLISH_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "publish.md"
+
+
+@pytest.mark.slow
+def test_the_page_runs_publish_page(town, tmp_path, monkeypatch, run_here):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(app, "serve", lambda *_given: None)
+    text = PAGE_PUBLISH_PAGE.read_text("utf-8")
+    section = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0]
+    for ours, theirs in (("district", "area"), ("employment", "job"), ("up_to = 2", "up_to = 1")):
+        section = section.replace(ours, theirs)
+    description = town.description.replace('id = "town"', 'id = "census"')
+    town.load(Path("office"), description).close()
+    Path("census.toml").write_text(description + section, "utf-8")
+    commands = re.findall(r"^discreet (.*)$", text, re.MULTILINE)
+    assert len(commands) == 6
+    for words in commands:
+        done = run_here(*words.split())
+        assert done.returncode == 0, (words, done.stderr)
+    assert Path("public/publication.json").is_file()
+    assert Path("site/census/index.html").is_file()
+
+
+PAGE_AUDIT_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "audit-a-ledger.md"
+
+
+def test_the_page_runs_audit_page(private_town, tmp_path, monkeypatch, run_here):
+    monkeypatch.chdir(tmp_path)
+    private_town.folder.rename("office")
+    commands = re.findall(r"^discreet (.*)$", PAGE_AUDIT_PAGE.read_text("utf-8"), re.MULTILINE)
+    assert len(commands) == 6
+    for words in commands:
+        done = run_here(*words.split())
+        assert done.returncode == 0, (words, done.stderr)
+    assert "add up to epsilon" in done.stdout
+    assert "are there, and no cap was raised" in done.stdout
+
+
+PAGE_FILE_PAGES = (Path(__file__).parents[2] / "docs/how-to/from-your-file-to-a-table.md").read_text("utf-8")
+N = 600
+
+
+def section(title):
+    text = PAGE_FILE_PAGES.split(f"## {title}")[1].split("\n## ")[0]
+    lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("discreet ")]
+
+
+def people():
+    random = np.random.RandomState(11)
+    district = random.randint(0, 6, N)
+    return pd.DataFrame(
+        {
+            "person_id": np.arange(N) + 5000,
+            "household": np.arange(N) // 2,
+            "region": np.array(["Île", "Süd"])[district // 3],
+            "district": [f"D{n}" for n in district],
+            "sex": random.choice(["f", "m"], N),
+            "age": random.randint(0, 95, N),
+            "income": random.gamma(2, 900, N).round(2),
+        }
+    )
+
+
+def csv(folder):
+    people().to_csv(folder / "people.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+
+
+def spss(folder):
+    random = np.random.RandomState(12)
+    frame = people()[["person_id", "age"]].assign(
+        sex=random.randint(1, 3, N), job=random.choice([1, 2, 9], N), weight=random.randint(200, 900, N) / 2
+    )
+    labels = {"sex": {1: "Male", 2: "Female"}, "job": {1: "Yes", 2: "No", 3: "Never", 9: "Refused"}}
+    pyreadstat.write_sav(
+        frame, folder / "survey.sav", variable_value_labels=labels, missing_ranges={"job": [9]}
+    )
+
+
+def parquet(folder):
+    (folder / "register").mkdir()
+    frame = people()
+    frame[:250].to_parquet(folder / "register" / "1.parquet")
+    frame[250:].to_parquet(folder / "register" / "2.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("title", "make"),
+    [("A CSV file", csv), ("An SPSS or Stata file", spss), ("Parquet files", parquet)],
+)
+def test_the_commands_run_as_they_are_printed(title, make, tmp_path, monkeypatch, run_here):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path)
+    commands = section(title)
+    assert [words[0] for words in commands][-2:] == ["load", "table"]
+    for words in commands:
+        done = run_here(*words)
+        assert done.returncode == 0, done.stderr
+    assert "Total" in done.stdout
+    (draft,) = tmp_path.glob("*.toml")
+    text = draft.read_text("utf-8")
+    assert "\n[[rule]]" in text
+    if make is not spss:
+        assert "# Left out: household (" in text
+        assert "# Left out: income (" in text
+        assert "geography = true" in text
+
+
+def test_json_of_a_wrong_file_has_the_keys_that_the_reference_names(tmp_path, run_here, town):
+    page = (Path(__file__).parents[2] / "docs/reference/files.md").read_text("utf-8")
+    (tmp_path / "town.toml").write_text(town.description)
+    town.records.to_pandas().assign(sex="x").to_csv(tmp_path / "town.csv", index=False)
+    told = json.loads(run_here("check", tmp_path / "town.csv", tmp_path / "town.toml", "--json").stdout)
+    shape = f"{{{', '.join(told)}}}".replace("problems", f"problems: [{{{', '.join(told['problems'][0])}}}]")
+    assert shape.replace("counts", "counts: {variable: n}") in page
