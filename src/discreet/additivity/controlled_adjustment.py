@@ -39,7 +39,7 @@ NEVER = 2**40
 def sum_axes(axes: int) -> list[tuple[int, ...]]:
     """The axes over which each margin of a table is a sum.
 
-    >>> summed_over(2)
+    >>> sum_axes(2)
     [(0,), (1,), (0, 1)]
     """
     return list(chain.from_iterable(combinations(range(axes), n) for n in range(1, axes + 1)))

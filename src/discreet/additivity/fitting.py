@@ -198,7 +198,7 @@ def fit_totals(
 
     >>> from discreet.additivity.axis_tree import Additive, AxisTree
     >>> noisy = np.array([[4, 2, 7], [3, 0, 3], [6, 3, 9]])
-    >>> values, report = fitted(noisy, Additive((AxisTree.plain(2), AxisTree.plain(2))))
+    >>> values, report = fit_totals(noisy, Additive((AxisTree.plain(2), AxisTree.plain(2))))
     >>> values.tolist(), report.optimal
     ([[3, 3, 6], [3, 0, 3], [6, 3, 9]], True)
     """

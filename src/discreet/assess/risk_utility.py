@@ -206,7 +206,7 @@ def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bo
         clip: Whether counts below zero are shown as zero.
 
     >>> from discreet.noise import laplace
-    >>> found = expected(np.array([50, 80]), laplace(epsilon=1.0))
+    >>> found = exact_expectations(np.array([50, 80]), laplace(epsilon=1.0))
     >>> round(found.l1.mean / 2, 6), round(found.p_exact, 6)  # 2a/(1-a^2) and tanh(1/2)
     (0.850918, 0.462117)
     """

@@ -47,7 +47,7 @@ def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[byt
 def excel_safe_text(text: str) -> str:
     """Text that Excel keeps: a leading apostrophe where it would make something else of it.
 
-    >>> kept_text("5-9"), kept_text("007"), kept_text("12"), kept_text("=1+1"), kept_text("North")
+    >>> excel_safe_text("5-9"), excel_safe_text("007"), excel_safe_text("12"), excel_safe_text("=1+1"), excel_safe_text("North")
     ("'5-9", "'007", '12', "'=1+1", 'North')
     """
     if _KEPT.match(text):

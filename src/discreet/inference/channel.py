@@ -211,8 +211,8 @@ class TruncatedDistribution:
         """The kept part of a law.
 
         >>> from discreet.noise import laplace
-        >>> from discreet.noise.cell_distribution import SumLaw
-        >>> wide = SumLaw(laplace(epsilon=0.5, modulus=2**64).rows[0], 1)
+        >>> from discreet.noise.cell_distribution import SumDistribution
+        >>> wide = SumDistribution(laplace(epsilon=0.5, modulus=2**64).rows[0], 1)
         >>> (wide.row.values[-1], KeptLaw.of(wide).law.last)
         (85, 55)
         """
@@ -355,7 +355,7 @@ def observe(table: Release | ArrayLike, noise: CellDistribution | NoiseByCell | 
         noise: The noise table of an array, or the laws of its cells; a release knows its own.
 
     >>> from discreet.noise import laplace
-    >>> observed([[3, 4], [5, -1]], laplace(epsilon=1.0, m=5)).counts.shape
+    >>> observe([[3, 4], [5, -1]], laplace(epsilon=1.0, m=5)).counts.shape
     (2, 2)
     """
     if isinstance(table, Release):

@@ -64,7 +64,7 @@ class Distribution:
     def kept(self, cut: float) -> Self:
         """The same without ends that have at most this chance, half of it at each end.
 
-        >>> Law(0, np.array([0.01, 0.2, 0.7, 0.08, 0.01])).kept(0.04).values.tolist()
+        >>> Distribution(0, np.array([0.01, 0.2, 0.7, 0.08, 0.01])).kept(0.04).values.tolist()
         [1, 2, 3]
         """
         low = int(np.flatnonzero(np.cumsum(self.chances) > cut / 2)[0])
@@ -78,7 +78,7 @@ class Distribution:
     def upper_quantile(self, alpha: float) -> int:
         """The largest v that is reached or exceeded with a chance above alpha.
 
-        >>> Law(-1, np.array([0.25, 0.5, 0.25])).highest_not_rare(0.3)
+        >>> Distribution(-1, np.array([0.25, 0.5, 0.25])).highest_not_rare(0.3)
         0
         """
         reached = np.flatnonzero(self.at_least() > alpha - SLACK)
@@ -88,8 +88,8 @@ class Distribution:
 def sum_distribution(laws: Sequence[Distribution], times: Sequence[int]) -> Distribution:
     """The law of a sum of independent values: so many of each law.
 
-    >>> coin = Law(0, np.array([0.5, 0.5]))
-    >>> law_of_sum([coin], [2]).chances.round(6).tolist()
+    >>> coin = Distribution(0, np.array([0.5, 0.5]))
+    >>> sum_distribution([coin], [2]).chances.round(6).tolist()
     [0.25, 0.5, 0.25]
     """
     low, high = _window(laws, times)

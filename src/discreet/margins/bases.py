@@ -35,7 +35,7 @@ from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_
 def centre(table: NDArray[Any]) -> NDArray[np.float64]:
     """Subtract the mean along every axis: ⊗(I - J/k) applied to a table.
 
-    >>> centred(np.array([[3, 1], [1, 1]])).tolist()
+    >>> centre(np.array([[3, 1], [1, 1]])).tolist()
     [[0.5, -0.5], [-0.5, 0.5]]
     """
     result = np.asarray(table, dtype=np.float64)
@@ -47,7 +47,7 @@ def centre(table: NDArray[Any]) -> NDArray[np.float64]:
 def centre_integers(table: NDArray[np.int64]) -> NDArray[np.int64]:
     """⊗(k I - J) applied to a table of integers: centring without division.
 
-    >>> scaled_centred(np.array([[3, 1], [1, 1]])).tolist()
+    >>> centre_integers(np.array([[3, 1], [1, 1]])).tolist()
     [[2, -2], [-2, 2]]
     """
     result = np.asarray(table, dtype=np.int64)

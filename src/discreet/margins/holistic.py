@@ -210,7 +210,7 @@ class Holistic:
 def round_half_up(table: NDArray[np.float64]) -> NDArray[np.int64]:
     """Every cell to its nearest integer, halves upward (step 6): a sparse table of small cells loses people.
 
-    >>> nearest(np.array([0.49, 0.5, 1.2])).tolist()
+    >>> round_half_up(np.array([0.49, 0.5, 1.2])).tolist()
     [0, 1, 1]
     """
     return np.floor(table + 0.5 + _HALF).astype(np.int64)

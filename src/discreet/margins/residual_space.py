@@ -63,8 +63,8 @@ class ResidualSpace:
     def parts(self) -> tuple[Levels, ...]:
         """The downward closure, coarse parts first.
 
-        >>> from discreet.margins.residual_space import plain_chain
-        >>> ResidualSpace((plain_chain(2), plain_chain(3)), ((1, 0), (0, 1))).parts
+        >>> from discreet.margins.residual_space import flat_attribute
+        >>> ResidualSpace((flat_attribute(2), flat_attribute(3)), ((1, 0), (0, 1))).parts
         ((0, 0), (0, 1), (1, 0))
         """
         found = {part for table in self.tables for part in product(*(range(level + 1) for level in table))}
@@ -333,7 +333,7 @@ class Attribute:
     def paths(self) -> tuple[tuple[Fraction, ...], ...]:
         """The squared sensitivity 1 - 1/k at each level; only the paths that no other path dominates.
 
-        >>> Chain((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1]))).paths
+        >>> Attribute((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1]))).paths
         ((Fraction(1, 1), Fraction(1, 2), Fraction(2, 3)),)
         """
         finest = self.levels
@@ -376,7 +376,7 @@ class Attribute:
 def flat_attribute(categories: int) -> Attribute:
     """The attribute of a variable without levels.
 
-    >>> plain_chain(4).paths
+    >>> flat_attribute(4).paths
     ((Fraction(1, 1), Fraction(3, 4)),)
     """
     return Attribute((np.zeros(categories, dtype=np.int64),))

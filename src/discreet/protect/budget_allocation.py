@@ -60,7 +60,7 @@ def allocate_by_importance(weights: Mapping[Margin, Fraction], budget: Fraction)
     """In proportion to stated weights.
 
     >>> weights = {("ses",): Fraction(5), ("all",): Fraction(5)} | {(str(n),): Fraction(1) for n in range(5)}
-    >>> [str(share) for share in spread_by_importance(weights, Fraction(1)).values()][:3]
+    >>> [str(share) for share in allocate_by_importance(weights, Fraction(1)).values()][:3]
     ['1/3', '1/3', '1/15']
     """
     total = sum(weights.values(), Fraction(0))

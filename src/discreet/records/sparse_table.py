@@ -60,7 +60,7 @@ def sum_groups(cells: SparseCells, lengths: Sequence[int]) -> SparseCells:
 def flat_positions(codes: Sequence[NDArray[np.integer]], lengths: Sequence[int]) -> NDArray[np.int64]:
     """A number for each row that equal rows share: its place in the table of all categories, where that can be counted.
 
-    >>> places_of([np.array([1, 0, 1]), np.array([2, 0, 2])], (2, 3)).tolist()
+    >>> flat_positions([np.array([1, 0, 1]), np.array([2, 0, 2])], (2, 3)).tolist()
     [5, 0, 5]
     """
     place, size = np.zeros(codes[0].size if codes else 1, dtype=np.int64), 1

@@ -199,7 +199,7 @@ def _charge_row(charge: Mapping[str, Any]) -> dict[str, Any]:
 def charge_label(request: str) -> str:
     """What a charge was for, as people say it.
 
-    >>> asked_in_words('["margin","town","1","",["age","sex"],"laplace"]')
+    >>> charge_label('["margin","town","1","",["age","sex"],"laplace"]')
     'age x sex of town, version 1'
     """
     kind, dataset, version, _, asked, *_ = json.loads(request)

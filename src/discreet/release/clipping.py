@@ -78,8 +78,8 @@ def largest_bias(law: NoiseDistribution) -> float:
     """By how much clipping raises, on average, the count that it raises most.
 
     >>> from discreet.noise import laplace
-    >>> from discreet.noise.table_distribution import TableLaw
-    >>> round(largest_bias(TableLaw(laplace(epsilon=1.0, m=2), (2,))), 3)
+    >>> from discreet.noise.table_distribution import TableDistribution
+    >>> round(largest_bias(TableDistribution(laplace(epsilon=1.0, m=2), (2,))), 3)
     0.318
     """
     return max((_bias(cell) for cell in law.laws), default=0.0)

@@ -129,7 +129,7 @@ class ResponseCache:
         most_bytes: Of all answers in memory.
         folder: On disk.
 
-    >>> kept = KeptAnswers(32_000)
+    >>> kept = ResponseCache(32_000)
     >>> for name in "abcdefghijklmnopqrstuvwxyz":
     ...     kept.keep(name, KeptAnswer((), b"x" * 500))
     >>> kept.find("a"), kept.find("z").size, kept.size <= 32_000

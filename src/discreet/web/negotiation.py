@@ -46,7 +46,7 @@ DEFAULT_FORMAT = "json"
 def choose_format(accept: str) -> Format:
     """The format that a header asks for.
 
-    >>> negotiated("text/csv;q=0.9, text/html;q=0.1").name, negotiated("").name
+    >>> choose_format("text/csv;q=0.9, text/html;q=0.1").name, choose_format("").name
     ('csv', 'json')
 
     Raises:
@@ -122,7 +122,7 @@ class LanguageMiddleware:
 def choose_language(header: str) -> Language:
     """The language that a browser asks for, of those that there are; English where it asks for none of them.
 
-    >>> preferred("fr;q=0.9, de-AT;q=0.8, en;q=0.1").code, preferred("").code
+    >>> choose_language("fr;q=0.9, de-AT;q=0.8, en;q=0.1").code, choose_language("").code
     ('de', 'en')
     """
     known = languages()

@@ -95,7 +95,7 @@ def etag_of(question: CheckedRequest, *presentation: object) -> str:
 def strong_etag(*parts: object) -> str:
     """A strong ETag of everything that decides a response.
 
-    >>> strong_tag("digest", "csv") == strong_tag("digest", "csv") != strong_tag("digest", "json")
+    >>> strong_etag("digest", "csv") == strong_etag("digest", "csv") != strong_etag("digest", "json")
     True
     """
     text = json.dumps([__version__, site_url().root, *_spoken_at(), *parts], ensure_ascii=True)

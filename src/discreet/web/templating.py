@@ -60,7 +60,7 @@ def plain_lines(text: str) -> str:
 def bidi_isolate(text: object) -> Markup:
     """Text for a place in running HTML: escaped, and in a bidirectional context of its own.
 
-    >>> isolated("<b>")
+    >>> bidi_isolate("<b>")
     Markup('<bdi>&lt;b&gt;</bdi>')
     """
     return Markup("<bdi>{}</bdi>").format(escape(plain(text)))

@@ -73,7 +73,7 @@ def is_for_programs(path: str) -> bool:
 def parse_public_url(url: str | None) -> SiteUrl | None:
     """The address that the option `public_url` gives; None without one.
 
-    >>> public_address("https://x.org/tables/")
+    >>> parse_public_url("https://x.org/tables/")
     Address(origin='https://x.org', root='/tables')
 
     Raises:

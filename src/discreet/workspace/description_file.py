@@ -85,7 +85,7 @@ def name_description_in_errors(path: Path) -> Iterator[None]:
     """Let what is wrong with a description, or with records against it, name the file that was read.
 
     >>> from pathlib import Path
-    >>> with description_named(Path("town.toml")):
+    >>> with name_description_in_errors(Path("town.toml")):
     ...     raise BadDescription("dataset.toml lacks id.", "Add it.")
     Traceback (most recent call last):
     discreet.errors.BadDescription: town.toml lacks id. Add it.

@@ -277,8 +277,8 @@ def distribution_interval(released: int, law: CellDistribution, level: float = D
     """The interval of one true count of a release, from the law of its cell; a public count is its own.
 
     >>> from discreet.noise import laplace
-    >>> from discreet.noise.cell_distribution import SumLaw
-    >>> law_interval(20, SumLaw(laplace(epsilon=1.0, m=8).rows[0], 4))
+    >>> from discreet.noise.cell_distribution import SumDistribution
+    >>> distribution_interval(20, SumDistribution(laplace(epsilon=1.0, m=8).rows[0], 4))
     Interval(estimate=20, low=15, high=25, level=0.95)
     """
     if depends_on_count(law):

@@ -79,7 +79,7 @@ class WeightedInterval(Interval):
 class BoundedEstimate:
     """An estimate, what its standard error is at most, and its limits.
 
-    >>> men, women = Bounded(60, 6, 50, 72), Bounded(40, 4, 33, 48)
+    >>> men, women = BoundedEstimate(60, 6, 50, 72), BoundedEstimate(40, 4, 33, 48)
     >>> men - women
     Bounded(value=20, error=10, low=2, high=39)
     >>> round(men.over(women).error, 3), round(men.beside(women).error, 3)

@@ -175,7 +175,7 @@ def join_sentences(parts: Iterable[str]) -> Message:
 def first_few(words: Sequence[str], most: int = 12) -> Message:
     """The first few of many words.
 
-    >>> first_of(["a", "b", "c"]), first_of(["a", "b", "c"], 2)
+    >>> first_few(["a", "b", "c"]), first_few(["a", "b", "c"], 2)
     ('a, b, c', 'a, b and more')
     """
     if len(words) > most:

@@ -68,9 +68,9 @@ def words_of(name: str) -> list[str]:
 def has_id_name(name: str) -> bool:
     """Whether a name says that it is an id, at word boundaries.
 
-    >>> [named_as_id(name) for name in ("person_id", "personID", "PID", "id", "Id2", "household.id", "RB030", "CASEID")]
+    >>> [has_id_name(name) for name in ("person_id", "personID", "PID", "id", "Id2", "household.id", "RB030", "CASEID")]
     [True, True, True, True, True, True, True, True]
-    >>> [named_as_id(name) for name in ("hoursPaid", "idle", "PAID", "residence", "valid_until")]
+    >>> [has_id_name(name) for name in ("hoursPaid", "idle", "PAID", "residence", "valid_until")]
     [False, False, False, False, False]
     """
     return not ID_WORDS.isdisjoint(words_of(name)) or bool(ID_NAMES.fullmatch(name.lower()))

@@ -41,8 +41,8 @@ def line_mac(key: bytes, *parts: str) -> str:
 def sign_line(key: bytes, last: ChainLink, fields: dict[str, Any]) -> tuple[str, ChainLink]:
     """The next line of a chain, without its end of line, and where the chain has come to.
 
-    >>> line, link = forge(b"key", Link(), {"who": "anna"})
-    >>> follows(b"key", Link(), line) == link, follows(b"key", Link(), line.replace("anna", "otto"))
+    >>> line, link = sign_line(b"key", ChainLink(), {"who": "anna"})
+    >>> verify_line(b"key", ChainLink(), line) == link, verify_line(b"key", ChainLink(), line.replace("anna", "otto"))
     (True, None)
     """
     text = json.dumps({"seq": last.seq + 1, **fields}, ensure_ascii=True)

@@ -30,7 +30,7 @@ BELIEVED = "discreet.believed"
 def parse_networks(given: str | None, option: str) -> Networks:
     """The addresses and networks of an option.
 
-    >>> read_networks("10.0.0.5,fd00::/8", "trusted_proxies")
+    >>> parse_networks("10.0.0.5,fd00::/8", "trusted_proxies")
     (IPv4Network('10.0.0.5/32'), IPv6Network('fd00::/8'))
 
     Raises:
@@ -52,7 +52,7 @@ LOOPBACK = parse_networks("127.0.0.0/8,::1", "")
 def in_networks(address: str, networks: Networks) -> bool:
     """Whether an address belongs to one of some networks; what is no address belongs to none.
 
-    >>> is_in("127.0.0.1", LOOPBACK), is_in("::ffff:127.0.0.1", LOOPBACK), is_in("somewhere", LOOPBACK)
+    >>> in_networks("127.0.0.1", LOOPBACK), in_networks("::ffff:127.0.0.1", LOOPBACK), in_networks("somewhere", LOOPBACK)
     (True, True, False)
     """
     try:

@@ -214,9 +214,9 @@ MOST_NAMES = 10_000
 class TokenBuckets:
     """The tokens of everybody who called lately.
 
-    >>> from discreet.web.auth.rate_limit import Shared
+    >>> from discreet.web.auth.rate_limit import RateLimitStore
     >>> clock = [0.0]
-    >>> buckets = Buckets(2, Shared(None, lambda: clock[0]), "calls", lambda: clock[0])
+    >>> buckets = TokenBuckets(2, RateLimitStore(None, lambda: clock[0]), "calls", lambda: clock[0])
     >>> buckets.take("a"), buckets.take("a")
     (None, None)
     >>> buckets.take("a")

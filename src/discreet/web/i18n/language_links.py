@@ -22,7 +22,7 @@ _HAS_LANGUAGE = re.compile(r"[?&;]lang=")
 def has_languages(path: str) -> bool:
     """Whether an address of ours may be asked in a language.
 
-    >>> speaks("/datasets/census"), speaks("/api/datasets/census/table"), speaks("/api/v2/tables")
+    >>> has_languages("/datasets/census"), has_languages("/api/datasets/census/table"), has_languages("/api/v2/tables")
     (True, True, False)
     """
     return not (is_for_programs(path) or path.startswith("/static/")) or bool(TRANSLATED_API.match(path))
@@ -77,7 +77,7 @@ def _add_language(address: str) -> str:
 def _append_language(address: str, code: str) -> str:
     """An address with a language.
 
-    >>> _naming("/datasets/census?rows=sex#table", "de")
+    >>> _append_language("/datasets/census?rows=sex#table", "de")
     '/datasets/census?rows=sex&lang=de#table'
     """
     whole, sharp, fragment = address.partition("#")

@@ -178,7 +178,7 @@ def current_language() -> Language:
 def gettext(text: str, **values: object) -> str:
     """A text in the language of the reader, with its values.
 
-    >>> say("{cells:,} cells", cells=3600)
+    >>> gettext("{cells:,} cells", cells=3600)
     '3,600 cells'
     """
     reader = current_language()
@@ -191,7 +191,7 @@ def gettext(text: str, **values: object) -> str:
 def ngettext(one: str, many: str, count: int, **values: object) -> str:
     """A text that depends on a number: `{count}` in it is the number as the language writes it.
 
-    >>> say_number("{count} cell", "{count} cells", 1), say_number("{count} cell", "{count} cells", 3600)
+    >>> ngettext("{count} cell", "{count} cells", 1), ngettext("{count} cell", "{count} cells", 3600)
     ('1 cell', '3,600 cells')
     """
     return current_language().tell(Message(one, {"count": Count(count), **values}, many, count))
@@ -205,7 +205,7 @@ def localise(value: Any) -> Any:
 def display_number(value: float) -> str:
     """A number for the eye: separators of the language, and a real minus sign.
 
-    >>> number(-1234)
+    >>> display_number(-1234)
     '−1,234'
     """
     reader = current_language()
@@ -221,7 +221,7 @@ def display_number(value: float) -> str:
 def join_labels(names: Iterable[str]) -> str:
     """Labels in a row as a heading, as in "Region and sex"; small letters where the language has them.
 
-    >>> listed(["Region", "Sex", "Age"])
+    >>> join_labels(["Region", "Sex", "Age"])
     'Region, sex and age'
     """
     reader = current_language().teller
@@ -237,7 +237,7 @@ def lower_label(label: str) -> str:
 def format_number(value: float, spec: str) -> str:
     """A number as a format says, with the separators of the language.
 
-    >>> written(1234.5, ",.2f")
+    >>> format_number(1234.5, ",.2f")
     '1,234.50'
     """
     return current_language().teller.number(value, spec)
@@ -246,7 +246,7 @@ def format_number(value: float, spec: str) -> str:
 def display_date(text: str) -> str:
     """A date in the words of the language; what is no date as it is.
 
-    >>> day("2026-03-01"), day("spring 2026")
+    >>> display_date("2026-03-01"), display_date("spring 2026")
     ('1 March 2026', 'spring 2026')
     """
     try:

@@ -191,7 +191,7 @@ async def _run_example(request: Request, example: Example) -> Example:
 def first_lines(text: str) -> str:
     r"""The first lines of a document; JSON is laid out first.
 
-    >>> beginning("a,b\n1,2\n")
+    >>> first_lines("a,b\n1,2\n")
     'a,b\n1,2'
     """
     if text.startswith("{"):

@@ -46,7 +46,7 @@ def place_variable(request: TableRequest, name: str, axis: str, place: int | Non
     """Put a variable on an axis: last, or at a place; it leaves the one where it was.
 
     >>> from discreet.model.request import TableRequest
-    >>> placed(TableRequest("census", ("sex", "age")), "age", "rows", 0).rows
+    >>> place_variable(TableRequest("census", ("sex", "age")), "age", "rows", 0).rows
     ('age', 'sex')
     """
     left = {each: [n for n in getattr(request, each) if n != name] for each in AXES}
@@ -101,7 +101,7 @@ def set_groups(request: TableRequest, name: str, groups: NamedGroups) -> TableRe
 def extend_groups(shown: NamedGroups, codes: Iterable[str], name: str) -> NamedGroups:
     """One more group: its categories leave the groups in which they were.
 
-    >>> grouped_as(((("1",), ""), (("2",), ""), (("3",), "")), ["1", "2"], "Both")
+    >>> extend_groups(((("1",), ""), (("2",), ""), (("3",), "")), ["1", "2"], "Both")
     ((('1', '2'), 'Both'), (('3',), ''))
     """
     taken = tuple(codes)

@@ -28,7 +28,7 @@ WAYS = ("table", "chart", "map")
 class DisplayOptions:
     """How a table is shown.
 
-    >>> Reading("codes", page=2).to_query()
+    >>> DisplayOptions("codes", page=2).to_query()
     [('labels', 'codes'), ('page', '2')]
     """
 

@@ -88,10 +88,10 @@ def in_labels(dataset: Dataset, text: str) -> str:
     A sentence that knows its values has them changed; in another, names in quotes or listed in parentheses are.
 
     >>> from discreet.model.dataset import Dataset
-    >>> from discreet.model.messages.text import told
+    >>> from discreet.model.messages.text import message
     >>> from discreet.model.variable import Category, Variable
     >>> people = Dataset("people", "People", (Variable("job", "Job or trade", (Category("1", "None"),)),), "id")
-    >>> in_labels(people, told("Take {names} out.", names=("job",))), in_labels(people, 'Take "job" out (job).')
+    >>> in_labels(people, message("Take {names} out.", names=("job",))), in_labels(people, 'Take "job" out (job).')
     ('Take Job or trade out.', 'Take “Job or trade” out (Job or trade).')
     """
     labels = {variable.name: variable.label for variable in dataset.variables}

@@ -89,7 +89,7 @@ class TablePart:
 def paginate(rows: range, width: int, cells: int, page: int) -> TablePart:
     """The rows and columns of a page: columns side by side first, then rows below.
 
-    >>> part(range(100), 3, 60, 2)
+    >>> paginate(range(100), 3, 60, 2)
     Part(rows=range(20, 40), columns=range(0, 3), page=2, pages=5)
 
     Raises:

@@ -114,7 +114,7 @@ class CaseInsensitivePaths:
 def lower_case_path(path: str) -> str:
     """A path below the API with its fixed words in lower case.
 
-    >>> in_lower_case("/api/PxWeb/v2/codeLists/vs_Area")
+    >>> lower_case_path("/api/PxWeb/v2/codeLists/vs_Area")
     '/api/pxweb/v2/codelists/vs_Area'
     """
     first, *rest = path[len(PREFIX) + 1 :].split("/", 2)

@@ -256,7 +256,7 @@ def document(release: Release, query: DataQuery, form: Format) -> Iterator[bytes
 def choose_data_format(accept: str) -> Format:
     """The format that a client wants: of those that it names and we have, the one it likes best.
 
-    >>> negotiated("application/vnd.sdmx.data+csv;version=2.0.0").name, negotiated("*/*").name
+    >>> choose_data_format("application/vnd.sdmx.data+csv;version=2.0.0").name, choose_data_format("*/*").name
     ('sdmx-csv', 'sdmx-json')
     """
     best, name = 0.0, "sdmx-json"

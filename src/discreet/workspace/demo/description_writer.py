@@ -51,7 +51,7 @@ class Zero:
 def number_categories(labels: str) -> tuple[Category, ...]:
     """Categories with running numbers as codes, from their labels between semicolons.
 
-    >>> [category.code for category in coded("Male; Female")]
+    >>> [category.code for category in number_categories("Male; Female")]
     ['1', '2']
     """
     return tuple(Category(str(number), label) for number, label in enumerate(labels.split("; "), 1))

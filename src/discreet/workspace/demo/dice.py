@@ -41,7 +41,7 @@ PLACES = 1
 def philox_words(seed: int, stream: int, first: int, count: int) -> NDArray[np.uint32]:
     """Eight random 32-bit words for each of `count` records, the first being record `first`.
 
-    >>> bool((words(7, RECORDS, 0, 5)[3:] == words(7, RECORDS, 3, 2)).all())
+    >>> bool((philox_words(7, RECORDS, 0, 5)[3:] == philox_words(7, RECORDS, 3, 2)).all())
     True
     """
     if not 0 <= seed <= LARGEST_SEED:
