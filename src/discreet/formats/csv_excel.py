@@ -47,8 +47,8 @@ def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[byt
 def excel_safe_text(text: str) -> str:
     """Text that Excel keeps: a leading apostrophe where it would make something else of it.
 
-    >>> excel_safe_text("5-9"), excel_safe_text("007"), excel_safe_text("12"), excel_safe_text("=1+1"), excel_safe_text("North")
-    ("'5-9", "'007", '12', "'=1+1", 'North')
+    >>> [excel_safe_text(text) for text in ("5-9", "007", "12", "=1+1", "North")]
+    ["'5-9", "'007", '12', "'=1+1", 'North']
     """
     if _KEPT.match(text):
         return text

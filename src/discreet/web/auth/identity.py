@@ -146,8 +146,8 @@ def refuse(scope: Scope, refusal: DiscreetError) -> None:
 def private_cache_control(cache_control: str) -> str:
     """Who may keep an answer to an account: the reader alone.
 
-    >>> private_cache_control("public, max-age=0, must-revalidate"), private_cache_control(""), private_cache_control("no-store")
-    ('private, max-age=0, must-revalidate', 'private, no-cache', 'no-store')
+    >>> [private_cache_control(value) for value in ("public, max-age=0, must-revalidate", "", "no-store")]
+    ['private, max-age=0, must-revalidate', 'private, no-cache', 'no-store']
     """
     if "no-store" in cache_control or "private" in cache_control:
         return cache_control
