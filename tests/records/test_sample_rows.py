@@ -129,4 +129,4 @@ def test_the_rows_of_a_sample_are_not_shown(records):
     dataset = dataset_of(SamplingDesign())
     shape = table_shape(request_from_text("s", rows=["age"]), dataset)
     rows = sample_rows(LoopEngine(records), shape, dataset)
-    assert str(rows) == "<SampledRows, confidential>"
+    assert str(rows) == "<SampleRows, confidential>"

@@ -427,7 +427,7 @@ PLAIN = st.text(
 )
 def test_any_dialect_gives_back_its_records(remarks, delimiter, ends, quoting, encoding, tmp_path_factory):
     """Whatever stands in a field, the fields beside it stay what they are."""
-    from discreet.records.open_source import open_source
+    from discreet.records.readers import open_source
 
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator=ends, quoting=quoting)

@@ -1,1 +1,1 @@
-"""Records in: read, check, key, store and count them, on an engine."""
+"""Records: read, check, key, store and count them, on any engine."""

@@ -1,12 +1,12 @@
-"""What changed between two sets of stored records: added, removed, changed. For the custodian's eyes only.
+"""The difference between two sets of stored records: added, removed, changed. For the custodian only.
 
-Records are compared as multisets of rows (record key, codes, weight). A row of one side only is a change; a removed
-and an added row with one record key are one changed record:
+Records are compared as multisets of rows (record key, codes, weight). A row on one side only is a change; a removed and
+an added row with the same record key are one changed record:
 
-    changed = sum over keys of min(removed rows, added rows);   the rest was removed, or added.
+    changed = sum over keys of min(removed rows, added rows);   the others were removed, or added.
 
-Rows are read in parts by the codes of one variable, and only those that differ are kept, so that memory does not grow
-with the records. Rows are compared by 64-bit hashes: two different ones agree with probability 2^-64.
+Rows are read in parts by the codes of one variable, and only differing ones are kept, so memory does not grow with the
+records. Rows are compared by 64-bit hashes: two different ones agree with probability 2^-64.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from discreet.model.exact import Confidential
 from discreet.records.engine import AggregateQuery, Engine
 from discreet.records.storage import RECORD_KEY, WEIGHT
 
-#: About so many records are compared at a time.
+#: Records compared at a time, about.
 PART = 1_000_000
 
 
 class Changes(Confidential):
-    """How many records differ. Confidential: a number of changed people tells about them.
+    """The number of records that differ. Confidential.
 
     Args:
-        added: Records that were not there before.
-        removed: Records that are not there any more.
-        changed: Records of the same person with another value; zero where keys cannot be compared.
-        left_out: Variables that cannot be compared, since one version does not have them or has other categories.
+        added: New records.
+        removed: Records that are gone.
+        changed: Records of the same person with another value; zero if keys cannot be compared.
+        left_out: Variables that cannot be compared, because a version lacks them or has other categories.
     """
 
     __slots__ = ("added", "changed", "left_out", "removed")
@@ -51,7 +51,7 @@ class Changes(Confidential):
 
     @property
     def records(self) -> int:
-        """How many records differ."""
+        """The number of records that differ."""
         return self.added + self.removed + self.changed
 
 
@@ -64,14 +64,9 @@ class StoredRecords:
 
 
 def count_changes(before: StoredRecords, after: StoredRecords, *, same_keys: bool) -> Changes:
-    """Compare two sets of records.
-
-    Args:
-        before: Those that are served.
-        after: Those that are being loaded.
-        same_keys: Whether a person has the same record key in both; otherwise contents alone are compared.
-    """
-    shared = _common_variables(before.dataset, after.dataset)
+    """Compare two sets of records; without `same_keys` a person's record keys differ, and only contents are compared."""
+    codes = {variable.name: variable.codes for variable in before.dataset.variables}
+    shared = tuple(v.name for v in after.dataset.variables if codes.get(v.name) == v.codes)
     names = {variable.name for each in (before, after) for variable in each.dataset.variables}
     left_out = tuple(sorted(names - set(shared)))
     if not shared:
@@ -80,19 +75,19 @@ def count_changes(before: StoredRecords, after: StoredRecords, *, same_keys: boo
     weights = before.dataset.weight_column is not None and after.dataset.weight_column is not None
     columns = ((RECORD_KEY,) if same_keys else ()) + shared + ((WEIGHT,) if weights else ())
     removed, added = _differences(before.engine, after.engine, columns, split)
-    both = _in_both(removed, added) if same_keys else 0
+    both = 0
+    if same_keys:  # removed rows with an added partner of the same key
+        keys, counts = np.unique(removed, return_counts=True)
+        others, more = np.unique(added, return_counts=True)
+        _, here, there = np.intersect1d(keys, others, assume_unique=True, return_indices=True)
+        both = int(np.minimum(counts[here], more[there]).sum())
     return Changes(len(added) - both, len(removed) - both, both, left_out)
-
-
-def _common_variables(before: Dataset, after: Dataset) -> tuple[str, ...]:
-    codes = {variable.name: variable.codes for variable in before.variables}
-    return tuple(v.name for v in after.variables if codes.get(v.name) == v.codes)
 
 
 def _differences(
     before: Engine, after: Engine, columns: tuple[str, ...], split: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first column of the rows of one side only, one entry a record: before, and after."""
+    """The first column of the rows on one side only, one entry per record: before, and after."""
     removed, added = [], []
     for codes in _parts(before, after, split):
         query = AggregateQuery(columns, ((split, codes),))
@@ -109,7 +104,7 @@ def _differences(
 
 
 def _parts(before: Engine, after: Engine, split: str) -> Iterator[tuple[int, ...]]:
-    """The codes of a variable in parts of about so many records."""
+    """The codes of a variable in parts of about `PART` records per side."""
     sizes: dict[int, int] = {}
     for engine in (before, after):
         cells = engine.aggregate(AggregateQuery((split,)))
@@ -128,25 +123,12 @@ def _parts(before: Engine, after: Engine, split: str) -> Iterator[tuple[int, ...
 def _rows(
     engine: Engine, query: AggregateQuery
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
-    """The first column of each different row, the row's hash, and how often it occurs."""
+    """The first column of each distinct row, the row's hash, and its frequency."""
     cells = engine.aggregate(query)
     hashes = np.zeros(cells.counts.size, dtype=np.uint64)
-    for column in cells.codes:
-        hashes = _mix_bits(hashes ^ column.astype(np.int64).view(np.uint64))
+    for column in cells.codes:  # SplitMix64's step and finaliser: a bijection that spreads every bit
+        words = (hashes ^ column.astype(np.int64).view(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
+        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        hashes = words ^ (words >> np.uint64(31))
     return cells.codes[0].astype(np.int64), hashes, cells.counts
-
-
-def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's step and finaliser: a bijection that spreads every bit."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def _in_both(removed: NDArray[np.int64], added: NDArray[np.int64]) -> int:
-    """How many removed rows have a partner with the same key among the added ones."""
-    keys, counts = np.unique(removed, return_counts=True)
-    others, more = np.unique(added, return_counts=True)
-    _, here, there = np.intersect1d(keys, others, assume_unique=True, return_indices=True)
-    return int(np.minimum(counts[here], more[there]).sum())

@@ -1,9 +1,7 @@
-"""What records must satisfy: nested hierarchies and no record in a structural zero.
+"""Checks of records (nested hierarchies, structural zeros, survey weights), and the problems that they find.
 
-Each check works on one chunk of integer codes with small lookup arrays, and tells which records fail it; the
-message names the categories.
-
-What is wrong with records, all at once: the first ten with their place in the file, and how many each variable has.
+Each check works on one chunk of integer codes with small lookup arrays. Problems are collected: the first ten with their
+position in the file, and the number per variable. All of it is for the custodian only.
 """
 
 from __future__ import annotations
@@ -27,13 +25,7 @@ from discreet.records.storage import design_of, unit_problem
 
 
 class Check(NamedTuple):
-    """What every record must satisfy.
-
-    Args:
-        variable: The variable that it is about.
-        find: Which records of a chunk of codes fail.
-        tell: What is wrong with the codes of one record, and what to do.
-    """
+    """A condition on the records: which of a chunk fail it, and the message and advice for the codes of one of them."""
 
     variable: str
     find: Callable[[Mapping[str, NDArray[np.integer]]], NDArray[np.bool_]]
@@ -41,7 +33,7 @@ class Check(NamedTuple):
 
 
 def record_checks(dataset: Dataset) -> list[Check]:
-    """The checks that every chunk of a dataset's records goes through."""
+    """The checks for every chunk of a dataset's records."""
     nests = [
         _nests(dataset, coarse, fine)
         for hierarchy in dataset.hierarchies
@@ -51,7 +43,7 @@ def record_checks(dataset: Dataset) -> list[Check]:
 
 
 def _nests(dataset: Dataset, coarse: str, fine: str) -> Check:
-    """Every record's finer category belongs to its coarser one, as declared."""
+    """Every record's finer category belongs to its coarser one."""
     upper, lower = dataset.variable(coarse), dataset.variable(fine)
     parent = np.array([upper.position(category.parent or "") for category in lower.categories])
 
@@ -60,17 +52,17 @@ def _nests(dataset: Dataset, coarse: str, fine: str) -> Check:
 
     def tell(codes: Mapping[str, int]) -> tuple[str, str]:
         category, found = lower.categories[codes[fine]], upper.codes[codes[coarse]]
-        return (
+        message = (
             f'The hierarchy does not nest: "{fine}" {category.code!r} occurs within "{coarse}" {found!r}, '
-            f"and is declared to belong to {category.parent!r}.",
-            "Mend the records or the declared parent.",
+            f"and is declared to belong to {category.parent!r}."
         )
+        return message, "Mend the records or the declared parent."
 
     return Check(fine, find, tell)
 
 
 def _outside(dataset: Dataset, zero: StructuralZero) -> Check:
-    """No record lies in a combination that is declared impossible."""
+    """No record lies in a structural zero."""
     members = {
         name: np.array([code in codes for code in dataset.variable(name).codes]) for name, codes in zero.where
     }
@@ -91,7 +83,7 @@ def _outside(dataset: Dataset, zero: StructuralZero) -> Check:
 def move_from_zeros(dataset: Dataset, codes: dict[str, NDArray[np.integer]]) -> None:
     """Give records in a structural zero the codes of its `move_to`, one structural zero after the other.
 
-    Every record is moved by its own codes alone. Where it lies in another one afterwards, `record_checks` finds it.
+    A record is moved by its codes alone. If it then lies in another zero, `record_checks` finds it.
     """
     for zero in dataset.structural_zeros:
         found = _outside(dataset, zero).find(codes) if zero.move_to else np.zeros(0, dtype=np.bool_)
@@ -102,7 +94,7 @@ def move_from_zeros(dataset: Dataset, codes: dict[str, NDArray[np.integer]]) -> 
 
 
 class WeightSums:
-    """Adds up weights and their squares, to check what the description declares of them."""
+    """Sums of weights and their squares, to check the survey's declared constants."""
 
     def __init__(self) -> None:
         self.records = self.total = self.squares = self.largest = 0
@@ -112,7 +104,7 @@ class WeightSums:
         largest = int(weights.max(initial=0))
         self.records += weights.size
         self.largest = max(self.largest, largest)
-        if largest < 2**31 and weights.size < 2**31:  # no sum of 2^31 such halves of squares leaves 64 bits
+        if largest < 2**31 and weights.size < 2**31:  # sums of 2^31 such half squares fit 64 bits
             squares = weights * weights
             self.total += int(weights.sum())
             self.squares += (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFFFFFF).sum())
@@ -122,72 +114,48 @@ class WeightSums:
 
     def join(self, records: int, total: int, squares: int, largest: int) -> None:
         """Add the sums of another part."""
-        self.records, self.total, self.squares = (
-            self.records + records,
-            self.total + total,
-            self.squares + squares,
-        )
+        self.records += records
+        self.total += total
+        self.squares += squares
         self.largest = max(self.largest, largest)
 
     def refuse_others(
         self, survey: Survey, decimals: int, *, known_size: bool = True, known_weights: bool = True
     ) -> None:
-        """Refuse records that contradict the survey's declared constants: claims and errors rest on them.
+        """Refuse records that contradict the survey's declared constants, on which claims and errors rest.
 
         Args:
-            survey: What is declared.
+            survey: The declared constants.
             decimals: Of the weights.
-            known_size: Whether the number of records may be public. Where it may not, `sample_size` is a figure of
-                the survey's design: were it compared, what is printed would be the number of records exactly.
-            known_weights: The same of the sum and variance of the weights. Their largest is always compared; under `dp`
-                no weight is above it, since `staging` lowers those that were.
-
-        Raises:
-            BadData: With what the records say, for the custodian.
+            known_size: Whether the number of records may be public; if not, comparing `sample_size` would publish it.
+            known_weights: The same for the sum and variance of the weights. The largest weight is always compared; under
+                `dp` larger weights were already lowered to it.
         """
         scale = 10**decimals
         variance = self.records * self.squares / self.total**2 - 1 if self.total else 0.0
-        wrong = (
-            (
-                known_size and self.records != survey.sample_size,
-                f"sample_size is {survey.sample_size}; there are {self.records}",
-            ),
-            (
-                known_weights
-                and abs(self.total - survey.population_size * scale) * 1000 > survey.population_size * scale,
-                f"population_size is {float(survey.population_size):g}; the weights add up to {self.total / scale:g}",
-            ),
-            (
-                self.largest > survey.largest_weight * scale,
-                f"largest_weight is {float(survey.largest_weight):g}; a weight of {self.largest / scale:g} occurs",
-            ),
-            (
-                known_weights and abs(variance - float(survey.relative_variance)) > 0.005,
-                f"relative_variance is {float(survey.relative_variance):g}; it is {variance:.4f}",
-            ),
-        )
-        for fails, what in wrong:
-            if fails:
-                raise BadData(f"The survey's {what}.", "Mend [survey] in dataset.toml, or the weights.")
+        people, largest = survey.population_size, float(survey.largest_weight)
+        what = ""
+        if known_size and self.records != survey.sample_size:
+            what = f"sample_size is {survey.sample_size}; there are {self.records}"
+        elif known_weights and abs(self.total - people * scale) * 1000 > people * scale:
+            what = f"population_size is {float(people):g}; the weights add up to {self.total / scale:g}"
+        elif self.largest > survey.largest_weight * scale:
+            what = f"largest_weight is {largest:g}; a weight of {self.largest / scale:g} occurs"
+        elif known_weights and abs(variance - float(survey.relative_variance)) > 0.005:
+            what = f"relative_variance is {float(survey.relative_variance):g}; it is {variance:.4f}"
+        if what:
+            raise BadData(f"The survey's {what}.", "Mend [survey] in dataset.toml, or the weights.")
 
 
-#: So many problems are told with their line.
+#: The number of problems listed with their line.
 MOST_LISTED = 10
-#: So many characters of a value.
+#: The number of characters shown of a value.
 MOST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with one record.
-
-    Args:
-        record: The number of the record, from 1.
-        variable: The variable or column that it is about.
-        message: What is wrong.
-        advice: What to do.
-        value: The value that the record has, if that is what is wrong.
-    """
+    """One problem of one record, whose number counts from 1; `value` is the offending value, if any."""
 
     record: int
     variable: str
@@ -197,7 +165,7 @@ class Problem:
 
 
 class Problems:
-    """Collects what is wrong while records pass."""
+    """Collects problems while records are read."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -208,47 +176,47 @@ class Problems:
         return bool(self._counts)
 
     def add_marks(self, bad: pa.Array, done: int) -> None:
-        """Add the marks of a chunk (`coded_batches` makes them), after so many records."""
+        """Add the marks of a chunk (`coding` makes them) that starts after `done` records."""
         marks, rows = bad.flatten(), pc.list_parent_indices(bad)
-        for mark, count in zip(*_count_marks(marks), strict=True):
-            name = self._explain(0, mark).variable
-            self._counts[name] = self._counts.get(name, 0) + count
+        for mark in pc.value_counts(marks):
+            name = self._explain(0, mark["values"].as_py()).variable
+            self._counts[name] = self._counts.get(name, 0) + mark["counts"].as_py()
         told = zip(rows[:MOST_LISTED].to_pylist(), marks[:MOST_LISTED].to_pylist(), strict=True)
         self._first += [self._explain(done + row + 1, mark) for row, mark in told]
 
     def add(self, problems: Iterable[Problem], variable: str, count: int) -> None:
-        """Add problems of one variable: the first of them, and how many there are."""
+        """Add problems of one variable: the first of them, and their number."""
         if count:
             self._counts[variable] = self._counts.get(variable, 0) + count
             self._first += list(problems)[:MOST_LISTED]
 
     @property
     def told(self) -> tuple[list[Problem], dict[str, int]]:
-        """The first problems, and how many each variable has."""
+        """The first problems, and the number per variable."""
         return self._first, self._counts
 
     def join(self, first: Iterable[Problem], counts: Mapping[str, int]) -> None:
-        """Add the problems of another part, by what `told` gives there."""
+        """Add the problems of another part."""
         self._first += first
         for name, count in counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
 
     def settle(self) -> None:
-        """Keep the first ten, in the order of the file; called after each chunk."""
+        """Keep the first ten in file order; called after each chunk."""
         self._first = sorted(self._first, key=lambda each: each.record)[:MOST_LISTED]
 
     def refuse(self, source: Source) -> None:
-        """End the load, if something is wrong.
+        """End the load if there is any problem.
 
         Raises:
-            BadRecords: With all of it.
+            BadRecords: With all problems.
         """
         found = self.found(source)
         if found is not None:
             raise found
 
     def found(self, source: Source) -> BadRecords | None:
-        """All of it as the error that would end the load; None where nothing is wrong."""
+        """The error that would end the load; None without problems."""
         if not self._counts:
             return None
         self.settle()
@@ -271,7 +239,6 @@ class Problems:
         return BadRecords(message, first.advice, documents, self._counts)
 
     def _explain(self, record: int, mark: str) -> Problem:
-        """A mark in words."""
         dataset, kind = self._dataset, mark[0]
         columns = {
             "i": (dataset.id_column, "The record has no id.", "Fill the column {!r}."),
@@ -310,9 +277,3 @@ class Problems:
             nearest(shown, variable.codes) if record else "",
             shown,
         )
-
-
-def _count_marks(marks: pa.Array) -> tuple[list[str], list[int]]:
-    """Each different mark, and how often it occurs."""
-    counts = pc.value_counts(marks)
-    return counts.field("values").to_pylist(), counts.field("counts").to_pylist()

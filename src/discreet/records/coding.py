@@ -1,15 +1,13 @@
-"""The SQL that turns a column's values into the integer codes of a variable, and tells what is wrong with them.
+"""The SQL that turns a source into integer codes and marks problems.
+
+Every record becomes its codes, half a hash of its id (and of its unit, stratum and cluster), its weights in fixed point, and
+marks of problems. Original values go no further. A value is coded as
 
     missing?  -> the position of `not_stated`
-    else      -> `values`: a single value, then a range; then the codes as they are; then the position of `unlisted`
+    else      -> `values`: a single value, then a range; then a code; then the position of `unlisted`
 
-Codes and values of a description go in as data (DuckDB enums), never as SQL text; only numbers and dates that were
-parsed, and positions, are written into it.
-
-A source as small integers: the SQL by which DuckDB turns each value into its code, and marks what is wrong.
-
-Every record becomes its codes, half a hash of its id (and of its unit, stratum and cluster), its weights in fixed point,
-and marks of what does not fit. Values themselves go no further.
+Codes and values of a description enter as data (DuckDB enums), never as SQL text; only parsed numbers, dates and
+positions are written into the SQL.
 """
 
 from __future__ import annotations
@@ -33,14 +31,7 @@ if TYPE_CHECKING:
 def code_sql(
     reading: duckdb.DuckDBPyConnection, variable: Variable, place: int, *, comma: bool = False
 ) -> tuple[str, str]:
-    """The SQL of a variable's integer code, and of what is wrong with its value.
-
-    Args:
-        reading: Where the enums are made.
-        variable: Whose codes.
-        place: Its place in the dataset, which names the column `v0`, `v1`, ...
-        comma: Whether numbers have a decimal comma.
-    """
+    """The SQL of a variable's integer code, a column `v<place>`, and of the problem with its value."""
     raw = f"{quote_name(variable.column)}::VARCHAR"
     text = f"trim({raw}, e' \\t\\r\\n')"
     code = _code(reading, variable, place, text, comma=comma)
@@ -50,9 +41,7 @@ def code_sql(
     else:
         known = f"CASE {missing} {variable.position(variable.not_stated)} ELSE {code} END"
         absent = f"{missing} NULL "
-    if (
-        variable.missing == variable.recodes == Recodes()
-    ):  # nearly all values are codes as they stand: look there first
+    if variable.missing == variable.recodes == Recodes():  # nearly all values are codes: try these first
         found = f"enum_code(TRY_CAST({raw} AS e{place}))"
         known, absent = f"{found}, {known}", f"WHEN {found} IS NOT NULL THEN NULL {absent}"
     problem = f"CASE {absent}WHEN {code} IS NULL THEN 'u{place}:' || {text} END"
@@ -60,14 +49,14 @@ def code_sql(
 
 
 def number_sql(text: str, *, comma: bool) -> str:
-    """A text as it is cast to a number."""
+    """The text of a number with a decimal point."""
     return f"replace({text}, ',', '.')" if comma else text
 
 
 def _code(
     reading: duckdb.DuckDBPyConnection, variable: Variable, place: int, text: str, *, comma: bool
 ) -> str:
-    """The first of: a single value of `values`, a range, a code as it stands, what unlisted values become."""
+    """The first of: a single value of `values`, a range, a code, `unlisted`."""
     _create_enum(reading, f"e{place}", variable.codes)
     parts = [f"enum_code(TRY_CAST({text} AS e{place}))"]
     recodes = variable.recodes
@@ -98,7 +87,7 @@ def _is_missing(
 
 
 def inside_sql(each: ValueRange, text: str, *, comma: bool) -> str:
-    """Whether a value lies in a range; what is no number or no date does not."""
+    """Whether a value lies in a range; texts that are no number or date do not."""
     kind = "DATE" if each.of_dates else "DOUBLE"
     value = f"TRY_CAST({text if each.of_dates else number_sql(text, comma=comma)} AS {kind})"
     ends = [(each.low, ">="), (each.high, "<" if each.below else "<=")]
@@ -106,7 +95,7 @@ def inside_sql(each: ValueRange, text: str, *, comma: bool) -> str:
 
 
 def _create_enum(reading: duckdb.DuckDBPyConnection, name: str, values: Iterable[str]) -> None:
-    """A DuckDB type with these values; they go in as data, never as SQL text."""
+    """Create a DuckDB type with these values, as data and not as SQL text."""
     listed: Sequence[str] = list(dict.fromkeys(values))
     reading.register("categories", pa.table({"code": pa.array(listed, pa.string())}))
     reading.execute(f"CREATE TYPE {name} AS ENUM (SELECT code FROM categories)")
@@ -120,17 +109,17 @@ def check_columns(name: str, columns: list[str], dataset: Dataset) -> list[str]:
     """The columns of a source that a dataset reads.
 
     Raises:
-        BadDescription: One of them is not there.
+        BadDescription: One of them is missing.
     """
     wanted = [(variable.column, f'the variable "{variable.name}"') for variable in dataset.variables]
     if not by_row_number(columns, dataset):
         wanted.append((dataset.id_column, "the id"))
-    if dataset.weight_column is not None:
-        wanted.append((dataset.weight_column, "the weight"))
-    if dataset.key_column is not None:
-        wanted.append((dataset.key_column, "the record key"))
-    if dataset.unit_column is not None:
-        wanted.append((dataset.unit_column, "the person"))
+    optional = (
+        (dataset.weight_column, "the weight"),
+        (dataset.key_column, "the record key"),
+        (dataset.unit_column, "the person"),
+    )
+    wanted += [(column, what) for column, what in optional if column is not None]
     design = design_of(dataset)
     wanted += [] if design is None else source_columns(design)
     for column, what in wanted:
@@ -140,24 +129,24 @@ def check_columns(name: str, columns: list[str], dataset: Dataset) -> list[str]:
 
 
 def by_row_number(columns: list[str], dataset: Dataset) -> bool:
-    """Whether records are told apart by their places in the file, there being no column of that name."""
+    """Whether records are identified by their row number, because there is no id column."""
     return dataset.id_column == ROW_NUMBER and ROW_NUMBER not in columns
 
 
 def code_batches(
     reading: duckdb.DuckDBPyConnection, source: Source, dataset: Dataset
 ) -> Iterator[pa.RecordBatch]:
-    """Stream the source as integer codes, half hashes of ids, fixed-point weights and what is wrong."""
+    """Stream the source as integer codes, half hashes of ids, fixed-point weights and marks of problems."""
     comma, relation = source.decimal_comma, source.relation
     if by_row_number(source.columns, dataset):
         relation = relation.project(f"*, row_number() OVER () AS {quote_name(ROW_NUMBER)}")
-    chosen = [f"{_half_hash(dataset.id_column)} AS h"]
-    wrong = [f"CASE WHEN trim(coalesce({quote_name(dataset.id_column)}::VARCHAR, '')) = '' THEN 'i' END"]
-    if dataset.unit_column is not None:
-        chosen.append(f"{_half_hash(dataset.unit_column)} AS u")
-        wrong.append(
-            f"CASE WHEN trim(coalesce({quote_name(dataset.unit_column)}::VARCHAR, '')) = '' THEN 'p' END"
-        )
+    chosen, wrong = [], []
+    for column, name, mark in ((dataset.id_column, "h", "i"), (dataset.unit_column, "u", "p")):
+        if column is not None:
+            chosen.append(f"{_half_hash(column)} AS {name}")
+            wrong.append(
+                f"CASE WHEN trim(coalesce({quote_name(column)}::VARCHAR, '')) = '' THEN '{mark}' END"
+            )
     design = design_of(dataset)
     named = () if design is None else ((STRATUM, design.strata, "s"), (CLUSTER, design.clusters, "c"))
     for name, unit, mark in named:
@@ -187,7 +176,7 @@ def code_batches(
         f"CASE WHEN coalesce({listed}) IS NOT NULL THEN list_filter([{listed}], lambda x: x IS NOT NULL) END AS bad"
     )
     relation = relation.project(", ".join(chosen))
-    # A chunk with many replicate weights has fewer records, so that it takes no more memory.
+    # Many replicate weights mean fewer records per chunk, for the same memory.
     yield from relation.to_arrow_reader(CHUNK // (1 + len(design.replicates if design else ()) // 8))
 
 
@@ -197,6 +186,6 @@ def _half_hash(column: str) -> str:
 
 
 def _to_fixed_point(column: str, decimals: int, *, comma: bool) -> str:
-    """The SQL of a column's value as an integer with so many decimals; NULL where it is no number."""
+    """The SQL of a number as a fixed-point integer; NULL if it is not a number."""
     text = number_sql(f"{quote_name(column)}::VARCHAR", comma=True) if comma else quote_name(column)
     return f"(TRY_CAST({text} AS DECIMAL(18, {decimals})) * {10**decimals})::BIGINT"

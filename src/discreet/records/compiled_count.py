@@ -1,21 +1,19 @@
-"""Counting without a database: the compiled kernel over mapped codes, where it is installed, ready and faster.
+"""The compiled count over memory-mapped codes, and the file `codes.bin` with these codes.
 
-A process pays about two seconds of a core for Numba, so the first large count is the engine's own. The second one starts
-the kernel in the background (`discreet serve` starts it at once), and it takes over as soon as it is ready. Numbers are the
-same to the last bit; without Numba nothing else changes.
+Importing Numba costs a process about two seconds of CPU, so the first large count is the engine's. The second one
+compiles the kernel in the background (`discreet serve` does so at once). Numbers are the same to the last bit; without
+Numba nothing changes.
 
-Threads count stretches of the records. Where a stretch holds all records of its cells, threads share one table: the table
-is by the variable that records are sorted by. Else each has a table of its own, if it is small, or one thread counts alone.
+Threads count ranges of the records. If the table is by the variable that records are sorted by, no two ranges share a
+cell, and the threads share one table. Else each has its own if it is small, or one thread counts alone.
+
+    codes.bin: weights (8 bytes), record keys (4), then the codes of the variables: those of 4, of 2 and of 1 byte
+
+Columns are stored one after the other from the widest to the narrowest, so each is aligned, and the number of records
+follows from the file's size. Records are sorted by the finest geography. The file is confidential, and sealed and removed
+with the records.
 
 Source: docs/decisions/0012-compiled-count.md.
-
-The file `codes.bin` of a version: its records column by column, as an array in memory would have them.
-
-    weights (8 bytes), record keys (4), then the codes of the variables: those of 4, of 2 and of 1 byte
-
-The columns stand without gaps from the widest to the narrowest, so each is aligned, and the number of records follows
-from the size of the file. Records stand as the engine sorted them: by the finest geography, ascending. The file is mapped
-into memory and never read whole by Python; it is as confidential as the records, and it is sealed and removed with them.
 """
 
 from __future__ import annotations
@@ -43,20 +41,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: The kernel, or how it counts in a test.
+#: The kernel, or its replacement in a test.
 Kernel = Callable[..., None]
 
-#: How far a code that is filtered out moves a record: beyond every table, and 15 times that fits 32 bits.
+#: The offset of a filtered code: beyond every table, and 15 times that fits 32 bits.
 OUT = 1 << 28
 MOST_COLUMNS = 15
-#: Every thread may have a table of its own with so many cells.
+#: Tables up to this many cells may be duplicated for each thread.
 OWN_TABLE = 1 << 18
-#: A thread has at least so many records.
+#: Records per thread, at least.
 STRETCH = 1 << 17
 
 
 class _Kernel:
-    """The kernel of this process: not asked for, being made, ready, or not to be had."""
+    """The state of the kernel in this process."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -67,7 +65,7 @@ class _Kernel:
     def make(self) -> None:
         try:
             self.count = import_module("discreet.records.kernel").count
-        except Exception:  # noqa: BLE001 - whatever ails Numba, the engine counts as before
+        except Exception:  # noqa: BLE001 - without Numba the engine counts
             self.count = None
 
 
@@ -75,12 +73,12 @@ _KERNEL = _Kernel()
 
 
 def prepare_kernel(*, wait: bool = False) -> bool:
-    """Make the kernel in the background, once a process; tells whether it is ready."""
+    """Compile the kernel in the background, once per process; returns whether it is ready."""
     if not kernel_installed():
         return False
     with _KERNEL.lock:
         if _KERNEL.thread is None:
-            # No daemon: a process that ends in the middle of compiling waits for it.
+            # Not a daemon: the process waits for a compilation.
             _KERNEL.thread = threading.Thread(target=_KERNEL.make, name="discreet-kernel")
             _KERNEL.thread.start()
     if wait:
@@ -95,7 +93,7 @@ def kernel_installed() -> bool:
 
 
 def ready_kernel() -> Kernel | None:
-    """The kernel if it is ready; a process that asks a second time gets it made."""
+    """The kernel if it is ready; the second call starts compiling it."""
     if _KERNEL.count is None:
         _KERNEL.asked += 1
         if _KERNEL.asked > 1:
@@ -111,18 +109,15 @@ def count_dense(
     kernel: Kernel,
     threads: int | None = None,
 ) -> SparseCells | None:
-    """Count an aggregate into a flat table.
+    """Count an aggregate into a flat table, one group per cell in order; None if this is not the way to count.
 
     Args:
         codes: The records.
-        query: What is counted.
-        lookups: For each grouped variable how far each code moves a record; below zero where it is not counted.
-        cells: How many cells the table has.
-        kernel: What counts a stretch.
-        threads: At most so many; as many as the process has cores by default.
-
-    Returns:
-        One group a place, in the order of places; None where this is not the way to count.
+        query: The aggregate.
+        lookups: For each grouped variable the offset of each code; below zero: not counted.
+        cells: The number of cells.
+        kernel: Counts a range of records.
+        threads: By default all cores of the process.
     """
     needed = query.variables | ({WEIGHT} if query.weights else set())
     if query.sums or not needed <= codes.widths.keys() or cells >= OUT:
@@ -130,7 +125,9 @@ def count_dense(
     moves = _moves(codes, query, lookups)
     if len(moves) > MOST_COLUMNS:
         return None
-    cuts, shared = _cuts(codes, moves, cells, threads or _cores())
+    own_cores = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(own_cores(0)) if own_cores else os.cpu_count() or 1
+    cuts, shared = _cuts(codes, moves, cells, threads or cores)
     table = _Table(cells, weights=query.weights)
     tables = [table, *(table if shared else _Table(cells, weights=query.weights) for _ in cuts[2:])]
     columns = _columns(codes, moves)
@@ -147,7 +144,7 @@ def count_dense(
 
 
 class _Table:
-    """Counts, key sums and weights of all cells, and of the place beyond, which takes who is not counted."""
+    """Counts, key sums and weights of all cells, and of one more place for filtered records."""
 
     def __init__(self, cells: int, *, weights: bool) -> None:
         sizes = (cells + 1, cells + 1, (cells + 1) * weights)
@@ -165,7 +162,7 @@ class _Table:
 def _moves(
     codes: CodeFile, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]]
 ) -> dict[str, NDArray[np.uint32]]:
-    """For each column how far every code that its bytes can hold moves a record; the last code of wide ones is none."""
+    """For each column the offset of every possible code; the last code of wide columns means none."""
     moves: dict[str, NDArray[np.uint32]] = {}
     for name, lookup in zip(query.group_by, lookups, strict=True):
         moves[name] = _pad_lookup(np.where(lookup < 0, OUT, lookup), codes.widths[name])
@@ -181,7 +178,7 @@ def _moves(
 
 
 def _pad_lookup(lookup: NDArray[np.int64], width: int) -> NDArray[np.uint32]:
-    """A lookup for all values of one or two bytes, or with one more place that stands for all others."""
+    """A lookup for all values of one or two bytes, or with one more place for all others."""
     return _longer(lookup.astype(np.uint32), 256**width if width < 4 else lookup.size + 1)
 
 
@@ -190,7 +187,7 @@ def _longer(lookup: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
 
 
 def _columns(codes: CodeFile, moves: dict[str, NDArray[np.uint32]]) -> tuple[Any, ...]:
-    """The records and lookups as the kernel takes them."""
+    """The records and lookups as arguments of the kernel."""
     starts = np.array([codes.starts[name] for name in moves], dtype=np.int64)
     widths = np.array([codes.widths[name] for name in moves], dtype=np.int64)
     lookups = np.concatenate([np.empty(0, np.uint32), *moves.values()])
@@ -201,13 +198,11 @@ def _columns(codes: CodeFile, moves: dict[str, NDArray[np.uint32]]) -> tuple[Any
 def _cuts(
     codes: CodeFile, moves: dict[str, NDArray[np.uint32]], cells: int, threads: int
 ) -> tuple[list[int], bool]:
-    """Where the stretches of threads begin and end, and whether no two of them hold records of one cell."""
+    """The borders of the threads' ranges, and whether no two of them share a cell."""
     first, last = 0, codes.records
     lookup = moves.get(codes.sorted_by or "")
     places = None if lookup is None else codes.column(codes.sorted_by or "")
-    if (
-        lookup is not None and places is not None
-    ):  # only the records between the first and the last code that counts
+    if lookup is not None and places is not None:  # only records between the first and the last counted code
         counted = np.flatnonzero(lookup != OUT)
         if not counted.size:
             return [0, 0], True
@@ -226,24 +221,18 @@ def _cuts(
 
 
 def _apart(lookup: NDArray[np.uint32], code: int) -> bool:
-    """Whether codes from this one on move records further than those before it."""
+    """Whether codes from this one on have larger offsets than those before it."""
     before, after = lookup[:code][lookup[:code] != OUT], lookup[code:][lookup[code:] != OUT]
     return not before.size or not after.size or bool(before.max() < after.min())
 
 
-def _cores() -> int:
-    """The cores that this process may use."""
-    own = getattr(os, "sched_getaffinity", None)  # not on every system
-    return len(own(0)) if own else os.cpu_count() or 1
-
-
 CODES = "codes.bin"
-#: With fewer records an engine takes a few milliseconds for any table.
+#: With fewer records an engine takes only milliseconds for any table.
 FEWEST = 100_000
 
 
 def code_columns(dataset: Dataset) -> dict[str, int]:
-    """The columns of the file in their order, and how many bytes a value has."""
+    """The columns of the file in order, with the bytes per value."""
     schema = storage_schema(dataset)
     names = [RECORD_KEY, *(variable.name for variable in dataset.variables)]
     names += [WEIGHT] if dataset.weight_column is not None else []
@@ -252,7 +241,7 @@ def code_columns(dataset: Dataset) -> dict[str, int]:
 
 
 def write_codes(batches: Iterable[pa.RecordBatch], records: int, dataset: Dataset, folder: Path) -> None:
-    """Write the file of a new version from its sorted records; none where there are few, or where they are not sorted."""
+    """Write the file of a new version from its sorted records; none if there are few, or if they are not sorted."""
     if records < FEWEST:
         return
     widths, done, last = code_columns(dataset), 0, 0
@@ -274,14 +263,14 @@ def write_codes(batches: Iterable[pa.RecordBatch], records: int, dataset: Datase
 
 @dataclass(frozen=True, eq=False)
 class CodeFile:
-    """The records of a version, mapped.
+    """The memory-mapped records of a version.
 
     Args:
         raw: All bytes.
-        widths: How many bytes a value of each column has.
-        starts: Where each column begins.
-        records: How many there are.
-        sorted_by: The variable that ascends; none without geography.
+        widths: The bytes per value of each column.
+        starts: The offset of each column.
+        records: The number of records.
+        sorted_by: The sort variable; None without geography.
     """
 
     raw: NDArray[np.uint8]
@@ -300,7 +289,7 @@ class CodeFile:
 
 
 def open_codes(folder: Path, dataset: Dataset) -> CodeFile | None:
-    """Map the file of a version; None where there is none."""
+    """Map the file of a version; None if there is none."""
     path, widths = folder / CODES, code_columns(dataset)
     if not path.is_file():
         return None
@@ -310,6 +299,5 @@ def open_codes(folder: Path, dataset: Dataset) -> CodeFile | None:
 
 
 def _starts(widths: dict[str, int], records: int) -> dict[str, int]:
-    """Where each column begins."""
     ends = np.cumsum([width * records for width in widths.values()])
     return dict(zip(widths, [0, *ends[:-1].tolist()], strict=True))

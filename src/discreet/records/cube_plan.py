@@ -1,15 +1,15 @@
-"""Which cubes to build: those that save most rows for each byte, within a limit.
+"""The choice of cubes to build: those that save most rows per byte, within a limit.
 
-The **tables** that are to be fast: every set of up to so many variables, alone and at each level of a geography; under
-`dp` those that are declared. A table costs as many rows as the smallest thing that answers it has: a cube, or all n records.
+The **tables** that should be fast: every set of up to n variables, alone and at each level of a geography; under `dp` the
+declared ones. A table costs as many rows as the smallest source that answers it has: a cube, or all n records.
 
-    rows of a margin   at most K (1 - (1 - 1/K)^n) on average, where K is its number of cells and n people fall into them
-                       independently, wherever they tend to fall: x -> 1 - (1 - x)^n is concave (Jensen)
+    rows of a margin   at most K (1 - (1 - 1/K)^n) on average, with K cells and n people who fall into them independently
+    with
+                       any probabilities: x -> 1 - (1 - x)^n is concave (Jensen)
     gain of a cube     the sum, over the tables that it covers, of max(rows before, FEW) - max(its rows, FEW)
 
-Below FEW rows a table takes milliseconds, and nothing more is to be gained. The cube with the largest gain for each byte of
-max(its rows, FEW) rows is taken, what the tables cost is worked out again, and so on, until fewer than FEW rows are gained
-or nothing fits.
+Below FEW rows a table takes milliseconds, and nothing more is gained. The cube with the largest gain per byte of max(its
+rows, FEW) rows is chosen, costs are updated, and so on, until fewer than FEW rows are gained or nothing fits.
 
 Source: Harinarayan, Rajaraman & Ullman (1996), "Implementing data cubes efficiently", sections 3 and 4 (space).
 """
@@ -31,11 +31,11 @@ from discreet.records.cubes import derivable_variables, row_bytes
 
 Margin = tuple[str, ...]
 
-#: So many rows are added up in milliseconds.
+#: This many rows are added up in milliseconds.
 FEW = 100_000
-#: A cube has at most one row for so many records: else the records themselves are as good.
+#: A useful cube has at most one row per this many records.
 GAIN = 4
-#: Margins that are looked at, at most: larger ones are left out first.
+#: Candidate margins, at most: larger ones are left out first.
 MOST = 4_000
 
 
@@ -44,10 +44,10 @@ class PlannedCube:
     """A cube worth building.
 
     Args:
-        variables: Of its margin.
-        rows: How many it has, at most, on average over what records could be.
-        bytes: What they take.
-        tables: How many tables become faster by it.
+        variables: Its margin.
+        rows: Their number, at most, on average over possible records.
+        bytes: Its size.
+        tables: The number of tables that it makes faster.
         before: The rows that these read now, on average.
     """
 
@@ -59,27 +59,27 @@ class PlannedCube:
 
     @property
     def why(self) -> str:
-        """What it is good for, in a sentence."""
+        """Its benefit, in a sentence."""
         times = self.before / max(self.rows, 1)
         tables = "1 table reads" if self.tables == 1 else f"{self.tables:,} tables read"
         return f"{tables} {self.rows:,} rows instead of {self.before:,} on average ({times:,.0f} times fewer)"
 
 
 def rollup_variables(dataset: Dataset) -> Margin:
-    """The margin that every load tries: all variables but the finer levels of a geography."""
+    """The margin that every load tries: all variables except the finer levels of a geography."""
     finer = {level for h in dataset.hierarchies if h.geography for level in h.levels[1:]}
     return reduce_margin(dataset, (v.name for v in dataset.variables if v.name not in finer))
 
 
 def reduce_margin(dataset: Dataset, names: Iterable[str]) -> Margin:
-    """A margin without levels that finer ones of it tell, in the order of the description."""
+    """A margin without levels that finer ones determine, in the order of the description."""
     given = set(names)
     spare = {n for n in given for m in given if ancestors(dataset, m, n) is not None}
     return tuple(v.name for v in dataset.variables if v.name in given - spare)
 
 
 def tables_of(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
-    """The tables that are to be fast."""
+    """The tables that should be fast."""
     if dataset.protection.is_dp:
         declared = dp_terms(dataset)[1].declared
         return tuple(dict.fromkeys(reduce_margin(dataset, margin) for margin in declared if margin))
@@ -87,7 +87,7 @@ def tables_of(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
 
 
 def rows_at_most(dataset: Dataset, variables: Margin, records: int) -> int:
-    """How many rows a margin has, at most, on average.
+    """The number of rows of a margin, at most, on average.
 
     >>> from types import SimpleNamespace
     >>> rows_at_most(SimpleNamespace(variable=lambda _name: range(10)), ("a", "b"), 100)
@@ -102,14 +102,14 @@ def rows_at_most(dataset: Dataset, variables: Margin, records: int) -> int:
 def plan_cubes(
     dataset: Dataset, records: int, up_to: int, within: int, there: Sequence[tuple[Margin, int]] = ()
 ) -> tuple[PlannedCube, ...]:
-    """The cubes to build, in the order in which they are worth it.
+    """The cubes to build, best first.
 
     Args:
         dataset: The description.
-        records: How many there are.
-        up_to: How many variables beside geography a table has, at most.
+        records: Their number.
+        up_to: Variables of a table in addition to geography, at most.
         within: Bytes that may be added.
-        there: The cubes that exist, with their rows.
+        there: The existing cubes, with their rows.
     """
     tables, margins = tables_of(dataset, up_to), _candidates(dataset, up_to, records)
     rows = np.array([rows_at_most(dataset, margin, records) for margin in margins], dtype=np.int64)
@@ -130,26 +130,20 @@ def plan_cubes(
         if not worth.size or worth[best] <= 0 or gains[best] < FEW:
             return tuple(found)
         gained = _rows_saved(costs, covered[best], rows[best]) > 0
-        found.append(
-            PlannedCube(
-                margins[best],
-                int(rows[best]),
-                int(weights[best]),
-                int(gained.sum()),
-                int(costs[gained].mean()),
-            )
-        )
-        within -= int(weights[best])
-        costs = np.where(gained, max(int(rows[best]), FEW), costs)
+        size, bytes_used = int(rows[best]), int(weights[best])
+        before = int(costs[gained].mean())
+        found.append(PlannedCube(margins[best], size, bytes_used, int(gained.sum()), before))
+        within -= bytes_used
+        costs = np.where(gained, max(size, FEW), costs)
 
 
 def _rows_saved(costs: NDArray[np.int64], covered: NDArray[np.bool_], rows: int) -> NDArray[np.int64]:
-    """The rows that each table reads less with a cube."""
+    """The rows that a cube saves each table."""
     return np.where(covered, np.maximum(costs - max(int(rows), FEW), 0), 0)
 
 
 def _candidates(dataset: Dataset, up_to: int, records: int) -> list[Margin]:
-    """The tables themselves, and margins of a few more variables, of which one serves many tables."""
+    """The tables themselves, and margins of a few more variables, each of which serves many tables."""
     found = set(tables_of(dataset, up_to))
     for more in (1, 2, 3):
         larger = _cross_with_geography(dataset, up_to + more) if len(found) <= MOST else ()
@@ -158,7 +152,7 @@ def _candidates(dataset: Dataset, up_to: int, records: int) -> list[Margin]:
 
 
 def _cross_with_geography(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
-    """Every set of up to so many variables, alone and at each level of a geography."""
+    """Every set of up to this many variables, alone and at each level of a geography."""
     others = [variable.name for variable in dataset.variables if variable.name not in dataset.geography]
     areas = [(), *((name,) for name in dataset.geography)]
     few = [each for size in range(min(up_to, len(others)) + 1) for each in combinations(others, size)]
@@ -167,7 +161,7 @@ def _cross_with_geography(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
 
 
 def _coverage(dataset: Dataset, margins: Sequence[Margin], tables: Sequence[Margin]) -> NDArray[np.bool_]:
-    """For each margin which tables a cube of it answers."""
+    """For each margin the tables that its cube answers."""
     names = [variable.name for variable in dataset.variables]
     told = {name: derivable_variables(dataset, (name,)) for name in names}
     tells = [frozenset[str]().union(*(told[name] for name in margin)) for margin in margins]

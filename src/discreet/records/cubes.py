@@ -1,31 +1,12 @@
-"""A cube: the counts and sums of a margin, added up once. A table over its variables is exact from it and reads no record.
+"""Cubes: pre-aggregated counts and sums of a margin, and an engine that answers from them. As confidential as the records.
 
     one column of codes for each variable, then  _n    records    _k    sum of their keys
-                                                  weight          and the further stored sums, where there are any
+                                                  weight          and the other stored sums, if any
 
-A cube by fine categories also tells the coarser levels above them: the load has checked that records nest. It is as
-confidential as the records.
-
-Small margins of large cubes, added up once and kept in memory while they fit.
-
-A table by sex and age has some hundred cells, and the cube that covers it may have a million rows. The first such table
-adds them up; every later one, under any filter on these variables, reads the margin. Only margins that are much smaller
-than their cube are kept. Which are is known from the description, before anything is added up. What was not used longest
-is forgotten first.
-
-    bytes of a margin    at most its cells, times what a row takes
-
-It is as confidential as the records, and it is bounded in bytes. It is never written.
-
-An engine with cubes before it: what a cube covers is answered from the smallest one, everything else by the engine.
-
-    covered    every variable of the query is one of the cube's, or a level above one of them
-
-Both ways give the same integers: a cube holds sums of records. So what is covered needs no records. Where these are
-away (their files are gone, their database does not answer), covered queries are answered and others refused.
-
-A small table does not add up a large cube each time it is asked: the margin of its variables is added up once and kept in
-memory (`margin_memory`).
+A query is covered if each of its variables is one of the cube's or a level above one. It is answered from the smallest
+cube that covers it, else by the engine; both give the same integers. So covered queries work without the records, for
+example while their database is down. A small table does not add up a large cube every time: the margin of its variables
+is cached (`MarginCache`).
 """
 
 from __future__ import annotations
@@ -36,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -48,20 +29,15 @@ from discreet.model.exact import Confidential
 from discreet.model.hierarchy import ancestors
 from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
 from discreet.records.sparse_table import sum_groups
-from discreet.records.storage import WEIGHT, storage_schema, sum_columns
+from discreet.records.storage import WEIGHT, storage_schema, sum_columns, to_numpy
 
 COUNT, KEYS = "_n", "_k"
-#: Groups that one aggregate of a build may bring at once, at most, unless a single category brings more.
+#: Groups of one aggregate of a build, at most, unless a single category has more.
 AT_ONCE = 2**21
 
 
 class Cube(Confidential):
-    """The groups of a margin with their sums.
-
-    Args:
-        dataset: The description.
-        columns: As `cube_schema` has them, by name.
-    """
+    """The groups of a margin with their sums, in the columns of `cube_schema`."""
 
     __slots__ = ("_columns", "_dataset")
 
@@ -71,7 +47,7 @@ class Cube(Confidential):
 
     def cells(self, query: AggregateQuery) -> SparseCells:
         """The rows that a query adds up, by its variables; a group may be in several of them."""
-        kept = self._kept(query)
+        kept = self._filter(query)
         return SparseCells(
             tuple(self._codes(name)[kept] for name in query.group_by),
             self._columns[COUNT][kept].astype(np.int64),
@@ -82,11 +58,11 @@ class Cube(Confidential):
 
     @property
     def rows(self) -> int:
-        """How many groups it has."""
+        """The number of groups."""
         return int(self._columns[COUNT].size)
 
     def margin(self, query: AggregateQuery) -> Cube:
-        """The cube of all variables that a query looks at, with the sums that it asks for."""
+        """The cube of all variables of a query, with the sums that it needs."""
         names = tuple(sorted(query.variables))
         lengths = [len(self._dataset.variable(name)) for name in names]
         cells = sum_groups(self.cells(AggregateQuery(names, (), query.weights, query.sums)), lengths)
@@ -96,8 +72,7 @@ class Cube(Confidential):
             columns[WEIGHT] = cells.weight_sums
         return Cube(self._dataset, columns | dict(zip(query.sums, cells.sums, strict=True)))
 
-    def _kept(self, query: AggregateQuery) -> NDArray[np.bool_] | slice:
-        """The rows that the filters leave."""
+    def _filter(self, query: AggregateQuery) -> NDArray[np.bool_] | slice:
         kept: NDArray[np.bool_] | None = None
         for name, members in query.filters:
             flags = np.zeros(len(self._dataset.variable(name)), dtype=np.bool_)
@@ -118,7 +93,7 @@ class Cube(Confidential):
 
 
 def derivable_variables(dataset: Dataset, variables: tuple[str, ...]) -> frozenset[str]:
-    """The variables that a cube tells: its own, and the levels above them."""
+    """The variables that a cube determines: those of its margin, and the levels above them."""
     above = {
         other.name
         for other in dataset.variables
@@ -128,10 +103,10 @@ def derivable_variables(dataset: Dataset, variables: tuple[str, ...]) -> frozens
     return frozenset(variables) | above
 
 
-def covers(dataset: Dataset, told: frozenset[str], query: AggregateQuery) -> bool:
-    """Whether a cube that tells these variables can answer a query."""
+def covers(dataset: Dataset, variables: frozenset[str], query: AggregateQuery) -> bool:
+    """Whether a cube that determines these variables can answer a query."""
     weighed = dataset.weight_column is not None or not query.weights
-    return query.variables <= told and weighed and set(query.sums) <= set(sum_columns(dataset))
+    return query.variables <= variables and weighed and set(query.sums) <= set(sum_columns(dataset))
 
 
 def cube_schema(dataset: Dataset, variables: tuple[str, ...]) -> pa.Schema:
@@ -144,23 +119,14 @@ def cube_schema(dataset: Dataset, variables: tuple[str, ...]) -> pa.Schema:
 
 
 def row_bytes(dataset: Dataset, variables: tuple[str, ...]) -> int:
-    """What one row of a cube takes."""
+    """The bytes of one row of a cube."""
     return sum(field.type.bit_width // 8 for field in cube_schema(dataset, variables))
 
 
 def write_cube(
     engine: Engine, dataset: Dataset, variables: tuple[str, ...], path: Path, records: int, most: int
 ) -> int | None:
-    """Add up a margin and write it; returns its rows, or None where there are more than `most`, and no file is left.
-
-    Args:
-        engine: What counts.
-        dataset: The description.
-        variables: The margin.
-        path: The file.
-        records: How many records there are, at most.
-        most: How many rows are worth keeping.
-    """
+    """Add up a margin and write it; returns the number of rows, or None (and no file) if it exceeds `most`."""
     schema, rows = cube_schema(dataset, variables), 0
     with pa.ipc.new_file(path, schema) as writer:
         for cells in _parts(engine, dataset, variables, records):
@@ -178,7 +144,7 @@ def write_cube(
 
 
 def read_cube(dataset: Dataset, variables: tuple[str, ...], path: Path) -> Cube:
-    """The cube of a file, which is mapped into memory.
+    """The cube of a file, memory-mapped.
 
     Raises:
         OSError, ValueError: It cannot be read, or has other columns.
@@ -186,23 +152,18 @@ def read_cube(dataset: Dataset, variables: tuple[str, ...], path: Path) -> Cube:
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     if table.schema != cube_schema(dataset, variables):
         raise ValueError("another margin")
-    return Cube(dataset, {name: _plain(table.column(name)) for name in table.column_names})
+    return Cube(dataset, {name: to_numpy(table.column(name)) for name in table.column_names})
 
 
 def records_in(engine: Engine, dataset: Dataset) -> int:
-    """How many records there are. Confidential."""
+    """The number of records. Confidential."""
     return int(engine.aggregate(AggregateQuery((dataset.variables[0].name,))).counts.sum())
-
-
-def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
-    """One array; a view of the file where it has one batch."""
-    return cast("NDArray[np.integer]", np.from_dlpack(column.combine_chunks()))
 
 
 def _parts(
     engine: Engine, dataset: Dataset, variables: tuple[str, ...], records: int
 ) -> Iterator[SparseCells]:
-    """The groups of a margin, some categories of its longest variable at a time where they are many."""
+    """The groups of a margin, in slices of its longest variable if they are many."""
     split = max((dataset.variable(name) for name in variables), key=len)
     groups = min(records, math.prod(len(dataset.variable(name)) for name in variables))
     at_once = max(1, len(split) * AT_ONCE // max(groups, 1))
@@ -215,18 +176,21 @@ def _parts(
 
 _Key = tuple[frozenset[str], bool, tuple[str, ...]]
 
-#: Bytes of all margins of a version, at most.
+#: Bytes of all cached margins of a version, at most.
 MOST_BYTES = 16_000_000
-#: One margin may take so much of it, and no more.
+#: One margin may take one part in this many.
 LARGEST_SHARE = 8
-#: A cube has so many times the cells of a margin that is worth keeping.
+#: A margin is cached if its cube has at least this many times its cells.
 GAIN = 4
 #: Bytes of a code, a count or a sum, at most.
 _NUMBER = 8
 
 
 class MarginCache(Confidential):
-    """The margins of one version.
+    """Small margins of large cubes, in memory, bounded in bytes; the least recently used are evicted first.
+
+    A later table under any filter on the same variables reads the margin instead of the cube. Only margins much smaller
+    than their cube are cached; the size is known from the description: at most its cells, times the bytes of a row.
 
     Args:
         dataset: The description.
@@ -240,7 +204,7 @@ class MarginCache(Confidential):
         self.size = 0
 
     def of(self, cube: Cube, query: AggregateQuery) -> Cube:
-        """The margin of a query, or the cube itself where that is as good."""
+        """The margin of a query, or the cube itself if that is as good."""
         cells = math.prod(len(self._dataset.variable(name)) for name in query.variables)
         size = cells * _NUMBER * (len(query.variables) + 3 + len(query.sums))
         if cells * GAIN > cube.rows or size * LARGEST_SHARE > self._most_bytes:
@@ -252,29 +216,20 @@ class MarginCache(Confidential):
                 return self._kept[key][1]
         margin = cube.margin(query)
         with self._lock:
-            self._keep(key, size, margin)
+            self.size += size - self._kept.pop(key, (0,))[0]
+            self._kept[key] = size, margin
+            while self.size > self._most_bytes:
+                self.size -= self._kept.popitem(last=False)[1][0]
         return margin
 
-    def _keep(self, key: _Key, size: int, margin: Cube) -> None:
-        self.size += size - self._kept.pop(key, (0,))[0]
-        self._kept[key] = size, margin
-        while self.size > self._most_bytes:
-            self.size -= self._kept.popitem(last=False)[1][0]
 
-
-#: Rows of a cube that are one part of a large table.
+#: Rows of a cube in one part of a large table.
 PART = 2**18
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCube:
-    """A cube that is kept, not yet read.
-
-    Args:
-        told: The variables that it tells: those of its margin, and the levels above them.
-        rows: How many it has.
-        open: Reads it; None where it is not as it was sealed.
-    """
+    """A stored cube: the variables that it determines, its rows, and `open`, which gives None if the file is damaged."""
 
     told: frozenset[str]
     rows: int
@@ -282,22 +237,17 @@ class StoredCube:
 
 
 class CubeStore(Protocol):
-    """Where the cubes of a version are kept."""
+    """The cubes of a version."""
 
     def cubes(self) -> tuple[StoredCube, ...]:
-        """The cubes that are there now, the smallest first."""
+        """The current cubes, the smallest first."""
 
 
 class CubedEngine:
-    """Counts from cubes where they cover, else from the records.
-
-    Args:
-        dataset: The description.
-        shelf: Its cubes.
-        open_records: Opens the engine with the records.
+    """Counts from cubes that cover the query, else from the records.
 
     Raises:
-        RecordsAway: The records are not there, and no cube is either.
+        RecordsAway: The records are unavailable, and there is no cube.
     """
 
     def __init__(self, dataset: Dataset, shelf: CubeStore, open_records: Callable[[], Engine]) -> None:
@@ -312,7 +262,7 @@ class CubedEngine:
 
     @property
     def tag(self) -> str:
-        """The tag that was stored beside the records."""
+        """The tag stored with the records."""
         return self._records().tag
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
@@ -324,7 +274,7 @@ class CubedEngine:
         return sum_groups(cells, [len(self._dataset.variable(name)) for name in query.group_by])
 
     def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
-        """The rows of that cube, or the parts that the engine gives."""
+        """The rows of that cube, or the parts of the engine."""
         cube = self._cube(query)
         if cube is None:
             yield from parts_of(self._records(), query)
@@ -336,7 +286,7 @@ class CubedEngine:
     def dense(
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
     ) -> SparseCells | None:
-        """A dense table by the engine, where no cube covers it."""
+        """A dense table by the engine, if no cube covers it."""
         if any(covers(self._dataset, shelved.told, query) for shelved in self._shelf.cubes()):
             return None
         return dense_of(self._records(), query, lookups, cells)
@@ -346,12 +296,12 @@ class CubedEngine:
         return self._records().sound()
 
     def close(self) -> None:
-        """Let go of the records."""
+        """Release the records."""
         if self._engine is not None:
             self._engine.close()
 
     def _records(self) -> Engine:
-        """The engine with the records; one that was away may be back."""
+        """The engine with the records; one that was unavailable may be back."""
         if self._engine is None:
             self._engine = self._open_records()
         return self._engine

@@ -1,15 +1,12 @@
-"""What an engine must do: keep the records of a version, and run one aggregate over them.
+"""The interface of engines: store the records of a version, and run one aggregate over them.
 
-A **kind** of engine stores the checked, keyed and coded records of a new version, and opens a stored version
-as an **engine**. One module of `records/engines` is one kind and binds `KIND`; other packages and tests call
-`register`. Nothing else lists the kinds.
+A kind of engine stores the checked, keyed and coded records of a new version, and opens a stored version as an engine. One
+module of `records/engines` is one kind and defines `KIND`; other packages call `register`.
 
-An engine groups the records by the integer codes of some columns, after filters on codes, and returns
-for each group that occurs its count, the sum of its record keys and, if asked, of its fixed-point
-weights and of further stored integers (replicate weights, squares of weights), all in one pass. Nothing else
-is asked of it: zeros, groups, margins and noise are the same NumPy for every engine. An engine may offer the
-records of a large table in parts (`InParts`), so that no second table is in memory beside the one that is made, or
-count a table in place (`CountsDense`).
+An engine groups records by the integer codes of some columns, after filters on codes, and returns for each group its
+count, the sum of its record keys and, on request, of weights and other stored integers. Zeros, margins and noise are the
+same NumPy code for every engine. An engine may offer a large table in parts (`InParts`), or count a dense table in place
+(`CountsDense`).
 """
 
 from __future__ import annotations
@@ -32,19 +29,19 @@ if TYPE_CHECKING:
     from discreet.records.fingerprint import Fingerprint
     from discreet.records.staging import Progress, Read
 
-    #: Some groups: from one to another, by a mask, or by their numbers.
+    #: A choice of groups.
     Rows = slice | NDArray[np.bool_] | NDArray[np.intp]
 
 
-#: The kind of a version that names none.
+#: The engine of a version that names none.
 DEFAULT_ENGINE = "duckdb"
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """One aggregate: group by these columns, keep only these codes, sum weights or not, and these columns.
+    """One aggregate: group by columns, filter by codes, sum weights and other columns.
 
-    A load that compares records groups by the columns of keys and weights, too (`records/changes.py`).
+    Comparing two loads also groups by keys and weights (`records/changes.py`).
     """
 
     group_by: tuple[str, ...]
@@ -54,19 +51,19 @@ class AggregateQuery:
 
     @property
     def variables(self) -> frozenset[str]:
-        """All columns of codes that the aggregate looks at."""
+        """All columns of codes that the aggregate reads."""
         return frozenset(self.group_by) | {name for name, _ in self.filters}
 
 
 class SparseCells(Confidential):
-    """The groups that occur. Confidential, like the exact table that is made of it.
+    """The nonempty groups. Confidential, like the exact table made of them.
 
     Args:
         codes: One array of integer codes per grouped variable.
         counts: Records in each group.
         key_sums: Sum of record keys in each group.
         weight_sums: Sum of fixed-point weights, or None.
-        sums: The sums of the further columns that were asked for, in their order.
+        sums: The sums of the other requested columns, in order.
     """
 
     __slots__ = ("codes", "counts", "key_sums", "sums", "weight_sums")
@@ -79,14 +76,11 @@ class SparseCells(Confidential):
         weight_sums: NDArray[np.int64] | None = None,
         sums: tuple[NDArray[np.int64], ...] = (),
     ) -> None:
-        self.codes = codes
-        self.counts = counts
-        self.key_sums = key_sums
-        self.weight_sums = weight_sums
-        self.sums = sums
+        self.codes, self.counts, self.key_sums = codes, counts, key_sums
+        self.weight_sums, self.sums = weight_sums, sums
 
     def rows(self, kept: Rows) -> SparseCells:
-        """Some of the groups, in the order of their numbers."""
+        """Some of the groups."""
         return SparseCells(
             tuple(codes[kept] for codes in self.codes),
             self.counts[kept],
@@ -100,55 +94,55 @@ class SparseCells(Confidential):
 
 
 class Engine(Protocol):
-    """Where the records are and where they are counted."""
+    """A store of records that counts them."""
 
     @property
     def tag(self) -> str:
-        """The tag that was stored beside the records; empty where there is none. Constant cost."""
+        """The tag stored with the records; empty if there is none. Constant cost."""
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
-        """Run one aggregate; exact integers, in any order of groups."""
+        """Run one aggregate; exact integers, groups in any order."""
 
     def sound(self) -> bool:
-        """Whether records that are kept outside the sealed files are those of the load; reads all of them."""
+        """Whether records outside the sealed files are those of the load; reads all of them."""
 
     def close(self) -> None:
-        """Let go of the records."""
+        """Release the records."""
 
 
 @runtime_checkable
 class InParts(Protocol):
-    """What an engine may offer besides: the records of a large table in parts, which no table of groups holds."""
+    """An engine that can return a large table in parts, without a hash table of all groups."""
 
     def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
-        """The counts and sums of an aggregate in small parts; a group may be in several, and is then their sum."""
+        """The aggregate in small parts; a group may be in several parts, which add up."""
 
 
 @runtime_checkable
 class CountsDense(Protocol):
-    """What an engine may offer besides: a dense table, counted in place."""
+    """An engine that can count a dense table in place."""
 
     def dense(
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
     ) -> SparseCells | None:
-        """One group for each of so many places; None where `aggregate` is the better way.
+        """One group for each cell; None if `aggregate` is the better way.
 
         Args:
-            query: What is counted.
-            lookups: For each grouped variable how far a code moves a record in the flat table; below zero: not counted.
-            cells: The places.
+            query: The aggregate.
+            lookups: For each grouped variable the offset of each code in the flat table; below zero: not counted.
+            cells: The number of cells.
         """
 
 
 def dense_of(
     engine: Engine, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
 ) -> SparseCells | None:
-    """An aggregate as a dense table, where the engine offers that."""
+    """The aggregate as a dense table, if the engine offers that."""
     return engine.dense(query, lookups, cells) if isinstance(engine, CountsDense) else None
 
 
 def parts_of(engine: Engine, query: AggregateQuery) -> Iterator[SparseCells]:
-    """An aggregate in parts, where the engine offers that; else in one."""
+    """The aggregate in parts, if the engine offers that; else in one."""
     if isinstance(engine, InParts):
         yield from engine.parts(query)
     else:
@@ -160,20 +154,19 @@ class EngineKind:
     """A kind of engine, as `[engine]` and `--engine` name it.
 
     Args:
-        name: What people type.
-        summary: What it is, in a few words.
-        store: `store(staged, dataset, folder, tag)` keeps the records of a new version. `staged` is an Arrow file with
-            the columns of `storage_schema(dataset)`, in the order of the source; it is removed afterwards. Records
-            kept in `folder` move and vanish with it, since the folder is renamed or removed as the load ends; every
-            file in it is sealed, and may not change afterwards. `tag` is kept beside the records and given back.
-        open: `open(folder, dataset, threads)` opens a stored version, read-only; its folder has its last name now, or
-            that of the load where records are compared before they are served.
-            `threads` is a wish (None: as many as there are cores), and no number depends on it.
-        needs: What must be installed for it.
-        forget: `forget(folder)` removes what is kept outside the folder of a version; nothing by default.
+        name: Its name.
+        summary: A short description.
+        store: `store(staged, dataset, folder, tag)` stores the records of a new version. `staged` is an Arrow file with the
+            columns of `storage_schema(dataset)`, in the order of the source; it is removed afterwards. The folder
+            is renamed or removed as the load ends; every file in it is sealed and must not change afterwards. `tag` is
+            stored with the records and returned by the engine.
+        open: `open(folder, dataset, threads)` opens a stored version read-only, before or after its folder is renamed.
+            `threads` is a hint (None: all cores); no number depends on it.
+        needs: The packages that it needs.
+        forget: `forget(folder)` removes data outside the folder of a version; nothing by default.
         take: `take(records, dataset, secret, folder, fingerprint, progress)` reads, checks and keys records that live
-            with the engine, and adds them to the fingerprint; gives what `store` takes as `staged`, and what was read.
-            None where the readers of files do it, as for most engines.
+            with the engine, and adds them to the fingerprint; returns `staged` for `store`, and the result of reading.
+            None means that the readers of files do it, as for most engines.
     """
 
     name: str
@@ -188,14 +181,14 @@ class EngineKind:
 
 
 def identifier(name: str, quote: str = '"') -> str:
-    """The name of a variable in SQL."""
+    """The SQL name of a variable."""
     if not name.isidentifier() or not name.isascii():
         raise ValueError("not a variable name")
     return f"{quote}{name}{quote}"
 
 
 def where_sql(query: AggregateQuery, quote: str = '"') -> str:
-    """The filters of an aggregate in SQL.
+    """The WHERE clause of an aggregate.
 
     >>> where_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
     ' WHERE "age" IN (1, 2)'
@@ -216,7 +209,7 @@ def engine_kinds() -> tuple[EngineKind, ...]:
 
 
 def register(kind: EngineKind) -> None:
-    """Offer a kind of engine of another package.
+    """Add a kind of engine of another package.
 
     Raises:
         ValueError: Its name is taken.
@@ -229,7 +222,7 @@ def engine_kind(name: str) -> EngineKind:
 
     Raises:
         UnknownEngine: With the nearest name.
-        MissingExtra: It is not installed; the message says what to install.
+        MissingExtra: It is not installed.
     """
     kind = _REGISTRY.named(name)
     if kind.needs is not None:
@@ -238,6 +231,6 @@ def engine_kind(name: str) -> EngineKind:
 
 
 def forget_records(folder: Path) -> None:
-    """Remove what engines keep outside the folder of a version that is removed, or of a load that did not end."""
+    """Remove data that engines keep outside the folder of a removed version or an aborted load."""
     for kind in engine_kinds():
         kind.forget(folder)

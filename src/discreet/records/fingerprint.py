@@ -1,26 +1,23 @@
-"""A keyed sketch of the ids of records: enough to see that the same people were loaded before, and nothing else.
+"""A keyed fingerprint of the records that does not depend on their order, and a keyed sketch of their ids.
+
+Fingerprint: each record is a message of 16-byte blocks (its id's hash, then its codes and weight), authenticated by CBC-MAC
+under AES-256; the tags are added modulo 2^128. All messages of one dataset have the same length, for which CBC-MAC is a
+pseudo-random function, and the sum is a multiset hash: no one without the secret can confirm a guess about a record.
+
+Sketch: enough to detect that the same people were loaded before.
 
     h(id)    = 64 bits of AES-256 under a key of the secret, of half the SHA-256 of the id
-    sketch   = the 65,536 smallest h of all ids (all of them where there are fewer)
-    overlap  = of the ids of A with h below both sketches' ends, the share that B has, too
+    sketch   = the 65,536 smallest h of all ids (all of them if there are fewer)
+    overlap  = of the ids of A with h below both sketches' ends, the share in B
 
-Under a random h these ids are a sample of A drawn without regard to B, so the share is unbiased, and exact where both
-sketches are whole. A file of n people, all of them among N, has no id in the sample with probability (1 - 65,536/N)^n.
-On disk a sketch is enciphered and sealed under keys of the secret and the version: without the secret it is random bytes,
-whose number tells the number of ids to a factor of two below 65,536 (the stored records beside it tell it better). With
-another secret the same ids have other h: nothing can be compared.
+Under a random h these ids are a sample of A independent of B, so the share is unbiased, and exact if both sketches are
+complete. A file of n people, all of them among N, has no id in the sample with probability (1 - 65,536/N)^n. On disk a
+sketch is enciphered and authenticated under keys of the secret and the version; its size reveals the number of ids to a
+factor of two below 65,536. Sketches under different secrets cannot be compared.
 
-Source: Bar-Yossef et al., "Counting distinct elements in a data stream" (2002); Cohen & Kaplan, "Summarizing data using
-bottom-k sketches" (2007); Clopper & Pearson (1934) for the interval.
-
-A keyed fingerprint of the records that does not depend on their order.
-
-Each record is a message of 16-byte blocks (its id's hash, then its codes and weight), authenticated by
-CBC-MAC under AES-256; the tags are added modulo 2^128. All messages of one dataset have the same length,
-where CBC-MAC is a pseudo-random function, and a sum of pseudo-random values is a multiset hash: equal
-records in any order give equal sums, and nobody without the secret can confirm a guess about one record.
-
-Source: Clarke et al., "Incremental multiset hash functions" (2003), MSet-Add-Hash.
+Source: Clarke et al., "Incremental multiset hash functions" (2003), MSet-Add-Hash; Bar-Yossef et al., "Counting distinct
+elements in a data stream" (2002); Cohen & Kaplan, "Summarizing data using bottom-k sketches" (2007); Clopper & Pearson
+(1934).
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from discreet.records.keys import BLOCK, Purpose, Secret, counter_words, enciphe
 
 MOST = 2**16
 FEWEST_STORED = 2**10
-#: The interval of an overlap misses with at most this probability.
+#: The error probability of the interval of an overlap.
 MISS = 0.01
 _TOP = np.uint64(2**64 - 1)
 _SEAL_BYTES = 32
@@ -49,24 +46,24 @@ class IdSketch:
         self.values: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
 
     def add(self, id_hashes: NDArray[np.uint8]) -> None:
-        """Add ids by their hashes; an id that comes again changes nothing."""
+        """Add ids by their hashes; repeated ids change nothing."""
         found = encipher(self._key, id_hashes).view("<u8")[:, 0]
         if self.values.size == MOST:
             found = found[found < self.values[-1]]
         self.join(found)
 
     def join(self, values: NDArray[np.uint64]) -> None:
-        """Add keyed hashes, as another part of the same records has them."""
+        """Add keyed hashes of another part."""
         self.values = np.unique(np.concatenate([self.values, values]))[:MOST]
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How many of the ids of one sketch another has.
+    """The overlap of the ids of one sketch with another.
 
     Args:
-        matched: So many of the sampled ids.
-        sampled: So many were compared.
+        matched: The number of sampled ids in both.
+        sampled: The number of ids compared.
         whole: Whether these are all ids, so that the share is exact.
     """
 
@@ -81,7 +78,7 @@ class Overlap:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the share is, with at least 99 %; Clopper and Pearson's."""
+        """The Clopper-Pearson interval of the share, at 99 %."""
         if self.whole:
             return self.share, self.share
         from scipy.special import betaincinv  # noqa: PLC0415 - slow to import, and only a load asks
@@ -93,7 +90,7 @@ class Overlap:
 
 
 def overlap(ids: NDArray[np.uint64], others: NDArray[np.uint64]) -> Overlap:
-    """How many of the ids of the first sketch the second has."""
+    """The overlap of the first sketch with the second."""
     end = min(_end(ids), _end(others))
     sample = ids[ids <= end]
     matched = int(np.isin(sample, others, assume_unique=True).sum())
@@ -101,7 +98,7 @@ def overlap(ids: NDArray[np.uint64], others: NDArray[np.uint64]) -> Overlap:
 
 
 def seal_sketch(values: NDArray[np.uint64], secret: Secret, digest: str) -> bytes:
-    """A sketch as it stands on disk: its seal, then its length and its values, enciphered."""
+    """The bytes of a sketch on disk: its MAC, then its length and values, enciphered."""
     stored = max(FEWEST_STORED, 1 << max(values.size - 1, 0).bit_length())
     words = np.full(stored + 1, _TOP, dtype="<u8")
     words[0], words[1 : values.size + 1] = values.size, values
@@ -114,7 +111,7 @@ def seal_sketch(values: NDArray[np.uint64], secret: Secret, digest: str) -> byte
 
 
 def open_sketch(content: bytes, secret: Secret, digest: str) -> NDArray[np.uint64] | None:
-    """The values of a sketch; None where it was changed, or sealed with another secret or for another version."""
+    """The values of a sketch; None if it was changed, or belongs to another secret or version."""
     seal, hidden = content[:_SEAL_BYTES], content[_SEAL_BYTES:]
     if seal != _seal(hidden, secret, digest):
         return None
@@ -124,7 +121,6 @@ def open_sketch(content: bytes, secret: Secret, digest: str) -> NDArray[np.uint6
 
 
 def _end(values: NDArray[np.uint64]) -> np.uint64:
-    """Up to where a sketch has all ids."""
     return values[-1] if values.size == MOST else _TOP
 
 
@@ -134,7 +130,7 @@ def _seal(hidden: bytes, secret: Secret, digest: str) -> bytes:
 
 
 class Fingerprint:
-    """Adds up the tags of records, chunk by chunk; a sketch of their ids goes along."""
+    """Adds up the tags of records, chunk by chunk, with a sketch of their ids."""
 
     def __init__(self, secret: Secret, lineage: str) -> None:
         self._key = secret.derive(Purpose.RECORD_FINGERPRINT, lineage)
@@ -143,7 +139,7 @@ class Fingerprint:
         self._records = 0
 
     def add(self, id_hashes: NDArray[np.uint8], columns: list[NDArray[np.generic]]) -> NDArray[np.uint8]:
-        """Add records: their hashed ids and, in a fixed order, their columns of integers; tells their tags."""
+        """Add records: their hashed ids and their integer columns in a fixed order; returns their tags."""
         tags = encipher(self._key, id_hashes)
         for block in _message_blocks(columns, len(id_hashes)):
             tags = encipher(self._key, tags ^ block)
@@ -156,11 +152,11 @@ class Fingerprint:
 
     @property
     def so_far(self) -> tuple[int, int]:
-        """The sum of the tags, and how many records were added."""
+        """The sum of the tags, and the number of records."""
         return self._sum, self._records
 
     def join(self, added: int, records: int) -> None:
-        """Add the records of another part, by what `so_far` tells there."""
+        """Add the `so_far` of another part."""
         self._sum = (self._sum + added) % 2**128
         self._records += records
 
@@ -168,7 +164,7 @@ class Fingerprint:
         """The fingerprint of the records alone, for description keys. Never show it: equal records have equal ones.
 
         Args:
-            meaning: What the integers of the columns stand for: under another list of codes they are other records.
+            meaning: The meaning of the integer codes: with another code list they are other records.
         """
         parts = (self._sum.to_bytes(16, "little"), self._records.to_bytes(8, "little"), meaning.encode())
         return hashlib.blake2b(
@@ -176,20 +172,18 @@ class Fingerprint:
         ).hexdigest()
 
     def digest(self, description: str) -> str:
-        """The version's name: covers the records, their number and the text of `dataset.toml`."""
+        """The version id: it covers the records, their number and the text of `dataset.toml`."""
         parts = (
-            self._key,
             self._sum.to_bytes(16, "little"),
             self._records.to_bytes(8, "little"),
             description.encode(),
         )
         return hashlib.blake2b(
-            b"".join(parts[1:]), key=parts[0], digest_size=16, person=b"discreet-digest"
+            b"".join(parts), key=self._key, digest_size=16, person=b"discreet-digest"
         ).hexdigest()
 
 
 def _message_blocks(columns: list[NDArray[np.generic]], records: int) -> list[NDArray[np.uint8]]:
-    """The columns as little-endian 64-bit words, two to a block."""
     padded: list[NDArray[np.generic]] = [*columns, *([np.zeros(records, "<u8")] * (len(columns) % 2))]
     blocks = []
     for first, second in zip(padded[::2], padded[1::2], strict=True):
@@ -200,7 +194,6 @@ def _message_blocks(columns: list[NDArray[np.generic]], records: int) -> list[ND
 
 
 def _exact_sum(words: NDArray[np.uint64]) -> int:
-    """The sum of unsigned 64-bit words as an exact integer."""
     low = int((words & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
     high = int((words >> np.uint64(32)).sum(dtype=np.uint64))
     return low + (high << 32)

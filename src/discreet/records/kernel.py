@@ -3,12 +3,11 @@
     place(record) = sum over columns of lookup[column][code]
     counts[place] += 1,   keys[place] += record key,   weights[place] += weight
 
-A lookup says how far a code moves a record in the flat table. A code that is filtered out moves it beyond the end, and the
-last place takes everybody who lies there. All sums are integers, so nothing depends on blocks or threads. A block of places
-stays in the fastest memory of a core while one column after the other is added to it.
+A lookup has the offset of each code in the flat table. A filtered code moves a record beyond the end, and the last place
+collects those. All sums are integers, so nothing depends on blocks or threads. A block of places fits the L1 cache.
 
-Importing this module takes seconds: Numba compiles it, or reads what it compiled before from the folder that belongs to
-the installed package or to the user. `fast_count` imports it in the background.
+Importing this module takes seconds: Numba compiles it, or reads it from its cache. `compiled_count` imports it in the
+background.
 """
 
 from __future__ import annotations
@@ -19,22 +18,14 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-#: Records of a block: their places take 16 KB.
+#: Records in a block: their places take 16 KB.
 BLOCK = 4096
 _BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+_INTEGERS = types.int64[::1]
 _SIGNATURE = types.void(
-    _BYTES,
-    types.int64[::1],
-    types.int64[::1],
-    types.uint32[::1],
-    types.int64[::1],
-    types.int64,
-    types.int64,
-    types.int64,
-    types.int64,
-    types.int64[::1],
-    types.uint64[::1],
-    types.int64[::1],
+    *(_BYTES, _INTEGERS, _INTEGERS, types.uint32[::1], _INTEGERS),
+    *(types.int64, types.int64, types.int64, types.int64),
+    *(_INTEGERS, types.uint64[::1], _INTEGERS),
 )
 
 
@@ -52,7 +43,7 @@ def _count(  # noqa: C901 - one loop, which is compiled as a whole
     keys: NDArray[np.uint64],
     weights: NDArray[np.int64],
 ) -> None:
-    """Count the records from `first` to `last` - 1 into tables whose last place takes who is not counted."""
+    """Count the records from `first` to `last` - 1; the last place of each table collects the filtered ones."""
     place, beyond = np.empty(BLOCK, np.uint32), np.uint32(counts.size - 1)
     for begin in range(first, last, BLOCK):
         size = min(BLOCK, last - begin)
@@ -83,11 +74,7 @@ def _count(  # noqa: C901 - one loop, which is compiled as a whole
                 weights[min(place[i], beyond)] += weight[i]
 
 
-def _compile() -> Any:
-    try:
-        return njit(_SIGNATURE, nogil=True, cache=True)(_count)
-    except RuntimeError:  # there is no folder that this user may keep compiled code in
-        return njit(_SIGNATURE, nogil=True)(_count)
-
-
-count = _compile()
+try:
+    count: Any = njit(_SIGNATURE, nogil=True, cache=True)(_count)
+except RuntimeError:  # no writable cache folder
+    count = njit(_SIGNATURE, nogil=True)(_count)

@@ -149,14 +149,7 @@ def _write_new(path: Path, material: bytes) -> None:
 
 
 def read_guarded(path: Path, what: str, advice: str, refused: type[DiscreetError]) -> bytes:
-    """Read a file that only its owner may read.
-
-    Args:
-        path: The file.
-        what: Its name in messages.
-        advice: The advice if it cannot be read.
-        refused: The error to raise.
-    """
+    """Read a file that only its owner may read; `what` and `advice` are for the message."""
     try:
         status = path.stat()
         material = path.read_bytes()

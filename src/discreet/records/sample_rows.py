@@ -1,14 +1,14 @@
-"""The sample of a table, laid out for its sampling errors: weights by categories, strata and clusters. Confidential.
+"""The sample behind a table, laid out for its sampling errors: weights by categories, strata and clusters. Confidential.
 
-A row is all records of one combination of categories in one sampling unit (a cluster; a stratum where records are
-drawn by themselves). Squares are of the units' sums where there are clusters, and else sums of the records' squares:
-both are what the variance of a total is made of. `by_cell` adds rows up to the cells of a table, totals included.
+A row is all records of one combination of categories in one sampling unit (a cluster, or a stratum if there are no
+clusters). Squares are of the units' sums if there are clusters, else sums of the records' squares: both make up the
+variance of a total.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.shape import Dimension, TableShape
-from discreet.records.engine import AggregateQuery, Engine, SparseCells
+from discreet.records.engine import AggregateQuery, Engine
 from discreet.records.storage import (
     CLUSTER,
     SQUARES,
@@ -31,7 +31,7 @@ from discreet.records.tabulate import query_of
 
 
 class CellSums(NamedTuple):
-    """Sums by cell and stratum, sorted by both: the flat place of the cell, the stratum, Σz and Σz² of its units."""
+    """Sums by cell and stratum, sorted by both: the flat index of the cell, the stratum, Σz and Σz² of its units."""
 
     cell: NDArray[np.int64]
     stratum: NDArray[np.int64]
@@ -39,56 +39,41 @@ class CellSums(NamedTuple):
     squares: NDArray[np.float64]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class SampleRows(Confidential):
     """The rows of a sample.
 
     Args:
-        shape: The table that they belong to.
+        shape: Their table.
         codes: One array of base categories for each dimension.
         stratum: The stratum of each row; all zero without strata.
         unit: The cluster of each row; without clusters its stratum.
         weights: Fixed-point sums of weights.
-        squares: Sums of squared weights, in people; None where clusters or replicates need none.
+        squares: Sums of squared weights, in people; None with clusters or replicates.
         replicates: Fixed-point sums of each replicate weight.
-        units: How many sampling units each stratum of the whole sample has.
+        units: The number of sampling units of each stratum in the whole sample.
         scale: One person in fixed point.
     """
 
-    __slots__ = (
-        "codes", "replicates", "scale", "shape", "squares", "stratum", "unit", "units", "weights",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        shape: TableShape,
-        codes: tuple[NDArray[np.integer], ...],
-        stratum: NDArray[np.int64],
-        unit: NDArray[np.int64],
-        weights: NDArray[np.int64],
-        squares: NDArray[np.float64] | None,
-        replicates: tuple[NDArray[np.int64], ...],
-        units: NDArray[np.int64],
-        scale: int,
-    ) -> None:
-        self.shape = shape
-        self.codes = codes
-        self.stratum = stratum
-        self.unit = unit
-        self.weights = weights
-        self.squares = squares
-        self.replicates = replicates
-        self.units = units
-        self.scale = scale
+    shape: TableShape
+    codes: tuple[NDArray[np.integer], ...]
+    stratum: NDArray[np.int64]
+    unit: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    squares: NDArray[np.float64] | None
+    replicates: tuple[NDArray[np.int64], ...]
+    units: NDArray[np.int64]
+    scale: int
 
     def inside(self, place: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Which rows lie in the cell at a place of the table."""
+        """Which rows lie in a cell of the table."""
         inside = np.ones(self.weights.size, dtype=np.bool_)
         for codes, dimension, at in zip(self.codes, self.shape.dimensions, place, strict=True):
             inside &= np.isin(codes, dimension.members()[at])
         return inside
 
     def by_cell(self) -> CellSums:
-        """The sums of every cell of the table by stratum, totals and coarser levels included."""
+        """The sums of every cell by stratum, totals and coarser levels included."""
         rows, cell = _cells_of_rows(self.codes, self.shape)
         key = cell * (int(self.unit.max(initial=0)) + 1) + self.unit[rows]
         order = np.argsort(key, kind="stable")
@@ -99,34 +84,22 @@ class SampleRows(Confidential):
         first, rows = order[starts], rows[order]
         totals = np.add.reduceat(self.weights[rows], starts) / self.scale
         squares = totals**2 if self.squares is None else np.add.reduceat(self.squares[rows], starts)
-        return _by_stratum(cell[first], self.stratum[rows[starts]], totals, squares, self.units.size)
-
-
-def _by_stratum(
-    cell: NDArray[np.int64],
-    stratum: NDArray[np.int64],
-    totals: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    strata: int,
-) -> CellSums:
-    """Add units up to strata."""
-    key = cell * strata + stratum
-    order = np.argsort(key, kind="stable")
-    starts = _starts(key[order])
-    first = order[starts]
-    sums = (np.add.reduceat(column[order], starts) for column in (totals, squares))
-    return CellSums(cell[first], stratum[first], *sums)
+        cell, stratum = cell[first], self.stratum[rows[starts]]
+        order = np.argsort(cell * self.units.size + stratum, kind="stable")  # units add up to strata
+        starts = _starts((cell * self.units.size + stratum)[order])
+        sums = (np.add.reduceat(column[order], starts) for column in (totals, squares))
+        return CellSums(cell[order[starts]], stratum[order[starts]], *sums)
 
 
 def _starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each run of equal keys starts."""
+    """The start of each run of equal keys."""
     return np.flatnonzero(np.concatenate([np.ones(min(ordered.size, 1), bool), ordered[1:] != ordered[:-1]]))
 
 
 def _cells_of_rows(
     codes: tuple[NDArray[np.integer], ...], shape: TableShape
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every pair of a row and a cell that holds it: rows, and flat places of cells."""
+    """Every pair of a row and a cell that contains it: rows, and flat indices of cells."""
     rows = np.arange(codes[0].size)
     cell = np.zeros(rows.size, dtype=np.int64)
     for column, dimension in zip(codes, shape.dimensions, strict=True):
@@ -141,7 +114,7 @@ def _cells_of_rows(
 
 
 def _outputs_of(dimension: Dimension) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each base category where its outputs start in a list, how many it has, and the list."""
+    """For each base category the start of its outputs in a list, their number, and the list."""
     members = dimension.members()
     base = np.concatenate([np.asarray(each, dtype=np.int64) for each in members])
     output = np.repeat(np.arange(len(members)), [len(each) for each in members])
@@ -161,7 +134,7 @@ def sample_rows(engine: Engine, shape: TableShape, dataset: Dataset) -> SampleRo
     query = replace(plain, group_by=plain.group_by + units, weights=True, sums=sums)
     cells = engine.aggregate(query)
     found = dict(zip(units, cells.codes[len(plain.group_by) :], strict=True))
-    # Engines give groups in any order: sorted, floats are added in one order only. Sums of clusters are integers.
+    # Engines return groups in any order: sorting fixes the order of float additions. Sums of clusters are integers.
     order = np.arange(cells.counts.size) if CLUSTER in found else np.lexsort(cells.codes)
     stratum = found.get(STRATUM, np.zeros(order.size)).astype(np.int64)[order]
     squares = None
@@ -172,7 +145,7 @@ def sample_rows(engine: Engine, shape: TableShape, dataset: Dataset) -> SampleRo
         tuple(codes[order] for codes in cells.codes[: len(plain.group_by)]),
         stratum,
         found[CLUSTER].astype(np.int64)[order] if CLUSTER in found else stratum,
-        _weights_of(cells)[order],
+        cast("NDArray[np.int64]", cells.weight_sums)[order],
         squares,
         tuple(column[order] for column in cells.sums) if design.replicates else (),
         _units(engine, units, dataset),
@@ -180,14 +153,8 @@ def sample_rows(engine: Engine, shape: TableShape, dataset: Dataset) -> SampleRo
     )
 
 
-def _weights_of(cells: SparseCells) -> NDArray[np.int64]:
-    if cells.weight_sums is None:
-        raise ValueError("weights were asked for")
-    return cells.weight_sums
-
-
 def _units(engine: Engine, units: tuple[str, ...], dataset: Dataset) -> NDArray[np.int64]:
-    """How many sampling units each stratum has: clusters, or else records."""
+    """The number of sampling units of each stratum: clusters, or else records."""
     if not units:
         return np.array([0 if dataset.survey is None else dataset.survey.sample_size])
     cells = engine.aggregate(AggregateQuery(units))

@@ -1,11 +1,10 @@
-"""The signing key: a workspace signs what it hands out, and anybody with its public key can tell whether it did.
+"""The signing key: a workspace signs what it hands out, and its public key verifies the signature.
 
-    key = signing_key(folder)             made once, beside the secret, readable by its owner only
+    key = signing_key(folder)             made once, next to the secret, readable by its owner only
     signature = key.sign(b"...")          64 bytes, Ed25519
     key.public.verify(signature, b"...")  or `SignatureUnusable`
 
-The key follows from no secret, and no number follows from it. Whoever has it can sign in the office's name, and can learn
-nothing from it. A `SigningKey` cannot be printed, pickled or copied.
+The key is independent of the secret: someone who steals it can sign in the office's name and learns no number.
 
 Source: RFC 8032 (Ed25519); keys as PEM, PKCS 8 and SubjectPublicKeyInfo (RFC 8410).
 """
@@ -30,13 +29,13 @@ from cryptography.hazmat.primitives.serialization import (
 from discreet.errors import SignatureUnusable
 from discreet.records.keys import read_guarded, write_guarded
 
-#: The file of the key, in a workspace.
+#: The file of the key in a workspace.
 SIGNING_KEY = "signing-key.pem"
 _RESTORE = "Restore the file from your backup; a new key is a new name, which readers do not know yet."
 
 
 class PublicKey:
-    """The public half of a signing key: it tells whether a signature is of that key."""
+    """The public half of a signing key, which verifies signatures."""
 
     __slots__ = ("_key", "text")
 
@@ -59,10 +58,10 @@ class PublicKey:
         return sha256(self._key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()
 
     def verify(self, signature: bytes, message: bytes) -> None:
-        """Be sure that the owner of the key signed the message.
+        """Verify that the owner of the key signed the message.
 
         Raises:
-            SignatureUnusable: The signature is another key's, or of another message.
+            SignatureUnusable: The signature is of another key or another message.
         """
         try:
             self._key.verify(signature, message)
@@ -86,7 +85,7 @@ class PublicKey:
 
 
 class SigningKey:
-    """The key that signs; its bytes are reachable through nothing."""
+    """The key that signs; its bytes are not accessible, and it cannot be printed, pickled or copied."""
 
     __slots__ = ("_key",)
 
@@ -106,7 +105,7 @@ class SigningKey:
         return PublicKey(pem.decode())
 
     def sign(self, message: bytes) -> bytes:
-        """64 bytes that only the owner of the key can make, always the same for the same message."""
+        """The 64-byte signature of a message, deterministic."""
         return self._key.sign(message)
 
     def __repr__(self) -> str:
@@ -117,7 +116,7 @@ class SigningKey:
 
 
 def signing_key(folder: Path) -> SigningKey:
-    """The signing key of a workspace; made where there is none yet.
+    """The signing key of a workspace; created if there is none.
 
     Raises:
         SignatureUnusable: It is damaged, or others can read it.
@@ -133,7 +132,7 @@ def read_public_key(path: Path) -> PublicKey:
     """The public key of a PEM file.
 
     Raises:
-        SignatureUnusable: There is none, or it is none.
+        SignatureUnusable: The file is missing or not a public key.
     """
     try:
         return PublicKey(path.read_text("utf-8"))

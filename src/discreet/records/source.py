@@ -1,28 +1,30 @@
-"""Records on their way in: a relation that is read once, and what its file tells about it.
-
-Which table of a database, or sheet of a workbook, is read.
-"""
+"""Records on their way in: one relation that is read once, and the tools that readers share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
 
 from discreet.errors import BadData, DiscreetError
 from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import nearest
 
-if TYPE_CHECKING:
-    import duckdb
+#: Values in one batch: some tens of megabytes for any number of columns.
+BATCH_VALUES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnNotes:
-    """What a file of a statistics program says of a column.
+    """Metadata of a column in a file of a statistics program.
 
     Args:
-        label: How people call it.
+        label: Its label.
         labels: The labels of its values, by the text of the value.
         missing: Values that count as missing.
     """
@@ -38,13 +40,13 @@ class Source:
 
     Args:
         relation: Read once, in the order of the source.
-        records: How many there are, exactly or nearly; None where that is not known before they are read.
-        name: How messages call it.
-        notes: What the file says of its columns.
-        found: How the file was read.
-        unit: What `places` counts: lines of a CSV file, rows of a sheet, records.
-        places: Where the n-th records stand, from 1; asked only where something is wrong with them.
-        torn: Why the reading ended before the last record, if that is known.
+        records: Their number, exact or approximate; None if unknown before reading.
+        name: Its name in messages.
+        notes: Metadata of the columns.
+        found: The options with which the file is read.
+        unit: The unit of `places`: lines of a CSV file, rows of a sheet, records.
+        places: The positions of the n-th records, from 1; used for error messages only.
+        torn: The reason why reading ended early, if known.
     """
 
     relation: duckdb.DuckDBPyRelation
@@ -58,7 +60,7 @@ class Source:
 
     @property
     def columns(self) -> list[str]:
-        """The column names as the source gives them."""
+        """The column names of the source."""
         return list(self.relation.columns)
 
     @property
@@ -67,13 +69,108 @@ class Source:
         return self.found.decimal == ","
 
 
+class Stream:
+    """Rows from Python as a source of text columns; keeps the error that ends reading.
+
+    Args:
+        names: The columns.
+        rows: The rows, as long as `names`.
+        what: The file, for messages.
+    """
+
+    def __init__(self, names: Sequence[str], rows: Iterable[Sequence[Any]], what: str) -> None:
+        self._names, self._rows, self._what = list(names), rows, what
+        self._error: DiscreetError | None = None
+
+    def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """The rows, to be read once."""
+        schema = pa.schema([(name, pa.string()) for name in self._names])
+        return connection.from_arrow(pa.RecordBatchReader.from_batches(schema, self._batches(schema)))
+
+    def error(self) -> DiscreetError | None:
+        """The error that ended reading, if any."""
+        return self._error
+
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        size = max(1, BATCH_VALUES // len(self._names))
+        batch: list[Sequence[Any]] = []
+        try:
+            for row in self._rows:
+                batch.append([as_text(value) for value in row])
+                if len(batch) == size:
+                    yield _batch(batch, schema)
+                    batch = []
+        except Exception as error:
+            self._error = (
+                error
+                if isinstance(error, DiscreetError)
+                else BadData(f"{self._what} cannot be read to the end.", "Check that it is complete.")
+            )
+            raise
+        yield _batch(batch, schema)
+
+
+def _batch(rows: list[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.record_batch([pa.array(column, pa.string()) for column in columns], schema)
+
+
+def as_text(value: Any) -> str | None:
+    """The text of a value, which codes are compared with: whole numbers have no decimal point.
+
+    >>> [as_text(value) for value in (3.0, 2.5, True, None, "x")]
+    ['3', '2.5', 'true', None, 'x']
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat()).removesuffix("T00:00:00")
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def unique_names(header: Sequence[object]) -> list[str]:
+    """Column names: stripped, empty ones by position, repeated ones numbered.
+
+    >>> unique_names([" sex ", None, "Sex", ""])
+    ['sex', 'column1', 'Sex_1', 'column3']
+    """
+    width = len(str(max(0, len(header) - 1)))
+    names: list[str] = []
+    taken: set[str] = set()
+    for place, given in enumerate(header):
+        stem = str(given if given is not None else "").strip().strip("\ufeff") or f"column{place:0{width}d}"
+        name, number = stem, 1
+        while name.lower() in taken:
+            name, number = f"{stem}_{number}", number + 1
+        taken.add(name.lower())
+        names.append(name)
+    return names
+
+
+def plain_path(path: Path, aside: Path) -> str:
+    """A path that DuckDB does not take for a pattern: names with brackets or stars get a symbolic link."""
+    if not set(str(path)) & set("*?[]{}"):
+        return str(path)
+    link = aside / f"source{''.join(path.suffixes[-2:]).lower()}"
+    if set(str(link)) & set("*?[]{}"):
+        raise BadData(f"The name {path.name!r} has a star or bracket.", "Rename the file.")
+    link.symlink_to(path.absolute())
+    return str(link)
+
+
 def quote_name(column: str) -> str:
-    """A source column's name as an SQL identifier, whatever characters it has."""
+    """A column's name as an SQL identifier."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def choose_table(names: Sequence[str], options: FileOptions, where: str, what: str = "table") -> FileOptions:
-    """Put the table that is read into the options: the one that is named, or the only one.
+    """The options with the table to read: the one that they name, or the only one.
 
     Raises:
         BadData: There is no such table, none at all, or several and none is named.

@@ -1,18 +1,13 @@
-"""Groups that occur several times become groups that occur once, with the sums of all their numbers.
+"""The nonempty cells of a wide table, block by block, without an array of all its cells.
 
-Where all places fit into memory beside the groups, the sums are added into a dense array; else equal groups are sorted
-next to each other. Both give the same exact integers.
+The outputs of a dimension fall into **layers** of disjoint ones: the finest, those of each coarser level, the total. A
+block is one layer of every dimension; a table with totals by d variables has 2^d blocks or more. The groups of all
+variables are counted once. From there a tree is walked, one dimension after the other: each step maps the codes of its
+dimension to a layer and merges groups, so blocks share work with their neighbours. Dimensions with most categories come
+first: their totals leave least to walk.
 
-The cells of a wide table in which somebody is, block by block: no array of all its cells is ever made.
-
-A dimension shows its outputs in **layers** of disjoint ones: the finest, those of each coarser level, the total. A block is
-one layer of every dimension; a table with totals by d variables has 2^d blocks or more. The groups of all variables are
-counted once. From there a tree is walked, one dimension after the other: each step puts the codes of its dimension into a
-layer and adds up the groups that fall together, so that a block is made from groups that its neighbours share. The
-dimensions with most categories come first: their totals leave least to walk through.
-
-In memory are the groups of one aggregate, and on the way down the tree ever fewer. Where they may be more than AT_ONCE, the
-categories of the longest dimension are counted some at a time, and for its total the table without it, in the same way.
+Memory holds the groups of one aggregate. If they may exceed AT_ONCE, the categories of the longest dimension are counted
+in slices, and its total by the table without it, recursively.
 """
 
 from __future__ import annotations
@@ -28,18 +23,16 @@ from discreet.model.shape import Dimension, TableShape
 from discreet.records.engine import AggregateQuery, Engine, SparseCells
 from discreet.records.tabulate import query_of
 
-#: A place in an array of so many cells is a 64-bit integer with room to spare.
+#: Flat indices up to here fit 64-bit integers.
 MOST_PLACES = 2**62
-#: Up to so many places are added up in a dense array, however few groups there are.
+#: Up to this many cells are always added up in a dense array.
 DENSE = 2**16
 
 
 def sum_groups(cells: SparseCells, lengths: Sequence[int]) -> SparseCells:
-    """Each group once.
+    """Merge equal groups and add up their numbers, in a dense array if it fits, else by sorting.
 
-    Args:
-        cells: Groups, some of them several times.
-        lengths: How many categories each grouped variable has.
+    `lengths` has the number of categories of each grouped variable.
     """
     if not cells.counts.size:
         return cells
@@ -58,7 +51,7 @@ def sum_groups(cells: SparseCells, lengths: Sequence[int]) -> SparseCells:
 
 
 def flat_positions(codes: Sequence[NDArray[np.integer]], lengths: Sequence[int]) -> NDArray[np.int64]:
-    """A number for each row that equal rows share: its place in the table of all categories, where that can be counted.
+    """The flat index of each row, or another number that equal rows share if the table is too large.
 
     >>> flat_positions([np.array([1, 0, 1]), np.array([2, 0, 2])], (2, 3)).tolist()
     [5, 0, 5]
@@ -77,7 +70,7 @@ def flat_positions(codes: Sequence[NDArray[np.integer]], lengths: Sequence[int])
 def _sum_in_array(
     places: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], Callable[[NDArray], NDArray]]:  # type: ignore[type-arg]
-    """Where each group stands first, in the order of places, and how a column is added up."""
+    """The first row of each group, in index order, and a function that adds up a column."""
     row = np.full(size, -1, dtype=np.int64)
     row[places[::-1]] = np.arange(places.size - 1, -1, -1)
     occupied = np.flatnonzero(row >= 0)
@@ -91,14 +84,14 @@ def _sum_in_array(
 
 
 def _sum_by_sorting(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[NDArray], NDArray]]:  # type: ignore[type-arg]
-    """The same for places that are too many for an array."""
+    """The same without a dense array."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     return order[starts], lambda column: np.add.reduceat(column[order], starts)
 
 
-#: Groups that one aggregate may bring, at most, unless a single category brings more.
+#: Groups of one aggregate, at most, unless a single category has more.
 AT_ONCE = 2**22
 
 
@@ -107,9 +100,9 @@ class _Layer:
     """Disjoint outputs of a dimension.
 
     Args:
-        output: For each base category its place in the layer; -1 where it is in none.
+        output: For each base category its place in the layer, or -1.
         first: The place of the layer's first output in the dimension.
-        length: How many places there are.
+        length: The number of places.
     """
 
     output: NDArray[np.int32]
@@ -126,13 +119,13 @@ class _Layer:
 def wide_blocks(
     engine: Engine, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
 ) -> Iterator[SparseCells]:
-    """The cells in which somebody is, each once; the code of a cell is its flat place in the table, ascending in a block.
+    """The nonempty cells, each once; the code of a cell is its flat index in the table, ascending in a block.
 
     Args:
-        engine: What counts.
-        shape: Which cells; their number must fit 63 bits.
+        engine: The engine.
+        shape: The cells; their number must fit 63 bits.
         weights: Add up the weights too.
-        sums: Further stored columns to add up.
+        sums: Other stored columns to add up.
     """
     query = replace(query_of(shape), weights=weights, sums=sums)
     records = int(engine.aggregate(AggregateQuery(query.group_by[:1], query.filters)).counts.sum())
@@ -152,7 +145,7 @@ def _pieces(
     layers: list[list[_Layer]],
     records: int,
 ) -> Iterator[tuple[SparseCells, tuple[int, ...], list[list[_Layer]]]]:
-    """Groups by some axes, at most about AT_ONCE of them, with the layers that are made of them; all others are totals."""
+    """Groups by some axes, about AT_ONCE at most, with the layers made of them; all other axes are totals."""
     lengths = tuple(len(d.base) if axis in axes else 1 for axis, d in enumerate(shape.dimensions))
     groups = min(records, math.prod(lengths))
     if groups <= AT_ONCE or len(axes) == 1:
@@ -173,7 +166,7 @@ def _pieces(
 
 
 def _slices(dimension: Dimension, size: int) -> Iterator[tuple[int, ...]]:
-    """The base categories of a dimension's outputs, some at a time; what lies in one output stays together."""
+    """The base categories of a dimension's outputs in slices; an output is never split."""
     members: list[int] = []
     for output in dimension.outputs:
         if output.depth == 0:
@@ -186,7 +179,7 @@ def _slices(dimension: Dimension, size: int) -> Iterator[tuple[int, ...]]:
 
 
 def _all_axes(cells: SparseCells, axes: tuple[int, ...], count: int) -> SparseCells:
-    """Groups by some axes, with one category of each other axis."""
+    """Groups by some axes, with one category for each other axis."""
     known = dict(zip(axes, cells.codes, strict=True))
     nothing = np.zeros(cells.counts.size, dtype=np.uint8)
     codes = tuple(known.get(axis, nothing) for axis in range(count))
@@ -194,7 +187,7 @@ def _all_axes(cells: SparseCells, axes: tuple[int, ...], count: int) -> SparseCe
 
 
 def _layers(dimension: Dimension) -> list[_Layer]:
-    """The layers of a dimension: outputs of one depth are disjoint; the total is a layer by itself."""
+    """The layers of a dimension: outputs of one depth are disjoint; the total is a separate layer."""
     found = []
     for depth in sorted({output.depth for output in dimension.outputs}):
         output = np.full(len(dimension.base), -1, dtype=np.int32)
@@ -214,7 +207,7 @@ def _walk(
     order: list[int],
     layers: list[list[_Layer]],
 ) -> Iterator[tuple[SparseCells, tuple[int, ...]]]:
-    """The blocks below a point of the tree."""
+    """The blocks below a node of the tree."""
     if not order:
         yield cells, firsts
         return
@@ -222,24 +215,18 @@ def _walk(
     for layer in layers[axis]:
         now = (*lengths[:axis], layer.length, *lengths[axis + 1 :])
         there = (*firsts[:axis], layer.first, *firsts[axis + 1 :])
-        alone = lengths[axis] == 1  # nothing of it can fall together
-        yield from _walk(_in_layer(cells, axis, layer, now, alone=alone), now, there, rest, layers)
-
-
-def _in_layer(
-    cells: SparseCells, axis: int, layer: _Layer, lengths: tuple[int, ...], *, alone: bool
-) -> SparseCells:
-    """The groups with one dimension put into a layer, those that fall together added up."""
-    output = layer.output[cells.codes[axis]]
-    codes = (*cells.codes[:axis], output, *cells.codes[axis + 1 :])
-    found = SparseCells(codes, cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
-    inside = output >= 0
-    found = found if inside.all() else found.rows(inside)
-    return sum_groups(found, lengths) if layer.merges and not alone else found
+        output = layer.output[cells.codes[axis]]
+        codes = (*cells.codes[:axis], output, *cells.codes[axis + 1 :])
+        found = SparseCells(codes, cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
+        inside = output >= 0
+        found = found if inside.all() else found.rows(inside)
+        if layer.merges and lengths[axis] > 1:
+            found = sum_groups(found, now)
+        yield from _walk(found, now, there, rest, layers)
 
 
 def _to_flat_positions(cells: SparseCells, firsts: tuple[int, ...], shape: TableShape) -> SparseCells:
-    """The groups of a block by their flat places, in order."""
+    """The groups of a block by their flat index, in order."""
     place = np.zeros(cells.counts.size, dtype=np.int64)
     for codes, first, length in zip(cells.codes, firsts, shape.lengths, strict=True):
         place *= length

@@ -1,15 +1,8 @@
-"""Hashes of ids as numbers, and ids that occur twice.
+"""The first pass of a load: every chunk of records is checked, keyed and written to a staging file.
 
-Two records with one id have one hash. Ids themselves are never kept.
-
-The first pass of a load: every chunk of records is checked and keyed, and waits in a file.
-
-Under `dp` no record is a reason to refuse: that a load succeeds is public. A record that does not fit is left out, and a
-unit keeps at most r records (`units.py`). `discreet check` tells the custodian alone which records these are.
-
-The records of an engine as the file that a load gives to one: how a version moves between engines.
-
-Every engine can tell its records by one aggregate over all columns.
+Under `dp` no record may cause a refusal, because the success of a load is public. Invalid records are dropped, and a unit
+keeps at most r records (`contribution_bounds.py`). `discreet check` shows them to the custodian. `restage` writes the
+same file from an engine, to move a version to another engine.
 """
 
 from __future__ import annotations
@@ -68,7 +61,7 @@ def hash_prefixes(hashes: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def id_prefixes(batch: pa.RecordBatch, hashes: NDArray[np.uint8], done: int) -> NDArray[np.uint64]:
-    """64 bits of each id's hash; a record without an id has bits of its own, since that is told already."""
+    """64 bits of each id's hash; records without an id, which are reported elsewhere, get distinct bits."""
     prefixes = hash_prefixes(hashes)
     absent = batch.column("h").is_null()
     if absent.true_count:
@@ -79,7 +72,7 @@ def id_prefixes(batch: pa.RecordBatch, hashes: NDArray[np.uint8], done: int) -> 
 
 
 def find_duplicates(prefixes: list[NDArray[np.uint64]], problems: Problems, column: str) -> None:
-    """Two records with one id have one hash; 64 of its bits tell them apart from all others.
+    """Report ids that occur twice, by 64 bits of their hashes.
 
     Two different ids share 64 bits with probability below n^2 / 2^65: 3e-6 for ten million records.
     """
@@ -107,7 +100,7 @@ Progress = Callable[[str, int, int | None], None]
 #: How many records are kept; under `dp` what is left out, and how many were too many of their unit.
 Read = tuple[int, BadRecords | None, int]
 
-#: So many records have at least so many different record keys, whatever the office's key modulus.
+#: This many records must have at least this many different record keys.
 MANY_RECORDS, FEWEST_KEYS = 1000, 100
 
 
@@ -121,14 +114,13 @@ def stage(
     progress: Progress = lambda _what, _done, _of: None,
     part: PartitionWriter | None = None,
 ) -> Read:
-    """The first pass: every chunk is checked and keyed, and waits in a file.
+    """Check and key every chunk, and write it to a file.
 
-    Once something is wrong, chunks are still checked and no longer keyed: all problems are told at once. Under `dp` what
-    does not fit is left out instead. Where the source is one part of the records, whoever has all parts looks at them
-    together (`part_notes.py`).
+    After the first problem, chunks are only checked, so that all problems are reported at once. Under `dp` invalid
+    records are dropped instead. A partition is checked for duplicates together with the others (`spark/partitions.py`).
 
     Returns:
-        How many records are kept; under `dp` what is left out, and how many were too many of their unit.
+        The number of records kept; under `dp` the problems, and the number of records beyond the contribution bound.
     """
     checks, prefixes, done, is_dp = record_checks(dataset), [], 0, dataset.protection.is_dp
     problems, weights = (Problems(dataset), WeightSums()) if part is None else (part.problems, part.weights)
@@ -136,12 +128,16 @@ def stage(
     design = DesignReader(dataset)
     with pa.ipc.new_file(staged, storage_schema(dataset)) if part is None else part.writer(staged) as writer:
         for read in code_batches(reading, source, dataset):
-            codes, hashes = _codes_of(read, dataset), hash_bytes(read.column("h"))
+            codes = {v.name: read.column(f"v{place}").to_numpy() for place, v in enumerate(dataset.variables)}
+            move_from_zeros(dataset, codes)
+            hashes = hash_bytes(read.column("h"))
             fits = _examine(read, codes, checks, problems, done)
             if not is_dp:
                 prefixes.append(id_prefixes(read, hashes, done))
             done += read.num_rows
-            progress("Reading and checking records", *_progress_of(done, source.records, is_dp=is_dp))
+            # Under `dp` the number of records is confidential: report per cent.
+            so_far = min(100 * done // (source.records or 2 * done or 1), 99), 100
+            progress("Reading and checking records", *(so_far if is_dp else (done, source.records)))
             if done > MOST_RECORDS:
                 raise BadData(f"{source.name} has more than {MOST_RECORDS:,} records.", "Split the dataset.")
             if problems and not is_dp:
@@ -156,13 +152,17 @@ def stage(
             if notes is not None:
                 notes.add(hashes if dataset.unit_column is None else hash_bytes(batch.column("u")), tags)
             writer.write_batch(
-                keyed if part is None else part.noted(keyed, hashes, _units_of(batch, dataset))
+                keyed if part is None else part.with_notes(keyed, hashes, _units_of(batch, dataset))
             )
     if part is not None:
         return done, None, 0
     if isinstance(notes, ContributionBounds):
         progress("Reading and checking records", 100, 100)
-        return _keep_units(source, dataset, staged, notes, problems, weights)
+        surplus = notes.surplus(dp_terms(dataset)[0].records_per_unit)
+        drop_rows(staged, surplus)
+        kept = notes.noted - surplus.size
+        refuse_other_size(weights, dataset, kept)
+        return kept, problems.found(source), surplus.size
     find_duplicates(prefixes, problems, dataset.id_column)
     refuse_unfit(source, dataset, problems, weights, done)
     return done, None, 0
@@ -171,7 +171,7 @@ def stage(
 def refuse_unfit(
     source: Source, dataset: Dataset, problems: Problems, weights: WeightSums, done: int
 ) -> None:
-    """By the cell key method: everything must fit, and somebody must be there."""
+    """Under the cell key method: refuse a source with problems or without records."""
     if not done:
         raise BadData(
             f"{source.name} has {'a header and ' if source.unit != 'record' else ''}no records.",
@@ -192,12 +192,17 @@ def _assign_keys(
     weights: WeightSums,
     design: DesignReader,
 ) -> tuple[pa.RecordBatch, NDArray[np.uint8]]:
-    """A chunk as it is stored, and the tags of its records; it is added to the fingerprint and the sums of weights."""
+    """A chunk as it is stored, and the tags of its records; updates the fingerprint and the sums of weights."""
     own_keys = batch.column("k").to_numpy() if dataset.key_column is not None else None
     keys = record_keys(secret, dataset.lineage, hashes) if own_keys is None else own_keys
     columns: dict[str, NDArray[Any]] = {**codes, RECORD_KEY: keys}
     if dataset.weight_column is not None:
-        columns[WEIGHT] = _within_largest(batch.column("w").to_numpy(), dataset)
+        columns[WEIGHT] = batch.column("w").to_numpy()
+        if (
+            dataset.survey is not None and dataset.protection.is_dp
+        ):  # to refuse a larger one would disclose a person
+            largest = int(dataset.survey.largest_weight * 10**dataset.weight_decimals)
+            columns[WEIGHT] = np.minimum(columns[WEIGHT], largest)
         weights.add(columns[WEIGHT])
     stored, telling = design.read(batch, _units_of(batch, dataset), columns.get(WEIGHT))
     derived = {RECORD_KEY} if own_keys is None else set()
@@ -212,48 +217,12 @@ def _units_of(batch: pa.RecordBatch, dataset: Dataset) -> dict[str, NDArray[np.u
     return {name: hash_prefixes(hash_bytes(batch.column(name))) for name in unit_columns(dataset)}
 
 
-def _progress_of(done: int, of: int | None, *, is_dp: bool) -> tuple[int, int | None]:
-    """How far a load is; under `dp` in hundredths, since the number of records is a secret."""
-    return (done, of) if not is_dp else (min(100 * done // (of or 2 * done or 1), 99), 100)
-
-
-def _keep_units(
-    source: Source,
-    dataset: Dataset,
-    staged: Path,
-    units: ContributionBounds,
-    problems: Problems,
-    weights: WeightSums,
-) -> Read:
-    """Under `dp`: keep the first records of every unit; no record is a reason to refuse, but a public n is checked."""
-    terms, _ = dp_terms(dataset)
-    surplus = units.surplus(terms.records_per_unit)
-    drop_rows(staged, surplus)
-    kept = units.noted - surplus.size
-    refuse_other_size(weights, dataset, kept)
-    return kept, problems.found(source), surplus.size
-
-
 def refuse_other_size(weights: WeightSums, dataset: Dataset, kept: int) -> None:
-    """Under `dp`, of a survey's constants compare those that may be public alone."""
+    """Under `dp`, compare only those constants of a survey that may be public."""
     if dataset.survey is not None:
         weights.records = kept
         known = dp_terms(dataset)[0].known_total
         weights.refuse_others(dataset.survey, dataset.weight_decimals, known_size=known, known_weights=False)
-
-
-def _codes_of(batch: pa.RecordBatch, dataset: Dataset) -> dict[str, NDArray[np.integer]]:
-    """The codes of a chunk; records in a structural zero are moved where it says so."""
-    codes = {v.name: batch.column(f"v{place}").to_numpy() for place, v in enumerate(dataset.variables)}
-    move_from_zeros(dataset, codes)
-    return codes
-
-
-def _within_largest(weights: NDArray[np.int64], dataset: Dataset) -> NDArray[np.int64]:
-    """Under `dp` a weight above the declared largest counts as the largest: to refuse it would tell of a person."""
-    if dataset.survey is None or not dataset.protection.is_dp:
-        return weights
-    return np.minimum(weights, int(dataset.survey.largest_weight * 10**dataset.weight_decimals))
 
 
 def _examine(
@@ -263,7 +232,7 @@ def _examine(
     problems: Problems,
     done: int,
 ) -> NDArray[np.bool_]:
-    """Collect what is wrong with a chunk, after so many records; tells which records fit."""
+    """Collect the problems of a chunk that starts after `done` records; returns which records are valid."""
     bad = batch.column("bad")
     good = fits = np.ones(len(bad), dtype=np.bool_)
     if bad.null_count < len(bad):
@@ -274,13 +243,10 @@ def _examine(
         if fails.any():
             fits = fits & ~fails
             rows = np.flatnonzero(fails)
-            told = [
-                Problem(
-                    done + row + 1, check.variable, *check.tell({n: int(c[row]) for n, c in codes.items()})
-                )
-                for row in rows[:MOST_LISTED].tolist()
-            ]
-            problems.add(told, check.variable, rows.size)
+            for row in rows[:MOST_LISTED].tolist():
+                message, advice = check.tell({name: int(column[row]) for name, column in codes.items()})
+                problems.add([Problem(done + row + 1, check.variable, message, advice)], check.variable, 1)
+            problems.add([], check.variable, rows.size - min(rows.size, MOST_LISTED))
     problems.settle()
     return fits
 
@@ -293,24 +259,24 @@ def _refuse_few_keys(keys: NDArray[np.uint32], dataset: Dataset) -> None:
         )
 
 
-#: So many categories of the longest variable are read at a time.
+#: Categories of the longest variable read at a time.
 RESTAGE_CATEGORIES = 64
 
 
 def restage(engine: Engine, dataset: Dataset, folder: Path) -> Path:
-    """All records of an engine as the file that a load gives to one."""
-    staged, told = folder / "staged.arrow", 0
+    """All records of an engine as a staging file."""
+    staged, rows = folder / "staged.arrow", 0
     with pa.ipc.new_file(staged, storage_schema(dataset)) as writer:
         for batch in _record_batches(engine, dataset):
             writer.write_batch(batch)
-            told += batch.num_rows
-    if told != int(engine.aggregate(AggregateQuery((dataset.variables[0].name,))).counts.sum()):
+            rows += batch.num_rows
+    if rows != int(engine.aggregate(AggregateQuery((dataset.variables[0].name,))).counts.sum()):
         raise WorkspaceUnusable("The engine does not tell all its records.", "The version stays where it is.")
     return staged
 
 
 def _record_batches(engine: Engine, dataset: Dataset) -> Iterator[pa.RecordBatch]:
-    """Groups of equal records, some categories of the longest variable at a time, each as often as it occurs."""
+    """Records from groups of equal ones, some categories of the longest variable at a time."""
     schema = storage_schema(dataset)
     split = max(dataset.variables, key=len)
     for first in range(0, len(split), RESTAGE_CATEGORIES):

@@ -1,25 +1,23 @@
-"""The columns of a survey's design as they are read, checked and stored: strata, clusters, replicate weights.
+"""The stored columns of records, the same on every engine, and DuckDB connections.
 
-    _stratum, _cluster     small integers in the order in which the values first occur; a cluster lies in one stratum
+Codes are small unsigned integers, record keys 32-bit integers, weights fixed-point. A survey has more columns:
+
+    _stratum, _cluster     small integers in the order of first occurrence; a cluster lies in one stratum
     _replicate_1, ...      fixed-point replicate weights, with the decimals of the weights
     _square_high, _low     the square of a weight in two halves of 32 bits: sums of either fit in 64 bits
 
-Names with a leading underscore cannot be variables. The values of strata and clusters themselves are not stored.
-Squares are those of weights with as many decimals as keep the largest weight below 2^31 (at most all).
-
-How records are stored, whichever engine keeps them: small unsigned integers, record keys, fixed-point weights.
-
-A survey has further columns for its sampling errors (`design_columns.py`).
-
-DuckDB without a bar of its own: in a notebook or `python -c` it draws one on standard output, among our documents.
+Names with a leading underscore cannot be variables. The values of strata and clusters are not stored. Weights are squared
+with the most decimals that keep the largest weight below 2^31.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import cast
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -30,10 +28,6 @@ from discreet.model.survey import SamplingDesign
 from discreet.model.variable import Variable
 from discreet.records.source import quote_name
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-
 STRATUM, CLUSTER = "_stratum", "_cluster"
 SQUARES = ("_square_high", "_square_low")
 _HALF = 2**32
@@ -42,7 +36,7 @@ _SQUARED_BELOW = 2**31
 
 
 def design_of(dataset: Dataset) -> SamplingDesign | None:
-    """The design that a dataset declares; None without a survey."""
+    """The design of a dataset; None without a survey."""
     return None if dataset.survey is None else dataset.survey.design
 
 
@@ -52,7 +46,7 @@ def replicate_names(design: SamplingDesign) -> tuple[str, ...]:
 
 
 def sum_columns(dataset: Dataset) -> tuple[str, ...]:
-    """The stored columns that are added up beside the weights, for sampling errors."""
+    """The stored columns that are added up with the weights, for sampling errors."""
     design = design_of(dataset)
     if design is None or dataset.protection.is_dp:
         return ()
@@ -69,7 +63,7 @@ def unit_columns(dataset: Dataset) -> tuple[str, ...]:
 
 
 def source_columns(design: SamplingDesign) -> list[tuple[str, str]]:
-    """The columns that the source must have, and what for."""
+    """The columns that the source must have, each with its use."""
     named = [(design.strata, "the strata of [survey]"), (design.clusters, "the clusters of [survey]")]
     named += [(column, "the replicate weights of [survey]") for column in design.replicates]
     return [(column, what) for column, what in named if column is not None]
@@ -81,7 +75,7 @@ def bad_unit(column: str, mark: str) -> str:
 
 
 def unit_problem(mark: str, design: SamplingDesign) -> tuple[str, str, str]:
-    """A mark of this module in words: the column, what is wrong and what to do."""
+    """The column, message and advice of a mark of this module."""
     if mark[0] == "r":
         column = design.replicates[int(mark[1:])]
         return column, "A replicate weight is missing or no number.", f"Mend the column {column!r}."
@@ -90,15 +84,14 @@ def unit_problem(mark: str, design: SamplingDesign) -> tuple[str, str, str]:
 
 
 class UnitCoder:
-    """Numbers the values of one column in the order in which they first occur, by 64 bits of their hashes.
+    """Numbers the values of one column in the order of first occurrence, by 64 bits of their hashes.
 
-    Args:
-        first: Values that have the first numbers, in this order.
-        only: No other value may occur.
+    The values of `first` have the first numbers; with `only` no other value may occur.
     """
 
     def __init__(self, first: tuple[str, ...] = (), *, only: bool = False) -> None:
-        self._codes = {_text_prefix(value): place for place, value in enumerate(first)}
+        prefixes = (hashlib.sha256(value.encode()).digest()[:8] for value in first)
+        self._codes = {int.from_bytes(prefix, "little"): place for place, prefix in enumerate(prefixes)}
         self._only = only
 
     def codes(self, prefixes: NDArray[np.uint64]) -> NDArray[np.uint32]:
@@ -120,13 +113,8 @@ class UnitCoder:
         return np.asarray(known[places])
 
 
-def _text_prefix(value: str) -> int:
-    """64 bits of a value's hash, as `staging` reads them."""
-    return int.from_bytes(hashlib.sha256(value.encode()).digest()[:8], "little")
-
-
 def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
-    """What numbers strata and clusters, by stored name."""
+    """The coders of strata and clusters, by stored name."""
     design = design_of(dataset)
     listed = () if design is None else tuple(value for value, _ in design.fpc if value)
     return {
@@ -136,7 +124,7 @@ def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
 
 
 class DesignReader:
-    """Turns the design columns of each chunk into what is stored, and into what the fingerprint covers."""
+    """Turns the design columns of each chunk into stored columns and fingerprint columns."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -149,12 +137,9 @@ class DesignReader:
         prefixes: Mapping[str, NDArray[np.uint64]],
         weights: NDArray[np.int64] | None,
     ) -> tuple[dict[str, NDArray[np.generic]], dict[str, NDArray[np.generic]]]:
-        """The stored columns of a chunk, and the columns that tell it apart from others.
+        """The stored columns of a chunk, and the columns that enter the fingerprint.
 
-        Args:
-            batch: With `r0`, `r1`, ... for the replicate weights.
-            prefixes: 64 bits of the hashes of strata and clusters, by stored name.
-            weights: Fixed-point weights.
+        `batch` has the replicate weights as `r0`, `r1`, ...; `prefixes` has 64 bits of the hashes of strata and clusters.
         """
         if self._design is None or weights is None:
             return {}, {}
@@ -171,15 +156,15 @@ class DesignReader:
 
 
 def cluster_pairs(prefixes: Mapping[str, NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """64 bits that tell a cluster within its stratum: a name may occur in several strata."""
+    """64 bits that identify a cluster within its stratum: a name may occur in several strata."""
     if STRATUM not in prefixes:
         return prefixes[CLUSTER]
-    # An odd factor loses nothing, and wraps modulo 2^64.
+    # An odd factor is invertible modulo 2^64.
     return prefixes[CLUSTER] + prefixes[STRATUM] * np.uint64(0x9E3779B97F4A7C15)
 
 
 def square_decimals(dataset: Dataset) -> int:
-    """How many decimals weights keep when they are squared."""
+    """The decimals that weights keep when squared."""
     largest = 0 if dataset.survey is None else dataset.survey.largest_weight
     fitting = [d for d in range(dataset.weight_decimals + 1) if largest * 10**d < _SQUARED_BELOW]
     if not fitting:
@@ -190,7 +175,7 @@ def square_decimals(dataset: Dataset) -> int:
 
 
 def squares(weights: NDArray[np.int64], dropped: int) -> dict[str, NDArray[np.generic]]:
-    """The squares of fixed-point weights in two halves, after so many of their last decimals are rounded away.
+    """The squares of fixed-point weights in two halves, after rounding away their last `dropped` decimals.
 
     >>> {name: half.tolist() for name, half in squares(np.array([70_000]), 0).items()}
     {'_square_high': [1], '_square_low': [605032704]}
@@ -201,7 +186,7 @@ def squares(weights: NDArray[np.int64], dropped: int) -> dict[str, NDArray[np.ge
 
 
 def nearest_multiple(weights: NDArray[np.int64], dropped: int) -> NDArray[np.int64]:
-    """Fixed-point numbers of zero or more with fewer decimals, halves up."""
+    """Nonnegative fixed-point numbers with fewer decimals, halves rounded up."""
     step = 10**dropped
     return weights if step == 1 else (weights + step // 2) // step
 
@@ -213,12 +198,12 @@ def join_squares(high: NDArray[np.int64], low: NDArray[np.int64], decimals: int)
 
 RECORD_KEY = "record_key"
 WEIGHT = "weight"
-#: What DuckDB may use while it reads, sorts and stores records.
+#: DuckDB's memory limit for reading, sorting and storing records.
 MEMORY_LIMIT = "250MB"
 
 
 def column_type(variable: Variable) -> str:
-    """The smallest unsigned type that holds a variable's codes."""
+    """The smallest unsigned type for a variable's codes."""
     return "UTINYINT" if len(variable) <= 256 else "USMALLINT" if len(variable) <= 65_536 else "UINTEGER"
 
 
@@ -239,10 +224,35 @@ def storage_schema(dataset: Dataset) -> pa.Schema:
     return pa.schema(fields)
 
 
-def hide_progress_bar(connection: DuckDBPyConnection) -> None:
-    """Turn the bar off where it is on.
+def connect_duckdb(
+    path: Path | None = None,
+    *,
+    temporary: Path | None = None,
+    read_only: bool = False,
+    threads: int | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection without a progress bar, which would be drawn on standard output.
 
-    In a notebook without `ipywidgets` it is off, and DuckDB refuses every word about it, this one included.
+    Args:
+        path: The database; in memory by default.
+        temporary: A folder for spilled rows; with it `MEMORY_LIMIT` applies.
+        read_only: Whether the database is opened read-only.
+        threads: The number of threads; all cores by default.
     """
+    limits = {} if temporary is None else {"memory_limit": MEMORY_LIMIT, "temp_directory": str(temporary)}
+    connection = duckdb.connect(str(path or ":memory:"), read_only=read_only, config=dict(limits))
+    hide_progress_bar(connection)
+    if threads is not None:
+        connection.execute(f"SET threads = {int(threads)}")
+    return connection
+
+
+def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Turn the bar off; in a notebook without `ipywidgets` it is off, and DuckDB refuses to set it."""
     if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
         connection.execute("SET enable_progress_bar = false")
+
+
+def to_numpy(column: pa.ChunkedArray) -> NDArray[np.integer]:
+    """One NumPy array, by DLPack: `to_numpy` of Arrow loads pandas."""
+    return cast("NDArray[np.integer]", np.from_dlpack(column.combine_chunks()))

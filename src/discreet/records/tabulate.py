@@ -1,9 +1,9 @@
 """From records and a shape to an exact table: one aggregate, then zeros and margins by addition.
 
-Counts, keys and weights are one linear map applied to three columns. The engine returns the groups that
-occur; here they are placed in a dense array (groups of categories added up), and the total of each
-dimension is the sum along its axis. People in a category that is not shown still count in the total: they
-go to one extra place that is dropped at the end. Unsigned addition is exact: key sums stay below 2^64.
+Counts, keys and weights go through the same linear map. The engine returns the nonempty groups; they are placed in a
+dense array (groups of categories added up), and the total of each dimension is the sum along its axis. People in a
+category that is not shown still count in the total: they go to one extra place, which is dropped at the end. Key sums
+stay below 2^64, so unsigned addition is exact.
 """
 
 from __future__ import annotations
@@ -24,21 +24,14 @@ from discreet.model.shape import Dimension, TableShape
 from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
 
 Number = TypeVar("Number", bound=np.generic)
-#: A table of more cells is added up from parts of an aggregate: the groups of a whole one would outweigh it.
+#: Larger tables are added up from parts of an aggregate, whose groups would outweigh the table.
 MANY = 2**18
 
 
 def tabulate(
     engine: Engine, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
 ) -> ExactTable:
-    """Count every cell of a shape, totals included.
-
-    Args:
-        engine: Where the records are.
-        shape: Which cells.
-        weights: Add up the weights too.
-        sums: Further stored columns to add up, in the same pass.
-    """
+    """Count every cell of a shape, totals included; `sums` are other stored columns to add up in the same pass."""
     query = replace(query_of(shape), weights=weights, sums=sums)
     layout = _Layout([_axis(dimension) for dimension in shape.dimensions])
     dense = dense_of(engine, query, layout.lookups(), math.prod(layout.widths))
@@ -49,7 +42,7 @@ def tabulate(
     cells = engine.aggregate(query)
     table = partial(layout.table, place=layout.places(cells))
     weight_sums = None if cells.weight_sums is None else table(cells.weight_sums)
-    # Further sums are laid out one at a time, when they are asked for: there may be hundreds.
+    # Other sums are laid out lazily: there may be hundreds.
     further = {name: partial(table, column) for name, column in zip(sums, cells.sums, strict=True)}
     return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums, further)
 
@@ -57,7 +50,7 @@ def tabulate(
 def _add_parts(
     parts: Iterator[SparseCells], layout: _Layout, shape: TableShape, *, weights: bool
 ) -> ExactTable:
-    """A large table from parts of an aggregate: nothing but the table itself is ever in memory whole."""
+    """A large table from parts of an aggregate; only the table itself is in memory."""
     counts, keys = layout.empty(np.int64), layout.empty(np.uint64)
     sums = layout.empty(np.int64) if weights else None
     for part in parts:
@@ -66,7 +59,7 @@ def _add_parts(
         np.add.at(keys, place, part.key_sums)
         if sums is not None and part.weight_sums is not None:
             np.add.at(sums, place, part.weight_sums)
-    # One after the other: each lets go of its atoms before the next is laid out.
+    # One after the other: each frees its atoms before the next is laid out.
     counts = layout.outputs(counts)
     keys = layout.outputs(keys)
     return ExactTable(shape, counts, keys, None if sums is None else layout.outputs(sums))
@@ -83,11 +76,11 @@ def query_of(shape: TableShape) -> AggregateQuery:
 
 
 class _Axis:
-    """How the base categories of a dimension become its outputs.
+    """The map from the base categories of a dimension to its outputs.
 
-    Each base category goes to one atom: the outputs that hold nothing smaller are atoms, and so is each
-    remaining set of base categories that the same outputs hold (those in no output make one too). Outputs of
-    coarser levels, and the total, are sums of atoms.
+    Each base category belongs to one atom: outputs that contain no smaller one are atoms, and so is each remaining set of
+    base categories with the same outputs (those in no output form one too). Outputs of coarser levels, and the total, are
+    sums of atoms.
     """
 
     def __init__(self, dimension: Dimension) -> None:
@@ -121,7 +114,7 @@ class _Axis:
         self.atoms += len(atoms)
 
     def _coarser(self, dimension: Dimension) -> list[_Sum]:
-        """How each output that holds others, and the total, is added up: from coarse parts that fill it, else from atoms."""
+        """The sum of each output that contains others, and of the total: of coarse parts that fill it, else of atoms."""
         wholes = dimension.wholes
         members, deep = dimension.members(), {p: output.depth for p, output in enumerate(dimension.outputs)}
         leaves, found = set(self.leaves), []
@@ -142,13 +135,13 @@ class _Sum(NamedTuple):
 
 
 def _run(atoms: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-    """Ascending atoms as a slice where none is left out between them: nothing need be copied to add them up."""
+    """Contiguous atoms as a slice, which is added up without a copy."""
     whole = atoms.size > 0 and atoms[-1] - atoms[0] + 1 == atoms.size
     return slice(int(atoms[0]), int(atoms[-1]) + 1) if whole else atoms
 
 
 def _axis(dimension: Dimension) -> _Axis:
-    """The axis of a dimension, made once."""
+    """The axis of a dimension, cached on it."""
     if _Axis not in dimension.worked_out:
         dimension.worked_out[_Axis] = _Axis(dimension)
     axis: _Axis = dimension.worked_out[_Axis]
@@ -156,7 +149,7 @@ def _axis(dimension: Dimension) -> _Axis:
 
 
 class _Layout:
-    """Where groups stand in the dense array of a table's atoms, and how the table is made of it."""
+    """The positions of groups in the dense array of a table's atoms, and the table made of it."""
 
     def __init__(self, axes: list[_Axis]) -> None:
         self.axes = axes
@@ -164,21 +157,19 @@ class _Layout:
         self.one_to_one = all(axis.one_to_one for axis in axes)
 
     def empty(self, dtype: type[Number]) -> NDArray[Number]:
-        """An array of atoms in which nobody is, flat."""
         return np.zeros(math.prod(self.widths), dtype=dtype)
 
     def lookups(self) -> list[NDArray[np.int64]]:
-        """For each dimension how far a base category moves a record in the flat array; below zero: not counted."""
+        """For each dimension the offset of a base category in the flat array; below zero: not counted."""
         strides = [math.prod(self.widths[number + 1 :]) for number in range(len(self.widths))]
         return [axis.atom * stride for axis, stride in zip(self.axes, strides, strict=True)]
 
     def counted(self, dense: SparseCells, shape: TableShape) -> ExactTable:
-        """The table of groups that stand at their places already."""
+        """The table of groups that are already in place."""
         weights = None if dense.weight_sums is None else self.outputs(dense.weight_sums)
         return ExactTable(shape, self.outputs(dense.counts), self.outputs(dense.key_sums), weights)
 
     def places(self, cells: SparseCells) -> NDArray[np.int64]:
-        """The flat place of each group."""
         place = np.zeros(cells.counts.shape, dtype=np.int64)
         for codes, axis, width in zip(cells.codes, self.axes, self.widths, strict=True):
             place *= width
@@ -186,7 +177,7 @@ class _Layout:
         return place
 
     def table(self, values: NDArray[Number], place: NDArray[np.int64]) -> NDArray[Number]:
-        """The table of the values of groups; where every base category is an atom of its own, nothing is added."""
+        """The table of the values of groups; nothing is added if every base category is an atom."""
         dense = self.empty(values.dtype.type)
         if self.one_to_one:
             dense[place] = values
@@ -195,7 +186,7 @@ class _Layout:
         return self.outputs(dense)
 
     def outputs(self, atoms: NDArray[Number]) -> NDArray[Number]:
-        """From atoms to outputs and totals, one axis after the other; in place where every output is an atom."""
+        """From atoms to outputs and totals, axis by axis; in place if every output is an atom."""
         dense = atoms.reshape(self.widths)
         for number, axis in enumerate(self.axes):
             if not axis.plain:
@@ -207,7 +198,6 @@ class _Layout:
 
 
 def _with_sums(dense: NDArray[Number], axis: _Axis, number: int) -> NDArray[Number]:
-    """The outputs and the total of one axis, from its atoms."""
     before: tuple[Any, ...] = (slice(None),) * number
     result = np.empty((*dense.shape[:number], axis.length, *dense.shape[number + 1 :]), dtype=dense.dtype)
     leaves = slice(0, len(axis.leaves)) if axis.flat else np.array(axis.leaves)
@@ -221,7 +211,7 @@ def _with_sums(dense: NDArray[Number], axis: _Axis, number: int) -> NDArray[Numb
 
 
 def _sum(values: NDArray[Any], axis: int) -> NDArray[Any]:
-    """The sum along an axis, of the same integers; `sum` takes up to three times as long for short axes."""
+    """The sum along an axis; `einsum` is up to three times as fast as `sum` for short axes."""
     letters = ascii_letters[: values.ndim]
     summed: NDArray[Any] = np.einsum(f"{letters}->{letters[:axis]}{letters[axis + 1 :]}", values)
     return summed

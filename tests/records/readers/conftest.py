@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from discreet.records.open_source import open_source
+from discreet.records.readers import open_source
 
 
 @pytest.fixture

@@ -1,9 +1,4 @@
-"""The dialect is found from the header and from all bytes; what cannot be found must be named.
-
-Lines are counted as an editor counts them.
-
-CSV files come as text, in the order of their lines.
-"""
+"""CSV files: the dialect is detected from the header and all bytes, lines count as in an editor, codes stay text."""
 
 import pytest
 
@@ -73,7 +68,7 @@ def test_a_file_without_a_dialect_says_why(data, words, found):
 
 
 @pytest.fixture
-def opened(tmp_path):
+def written(tmp_path):
     def make(text):
         path = tmp_path / "x.csv"
         path.write_text(text, "utf-8", newline="")
@@ -82,21 +77,22 @@ def opened(tmp_path):
     return make
 
 
-def test_a_record_stands_where_it_begins(opened):
+def test_a_record_stands_where_it_begins(written):
     """The wrong alternative counts records: a value of two lines and an empty line shift it."""
-    path, dialect = opened('a,b\n1,"x\ny"\n\n2,z\r\n3,w\n')
+    path, dialect = written('a,b\n1,"x\ny"\n\n2,z\r\n3,w\n')
     assert record_lines(path, dialect, [3, 1, 2]) == [6, 2, 5]
 
 
-def test_lines_before_the_header_count(opened):
-    path, dialect = opened("sep=;\n\na;b\n1;2\n3;4\n")
+def test_lines_before_the_header_count(written):
+    path, dialect = written("sep=;\n\na;b\n1;2\n3;4\n")
     assert record_lines(path, dialect, [1, 2]) == [4, 5]
 
 
-def test_a_sound_file_has_no_torn_line_and_a_torn_one_is_named(opened):
-    assert find_bad_line(*opened("a,b\n1,2\n3,4\n")) is None
+def test_a_sound_file_has_no_torn_line_and_a_torn_one_is_named(written):
+    assert find_bad_line(*written("a,b\n1,2\n3,4\n")) is None
     assert (
-        "Line 3 of x.csv has 1 field, and the header has 2" in find_bad_line(*opened("a,b\n1,2\n3\n")).message
+        "Line 3 of x.csv has 1 field, and the header has 2"
+        in find_bad_line(*written("a,b\n1,2\n3\n")).message
     )
 
 

@@ -1,1 +1,1 @@
-"""Draft."""
+"""What `discreet describe` does: a draft of `dataset.toml` from a file of records."""

@@ -1,7 +1,6 @@
-"""What the columns of a file look like: how many values, numbers or text, how long, how often. Confidential.
+"""Statistics of the columns of a file: number of values, numbers or text, lengths, frequencies. Confidential.
 
-The records are first stored as text in a database aside, so that any kind of file can be looked at several times and a
-large one does not fill the memory.
+The records are first stored as text in a temporary database: any kind of file can be read several times, in bounded memory.
 """
 
 from __future__ import annotations
@@ -19,27 +18,27 @@ if TYPE_CHECKING:
     import duckdb
 
 
-#: Words that stand for a missing value in many files.
+#: Words for a missing value in many files.
 MISSING_WORDS = ("NA", "N/A", "#N/A", "NaN", "NULL", ".", "-", "--", "?", "missing")
-#: What Stata and SAS put in place of a number.
+#: Letters of Stata and SAS in place of a number.
 MISSING_LETTERS = r"\.[a-z_]"
-#: In more values than this nobody looks for those of one record.
+#: With more values than this, unique ones are not counted.
 MOST_VALUES = 100_000
-#: With more values than this, most of them of one record, a column holds names or remarks: those name people.
+#: With more values than this, most of them unique, a column holds names or remarks, which identify people.
 MOST_SINGLE = 20
 TABLE = "staged"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """One column.
+    """The statistics of one column.
 
     Args:
         name: Its name in the file.
         records: Records of the file.
-        filled: Records with a value; words for a missing value are none.
+        filled: Records with a value; words for a missing value do not count.
         distinct: Different values.
-        single: Whether most of many values stand in one record only.
+        single: Whether most of many values occur in one record only.
         numeric: Whether all values are numbers.
         whole: Whether all of them are whole.
         dates: Whether all values are ISO dates.
@@ -50,7 +49,7 @@ class ColumnFacts:
         decimals: The most decimals of a value.
         lengths: The shortest and the longest value, in characters.
         missing: The words for a missing value that occur, and those that the file declares.
-        notes: What the file says of it.
+        notes: The file's metadata.
     """
 
     name: str
@@ -72,7 +71,7 @@ class ColumnFacts:
 
     @property
     def unique(self) -> bool:
-        """Whether every record has another value."""
+        """Whether every record has a different value."""
         return self.distinct == self.records > 1
 
     @property
@@ -82,7 +81,7 @@ class ColumnFacts:
 
 
 class StagedColumns:
-    """The records of a source, staged as text, with the facts of their columns."""
+    """The records of a source, staged as text, with the statistics of their columns."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source) -> None:
         self._connection = connection
@@ -107,7 +106,7 @@ class StagedColumns:
             [[word.lower() for word in MISSING_WORDS], MISSING_LETTERS],
         ).fetchall()
         absent = {*(word for (word,) in found), *notes.missing}
-        kept = self._kept(column, absent)
+        kept = self._where(column, absent)
         number = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DOUBLE)"
         fixed = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DECIMAL(18, 4))::DOUBLE"
         sign = "," if self._comma else "."
@@ -124,8 +123,12 @@ class StagedColumns:
         low, high, total, squares = (float(size) if size is not None else 0.0 for size in sizes[:4])
         decimals, *lengths = (int(size) if size is not None else 0 for size in sizes[4:])
         count = int(filled)
-        values = self._distinct(column, kept, absent, int(about))
-        single = MOST_SINGLE < values <= MOST_VALUES and 2 * self._single_values(column) > values
+        values = int(about)
+        if not MOST_VALUES < values < 0.8 * self.records:  # exact, unless there are very many and no id
+            sql = f"SELECT count(DISTINCT hash({column})) FROM {TABLE} {kept}"
+            values = int(self._one(sql, [list(absent)])[0])
+        once = f"SELECT count(*) FROM (SELECT {column} FROM {TABLE} GROUP BY 1 HAVING count(*) = 1)"
+        single = MOST_SINGLE < values <= MOST_VALUES and 2 * int(self._one(once)[0]) > values
         numeric = bool(count) and numbers == count
         return ColumnFacts(
             name,
@@ -146,44 +149,32 @@ class StagedColumns:
             notes,
         )
 
-    def _kept(self, column: str, absent: Iterable[str]) -> str:
-        """Which records have a value; the single values that count as missing are given as a list."""
+    def _where(self, column: str, absent: Iterable[str]) -> str:
+        """Records with a value; the single missing values are a parameter."""
         ranges = parse_missing(list(absent), column).ranges
         inside = "".join(
             f" AND NOT coalesce({inside_sql(r, column, comma=self._comma)}, false)" for r in ranges
         )
         return f"WHERE {column} IS NOT NULL AND NOT list_contains(?, {column}){inside}"
 
-    def _distinct(self, column: str, kept: str, absent: set[str], about: int) -> int:
-        """How many different values there are: exactly, unless they are very many and far from one a record."""
-        if MOST_VALUES < about < 0.8 * self.records:
-            return about
-        sql = f"SELECT count(DISTINCT hash({column})) FROM {TABLE} {kept}"
-        return int(self._one(sql, [list(absent)])[0])
-
-    def _single_values(self, column: str) -> int:
-        """How many values stand in one record only."""
-        sql = f"SELECT count(*) FROM (SELECT {column} FROM {TABLE} GROUP BY 1 HAVING count(*) = 1)"
-        return int(self._one(sql)[0])
-
     def values(self, column: ColumnFacts, parent: str | None = None) -> list[tuple[str, str | None]]:
-        """The different values in the order in which people count, each with its parent."""
+        """The different values in natural order, each with its parent."""
         above = quote_name(parent) if parent else "NULL"
         name = quote_name(column.name)
         found = self._connection.execute(
-            f"SELECT DISTINCT {name}, {above} FROM {TABLE} {self._kept(name, column.missing)}",
+            f"SELECT DISTINCT {name}, {above} FROM {TABLE} {self._where(name, column.missing)}",
             [list(column.missing)],
         ).fetchall()
         return sorted(found, key=lambda value: natural(value[0]))
 
     def nests(self, fine: ColumnFacts, coarse: ColumnFacts) -> bool:
-        """Whether the finer column tells the coarser one in every record."""
+        """Whether the finer column determines the coarser one in every record."""
         pair = f"hash(({quote_name(fine.name)}, {quote_name(coarse.name)}))"
         return bool(self._one(f"SELECT count(DISTINCT {pair}) FROM {TABLE}")[0] == fine.distinct)
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
-    """Sort "5-9" before "10-14": digits by value, the rest by letters.
+    """The sort key that puts "5-9" before "10-14": digits by value, the rest by letters.
 
     >>> sorted(["10-14", "5-9", "100+"], key=natural)
     ['5-9', '10-14', '100+']

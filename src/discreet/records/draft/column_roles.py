@@ -1,14 +1,10 @@
-"""What looks like an id: a column with few records a value, or one whose name says so.
-
-Whoever tabulates an id tabulates people one by one: the household number of a survey, crossed with sex and age, is a
-list of persons. Two signs are looked at, the name at word boundaries and the records a category:
-
-    records / categories < 20
-
-What the columns of a file are for: the id, the weights, the design of the sample, places, ages, amounts.
+"""The roles of a file's columns: id, weights, sampling design, places, ages, amounts.
 
 Names are those of EU-SILC, NHANES, CPS, ACS, DHS, PISA and the European Social Survey, and usual words at word
-boundaries; the shape of the values must agree. Nothing of it is certain: a draft writes each guess with its reason.
+boundaries; the values must agree. All are guesses: a draft writes each with its reason. A table by an id lists people one
+by one, so columns that look like an id are left out: by their name, or if
+
+    records / categories < 20
 """
 
 from __future__ import annotations
@@ -19,45 +15,19 @@ from dataclasses import dataclass
 
 from discreet.records.draft.column_facts import ColumnFacts
 
-#: With fewer records a category than this a column is left out of a draft, and a load cautions.
+#: With fewer records per category a column is left out of a draft, and a load warns.
 FEWEST_A_CATEGORY = 20
-ID_WORDS = frozenset(
-    [
-        "id",
-        "ids",
-        "pid",
-        "hid",
-        "hhid",
-        "uid",
-        "uuid",
-        "guid",
-        "idno",
-        "idnr",
-        "idhh",
-        "idp",
-        "pidp",
-        "hidp",
-        "seqn",
-        "seqno",
-        "seqnr",
-        "ident",
-        "identifier",
-        "caseid",
-        "householdid",
-        "persid",
-        "personid",
-        "recordid",
-        "respid",
-        "respondentid",
-    ]
-)
+ID_WORDS = frozenset([
+    "id", "ids", "pid", "hid", "hhid", "uid", "uuid", "guid", "idno", "idnr", "idhh", "idp", "pidp", "hidp", "seqn", "seqno",
+    "seqnr", "ident", "identifier", "caseid", "householdid", "persid", "personid", "recordid", "respid", "respondentid",
+])  # fmt: skip
 #: Persons and households of EU-SILC.
 ID_NAMES = re.compile(r"[rpdh]b030|[rph]x030")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case, at capitals, underscores and digits.
+    """The words of a name in lower case, split at capitals, underscores and digits.
 
     >>> words_of("hoursPaid_2")
     ['hours', 'paid']
@@ -66,7 +36,7 @@ def words_of(name: str) -> list[str]:
 
 
 def has_id_name(name: str) -> bool:
-    """Whether a name says that it is an id, at word boundaries.
+    """Whether a name is that of an id, at word boundaries.
 
     >>> [has_id_name(name) for name in ("person_id", "personID", "PID", "id", "Id2", "household.id", "RB030", "CASEID")]
     [True, True, True, True, True, True, True, True]
@@ -82,9 +52,9 @@ def too_fine(records: int, categories: int) -> bool:
 
 
 def id_caution(name: str, categories: int, records: int | None) -> str | None:
-    """What a custodian is asked about a variable before it is served, if it looks like an id.
+    """The warning about a variable that looks like an id, if it does.
 
-    A few categories are no id, however small the file. Without a number of records the name alone is looked at.
+    A few categories are no id, even in a small file. If the number of records is unknown, only the name counts.
 
     >>> id_caution("household", 6000, 14827)
     'household has 6,000 categories for 14,827 records: is it an id? Leave it out, or group its categories.'
@@ -102,26 +72,26 @@ def id_caution(name: str, categories: int, records: int | None) -> str | None:
     return None
 
 
-#: A column with more different values than this is no variable of a draft.
+#: A column with more different values than this is no variable.
 MOST_CATEGORIES = 400
 #: Whole numbers of different lengths with more values than this are amounts.
 MOST_AMOUNTS = 60
-#: A longer value is a text that people wrote.
+#: A longer value is free text.
 LONGEST_CODE = 60
-#: A numeric column with more values than this is given in classes.
+#: A numeric column with more values than this is grouped into classes.
 MOST_YEARS = 20
 #: Fewer numbered weights than this are no replicates.
 FEWEST_REPLICATES = 8
 
-#: Each is compared with the whole name and with each word of it.
+#: Patterns match the whole name or one word of it.
 WEIGHTS = re.compile(
     r"weights?|wt|wgt|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
     r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|wtsupp|h?v005|d005"
     r"|\w*weight|\w*wght|p?wgtp|w_fst\w*wt"
 )
-#: Such a weight is that of a household: where there is another one, records are persons.
+#: Household weights: if there is another weight, records are persons.
 HOUSEHOLD_WEIGHTS = re.compile(r"hhwt|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*")
-#: Such a weight is the weight of a body.
+#: Weights of bodies.
 BODY = re.compile(r"kg|lbs?\b|gram|birth|body")
 STRATA = re.compile(r"strata|stratum|schicht|estrato|strate|strat|sdmvstra|db050|h?v02[23]")
 CLUSTERS = re.compile(r"psus?|clusters?|upm|sdmvpsu|db06[02]|h?v021|h?v001")
@@ -136,23 +106,19 @@ AGES = re.compile(
 #: An age below 0 and above this is a code for "no age".
 LOWEST_CODE = -100
 #: The upper ends of age classes: five years, ten years, broad.
-AGE_CLASSES = (
-    tuple(range(4, 85, 5)),
-    tuple(range(9, 80, 10)),
-    (14, 24, 64),
-)
+AGE_CLASSES = (tuple(range(4, 85, 5)), tuple(range(9, 80, 10)), (14, 24, 64))
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which columns have which part.
+    """The roles of columns.
 
     Args:
-        id: The id, or None where there is none.
+        id: The id, if any.
         why: Why it was chosen.
         weight: The weight.
         strata: The strata of the sample.
-        clusters: Its primary units.
+        clusters: Its primary sampling units.
         replicates: Replicate weights, in order.
     """
 
@@ -165,7 +131,7 @@ class Roles:
 
     @property
     def taken(self) -> dict[str, str]:
-        """The columns that have a part, and which."""
+        """The columns with a role, and which."""
         named = [(self.id, "the id"), (self.weight, "the weight"), (self.strata, "the strata of the sample")]
         named += [(self.clusters, "the primary units of the sample")]
         named += [(column, "a replicate weight") for column in self.replicates]
@@ -173,7 +139,7 @@ class Roles:
 
 
 def find_roles(columns: Sequence[ColumnFacts]) -> Roles:
-    """The parts of the columns."""
+    """The roles of the columns."""
     id_column, why = _id_column(columns)
     rest = [column for column in columns if column is not id_column]
     weights = [column for column in rest if is_weight(column)]
@@ -188,41 +154,36 @@ def find_roles(columns: Sequence[ColumnFacts]) -> Roles:
 
 
 def _has_name(column: ColumnFacts, pattern: re.Pattern[str]) -> bool:
-    """Whether a name, or a word of it, is among the usual ones."""
+    """Whether the name, or a word of it, matches."""
     return any(pattern.fullmatch(word) for word in (column.name.lower(), *words_of(column.name)))
 
 
 def _id_column(columns: Sequence[ColumnFacts]) -> tuple[ColumnFacts | None, str]:
-    """The id: another value in every record, never a fraction; by its name, or by the shape of its values."""
+    """The id: a different value in every record, never a fraction; by its name, or by the shape of its values."""
     possible = [c for c in columns if c.unique and not c.gaps and (c.whole or not c.numeric) and not c.dates]
-    named = next((c for c in possible if has_id_name(c.name)), None)
-    if named is not None:
-        return named, "its name says so, and every record has another value"
-    shaped = next((c for c in possible if _looks_like_id(c)), None)
-    if shaped is not None:
-        return (
-            shaped,
-            "every record has another value, and all values have one shape: check that it is the id",
-        )
+    for column in possible:
+        if has_id_name(column.name):
+            return column, "its name says so, and every record has another value"
+    for column in possible:
+        running = column.whole and column.high - column.low == column.records - 1
+        even = column.lengths[0] == column.lengths[1] >= 4
+        if column.records >= FEWEST_A_CATEGORY and (running or even):
+            return (
+                column,
+                "every record has another value, and all values have one shape: check that it is the id",
+            )
     return None, ""
 
 
-def _looks_like_id(column: ColumnFacts) -> bool:
-    """Numbers without a gap, or values of one length; with few records anything may be that."""
-    running = column.whole and column.high - column.low == column.records - 1
-    even = column.lengths[0] == column.lengths[1] >= 4
-    return column.records >= FEWEST_A_CATEGORY and (running or even)
-
-
 def is_weight(column: ColumnFacts) -> bool:
-    """Whether a column is named and shaped as the weights of a survey."""
+    """Whether a column has the name and values of survey weights."""
     lower = column.name.lower()
     named = lower == "w" or (_has_name(column, WEIGHTS) and not BODY.search(lower))
     return named and column.numeric and not column.gaps and column.low >= 0 < column.total < 2**44
 
 
 def _replicates(columns: Sequence[ColumnFacts], weight: ColumnFacts) -> tuple[ColumnFacts, ...]:
-    """The longest row of numbered columns that add up to about what the weights do."""
+    """The longest series of numbered columns that add up to about the sum of the weights."""
     rows: dict[str, list[ColumnFacts]] = {}
     for column in columns:
         found = re.fullmatch(r"(.*?)(\d+)", column.name)
@@ -236,7 +197,7 @@ def _replicates(columns: Sequence[ColumnFacts], weight: ColumnFacts) -> tuple[Co
 
 
 def replicate_method(name: str) -> tuple[str, str]:
-    """The method that usual names of replicate weights stand for, and why."""
+    """The method that usual names of replicate weights imply, and why."""
     stem = re.sub(r"\d+$", "", name.lower())
     known = (
         (r"p?wgtp|repwtp?|\w*fstr\w*|\w*fay\w*", "fay", "usual for weights of this name, with fay = 0.5"),
@@ -250,12 +211,12 @@ def replicate_method(name: str) -> tuple[str, str]:
 
 
 def is_place(column: ColumnFacts) -> bool:
-    """Whether a column is named as a geography."""
+    """Whether a column has the name of a geography."""
     return _has_name(column, PLACES)
 
 
 def age_ends(column: ColumnFacts) -> tuple[int, ...]:
-    """The upper ends of the age classes that a column of single years has enough records for; none for others."""
+    """The upper ends of age classes with enough records, for a column of single years; empty for others."""
     is_age = _has_name(column, AGES) and column.whole and column.low > LOWEST_CODE and column.high <= 130
     if not is_age or column.distinct <= MOST_YEARS:
         return ()
@@ -264,7 +225,7 @@ def age_ends(column: ColumnFacts) -> tuple[int, ...]:
 
 
 def is_amount(column: ColumnFacts) -> bool:
-    """Whether whole numbers are amounts: many, and of different lengths, as codes are not."""
+    """Whether whole numbers are amounts: many, and, unlike codes, of different lengths."""
     differ = column.lengths[0] != column.lengths[1]
     return column.whole and column.distinct > MOST_AMOUNTS and differ
 
@@ -275,7 +236,7 @@ def is_year(column: ColumnFacts) -> bool:
 
 
 def why_left_out(column: ColumnFacts) -> str:
-    """Why a column is no variable of a draft, or nothing where it is one; in a small file it may well be one."""
+    """Why a column is no variable of a draft; empty if it is one."""
     categories = column.distinct + (column.gaps or bool(column.missing))
     reasons = {
         "no value in any record": column.distinct == 0,

@@ -1,9 +1,9 @@
-"""Drafting a `dataset.toml` from a file: what may be published, and why the rest is left out.
+"""A draft of `dataset.toml` from a file: which columns may be published, and why the others are left out.
 
-The draft is a start. Its categories are what happens to be in the file, or in its labels; the custodian completes them
-from the classification, since categories are public knowledge and must not be read off the data. It loads as it is,
-and it publishes no identifier: a variable has 20 records or more a category, and nothing but `include` and
-`geography` overrules that. That a column nests within another is no reason to keep it.
+Its categories are those in the file or its labels; the custodian completes them from the classification, because
+categories are public knowledge and must not be read off the data. The draft loads as it is and publishes no identifier: a
+variable has 20 records or more per category, and only `include` and `geography` override that. Nesting in another column
+is no reason to keep a column.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from discreet.records.draft.toml_text import (
     usable_names,
     variable_lines,
 )
-from discreet.records.open_source import open_source, read_error
-from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
+from discreet.records.readers import open_source, read_error
+from discreet.records.storage import connect_duckdb
 
 HEADER = """\
 # Drafted from {name}. Check every line before loading:
@@ -73,14 +73,7 @@ NOTHING = "# No column has 20 records a category: nothing is proposed. Uncomment
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft of a `dataset.toml`.
-
-    Args:
-        text: Its text.
-        code_lists: Long lists of categories, by the names of their files.
-        assumed: What was assumed, in sentences.
-        left_out: The columns that are left out, with the reasons.
-    """
+    """A draft of a `dataset.toml`, with long lists of categories by file name, the assumptions, and the columns left out."""
 
     text: str
     code_lists: dict[str, str]
@@ -90,7 +83,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What becomes of the columns: variables with their parents, and those left out with their reasons."""
+    """The variables with their nesting, and the columns left out with their reasons."""
 
     variables: tuple[DraftVariable, ...]
     chains: tuple[tuple[str, ...], ...]
@@ -109,24 +102,24 @@ def describe_file(
 
     Args:
         path: The file.
-        options: How it is read.
-        include: Columns that are variables whatever they look like.
-        geography: Columns that are places, whatever they look like.
-        lists: How names of files of long category lists begin; None to keep all in the draft.
+        options: The options of the file.
+        include: Columns that are always variables.
+        geography: Columns that are always places.
+        lists: The prefix of file names of long category lists; None to keep all in the draft.
 
     Raises:
         BadData: It cannot be read, or has no records.
-        BadRequest: A column to include is not there.
+        BadRequest: A column to include does not exist.
     """
     with tempfile.TemporaryDirectory(prefix="discreet-describe-") as name:
         aside = Path(name)
-        limits = {"memory_limit": MEMORY_LIMIT, "temp_directory": name}
-        connection = duckdb.connect(str(aside / "staged.duckdb"), config=dict(limits))
-        hide_progress_bar(connection)
+        connection = connect_duckdb(aside / "staged.duckdb", temporary=aside)
         source = None
         try:
             source = open_source(connection, path, aside, options)
-            _refuse_unknown(source.columns, [*include, *geography])
+            for column in (*include, *geography):
+                if column not in source.columns:
+                    raise BadRequest(f'The file has no column "{column}".', nearest(column, source.columns))
             looked = StagedColumns(connection, source)
             if not looked.records:
                 what = "a header and no records" if source.unit != "record" else "no records"
@@ -138,12 +131,6 @@ def describe_file(
             raise read_error(source) from None
         finally:
             connection.close()
-
-
-def _refuse_unknown(columns: Sequence[str], named: Sequence[str]) -> None:
-    for name in named:
-        if name not in columns:
-            raise BadRequest(f'The file has no column "{name}".', nearest(name, columns))
 
 
 def _draft(
@@ -186,7 +173,7 @@ def _choose(looked: StagedColumns, roles: Roles, include: set[str], places: set[
     """Which columns are variables, and which of them nest."""
     wished, taken = include | places, roles.taken
     rest = [c for c in looked.columns if c.name not in taken and (c.distinct or c.name not in wished)]
-    reasons = {c.name: "" if c.name in wished else _reason(c) for c in rest}
+    reasons = {c.name: "" if c.name in wished or age_ends(c) else why_left_out(c) for c in rest}
     kept = [c for c in rest if not reasons[c.name]]
     parents = _nesting(looked, [c for c in kept if not age_ends(c)])
     names = usable_names(c.name for c in kept)
@@ -210,10 +197,6 @@ def _choose(looked: StagedColumns, roles: Roles, include: set[str], places: set[
 TOO_MANY = "more categories than one for every 20 records, those of its labels counted"
 
 
-def _reason(column: ColumnFacts) -> str:
-    return "" if age_ends(column) else why_left_out(column)
-
-
 def _variable(
     looked: StagedColumns, column: ColumnFacts, name: str, parent: str | None, wished: bool
 ) -> DraftVariable:
@@ -235,24 +218,21 @@ def _variable(
     }
     codes = dict.fromkeys([*labels, *(code for code, _ in found)])
     above = dict(found)
+    reason = why_left_out(column) if wished else ""
+    declared = [value for value in column.missing if value in column.notes.missing]
+    comment = 'Is "missing" right? These words were taken for a missing value.' if column.missing else ""
+    if declared and len(declared) == len(column.missing):
+        comment = "The file declares the missing values."
+    if reason:
+        comment = f"It was asked for, and would have been left out: {reason}"
     return DraftVariable(
         column,
         name,
         [DraftCategory(code, column.notes.labels.get(code) or code, above.get(code)) for code in codes]
         + absent,
-        comment=_comment(column, wished),
+        comment=comment,
         from_records=any(code not in labels for code, _ in found),
     )
-
-
-def _comment(column: ColumnFacts, wished: bool) -> str:
-    reason = why_left_out(column) if wished else ""
-    if reason:
-        return f"It was asked for, and would have been left out: {reason}"
-    declared = [value for value in column.missing if value in column.notes.missing]
-    if declared and len(declared) == len(column.missing):
-        return "The file declares the missing values."
-    return 'Is "missing" right? These words were taken for a missing value.' if column.missing else ""
 
 
 def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[str, str]:
@@ -268,7 +248,7 @@ def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[st
 
 
 def _nesting(looked: StagedColumns, columns: Sequence[ColumnFacts]) -> dict[str, str]:
-    """For each column the next coarser one that it determines in every record, if there is one."""
+    """For each column the next coarser one that it determines in every record, if any."""
     parents = {}
     complete = [c for c in columns if not c.gaps and not c.missing and not c.notes.labels]
     for fine in complete:
@@ -323,36 +303,33 @@ def _replicate_lines(roles: Roles) -> list[str]:
 
 
 def _assumptions(looked: StagedColumns, roles: Roles, choice: _Choice, places: set[str]) -> list[str]:
-    """What the terminal is told of the guesses."""
+    """The guesses, as sentences for the terminal."""
     numbers = [one_line(c.name) for c in looked.columns if re.fullmatch(r"-?[0-9]+([.,][0-9]+)?", c.name)]
-    told = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
-    told += [
+    lines = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
+    lines += [
         f"The id is {roles.id.name}: {roles.why}."
         if roles.id
         else "There is no id: the places of the records in the file stand for it."
     ]
     if looked.source.found.given():
-        told.append(
-            "The file is read with "
-            + ", ".join(f"{k} {v!r}" for k, v in looked.source.found.given().items())
-            + "."
-        )
-    told += [
+        given = ", ".join(f"{key} {value!r}" for key, value in looked.source.found.given().items())
+        lines.append(f"The file is read with {given}.")
+    lines += [
         f"{column} is {part}."
         for column, part in roles.taken.items()
         if part not in {"the id", "a replicate weight"}
     ]
     if roles.replicates:
-        told.append(f"{roles.replicates[0].name} to {roles.replicates[-1].name} are replicate weights.")
-    told += [f"{v.column.name} is given in {len(v.values)} classes." for v in choice.variables if v.values]
-    told += [
+        lines.append(f"{roles.replicates[0].name} to {roles.replicates[-1].name} are replicate weights.")
+    lines += [f"{v.column.name} is given in {len(v.values)} classes." for v in choice.variables if v.values]
+    lines += [
         f"{', '.join(levels)} nest" + (" and are places." if levels[-1] in choice.places else ".")
         for levels in choice.chains
     ]
     nested = {name for levels in choice.chains for name in levels}
-    told += [
+    lines += [
         f"{v.column.name} is no geography, but a variable like others: it nests with no other column."
         for v in choice.variables
         if v.column.name in places and v.name not in nested
     ]
-    return told
+    return lines

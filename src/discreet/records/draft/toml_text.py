@@ -1,9 +1,7 @@
-"""The lines of a draft: variables, classes, what is left out, the sample, the hierarchies.
+"""The lines of a draft: variables, classes, columns left out, the sample, hierarchies, and the default protection.
 
-Categories are lists of (code, label, parent). A long list goes to a file beside the draft, so that every line of both
-can be checked; a draft that goes to the terminal has all of them in it.
-
-The protection that a draft and the demo start from: agency-like noise, totals on their own, and the demo's rules.
+A long list of categories goes to a separate file, so that both can be checked line by line; a draft on the terminal has
+all of them.
 """
 
 from __future__ import annotations
@@ -23,10 +21,10 @@ from discreet.model.variable import RESERVED_NAMES
 from discreet.records.draft.column_facts import ColumnFacts
 from discreet.records.draft.column_roles import Roles
 
-#: A longer list of categories goes to a file of its own.
+#: Longer lists of categories go to a separate file.
 LONG_LIST = 40
 NOT_STATED = "not-stated"
-#: Letters that have no accent to take off.
+#: Letters without a Unicode decomposition.
 _PLAIN = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "þ": "th", "ı": "i"})
 
 
@@ -40,10 +38,10 @@ class DraftCategory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DraftVariable:
-    """A variable as a draft proposes it.
+    """A variable of a draft.
 
     Args:
-        column: What it is made of.
+        column: Its column.
         name: Its name in tables.
         categories: In order.
         values: Ranges that become categories, for classes.
@@ -60,7 +58,7 @@ class DraftVariable:
 
 
 def variable_lines(variable: DraftVariable, file_name: str = "") -> list[str]:
-    """The section of a variable; its categories stand in a file if one is named."""
+    """The section of a variable; its categories are in a file if one is named."""
     column, absent = variable.column, variable.column.gaps or bool(variable.column.missing)
     lines = [f"# {one_line(variable.comment)}"] if variable.comment else []
     lines += ["[[variable]]", f"name = {toml_string(variable.name)}"]
@@ -90,7 +88,7 @@ def category_text(category: DraftCategory) -> str:
 
 
 def code_list(categories: Sequence[DraftCategory]) -> str:
-    """A long list of categories as the CSV file that `categories_file` names."""
+    """A long list of categories as a CSV file for `categories_file`."""
     out = io.StringIO()
     with_parents = any(each.parent is not None for each in categories)
     writer = csv.writer(out, lineterminator="\n")
@@ -100,7 +98,7 @@ def code_list(categories: Sequence[DraftCategory]) -> str:
 
 
 def left_out_lines(column: ColumnFacts, name: str, reason: str, values: dict[str, str]) -> list[str]:
-    """A column that is left out, as a section in comments; the values of an id or a text are never listed."""
+    """A column left out, as a commented section; the values of an id or a text are never listed."""
     lines = [f"Left out: {one_line(column.name)} ({reason})", "[[variable]]", f"name = {toml_string(name)}"]
     if name != column.name:
         lines.append(f"column = {toml_string(column.name)}")
@@ -116,7 +114,7 @@ def left_out_lines(column: ColumnFacts, name: str, reason: str, values: dict[str
 
 
 def survey_lines(roles: Roles) -> list[str]:
-    """`[survey]` with what the weights say, and the design of the sample."""
+    """`[survey]` with the constants of the weights, and the sampling design."""
     weight = roles.weight
     if weight is None:
         return []
@@ -153,7 +151,7 @@ def hierarchy_lines(name: str, levels: Sequence[str], *, geography: bool) -> lis
 
 
 def class_values(ends: Iterable[int]) -> dict[str, str]:
-    """Classes of whole years from 0 on, by their upper ends; the last has no end.
+    """Classes of whole years from 0, by their upper ends; the last is open.
 
     >>> class_values([14, 64])
     {'0..14': '0-14', '15..64': '15-64', '65..': '65+'}
@@ -166,7 +164,7 @@ def class_values(ends: Iterable[int]) -> dict[str, str]:
 
 
 def amount_values(column: ColumnFacts) -> dict[str, str]:
-    """Round classes of amounts; only the order of magnitude of the largest tells them.
+    """Round classes of amounts, which depend only on the order of magnitude of the largest.
 
     >>> from discreet.records.draft.column_facts import ColumnFacts
     >>> amount_values(ColumnFacts("pay", 9, 9, 9, high=2500.0))
@@ -186,7 +184,7 @@ def decade_values(first: int, last: int, *, dates: bool) -> dict[str, str]:
 
 
 def usable_names(names: Iterable[str]) -> dict[str, str]:
-    """A readable ASCII name for each column, different for each.
+    """A readable, distinct ASCII name for each column.
 
     >>> usable_names(["Größe", "été", "2nd", "count", "性別"])
     {'Größe': 'grosse', 'été': 'ete', '2nd': 'v_2nd', 'count': 'count_1', '性別': 'variable'}
@@ -211,7 +209,7 @@ def plain_letters(value: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number as TOML has it, with at most four decimals.
+    """A TOML number with at most four decimals.
 
     >>> number(1500.0), number(0.25)
     ('1500', '0.25')
@@ -247,7 +245,7 @@ V = 3
 js = 2
 """
 
-#: The rules of the demo census that name no variable of it.
+#: The rules of the demo census that are independent of its variables.
 RULES = """\
 # The rules of the demo census: see docs/reference/rules.md.
 [[rule]]
@@ -289,5 +287,5 @@ most = 0.5
 
 
 def geography_rule(level: str) -> str:
-    """The demo's rule on its areas: two variables beside the finest level of a geography, and no more."""
+    """The demo's rule on areas: at most two variables in addition to the finest level of a geography."""
     return f'\n[[rule]]\nkind = "max-variables"\nmost = 2\nlevel = "{level}"\n'

@@ -1,1 +1,1 @@
-"""Engines: where records are kept and counted. One module, one kind of engine: it binds `KIND`."""
+"""Engines, which store and count records: one module per kind, which defines `KIND`."""

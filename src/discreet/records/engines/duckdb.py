@@ -1,19 +1,16 @@
-"""The default engine: DuckDB, embedded, on the file `data.duckdb` of a version, which it opens read-only.
+"""The default engine: embedded DuckDB on the file `data.duckdb` of a version, opened read-only.
 
-    records   one row a record, sorted by the finest geography
-    seal      the tag of the version (`records/keys.py`)
+    records   one row per record, sorted by the finest geography
+    seal      the tag of the version (`record_tag` of `records/keys.py`)
 
-Beside it `codes.bin` has the same records for the compiled count (`records/compiled_count.py`,
-    `records/compiled_count.py`), where
-that is installed. Files of earlier programs also have a table `rollup`, which is not read any more: cubes took its place
-(`records/cubes.py`).
+`codes.bin` has the same records for the compiled count (`records/compiled_count.py`). Files of earlier versions also have
+a table `rollup`, which is ignored: cubes replaced it (`records/cubes.py`).
 
-Categories are stored as small unsigned integers, which lets DuckDB aggregate into a perfect hash table;
-raising its threshold to 18 bits makes three-way tables about twice as fast (docs/decisions/0003-engine.md).
-The sum of 32-bit keys is cast to UBIGINT: left as HUGEINT it would arrive as a lossy float.
+Categories are small unsigned integers, so DuckDB aggregates into a perfect hash table; a threshold of 18 bits makes
+three-way tables about twice as fast (docs/decisions/0003-engine.md). The sum of 32-bit keys is cast to UBIGINT: HUGEINT
+would become a lossy float.
 
-SQL is made of variable names (letters, digits, underscores) and integers only; no label, code or path
-ever enters it.
+SQL consists of variable names (letters, digits, underscores) and integers only; no label, code or path enters it.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import duckdb
 import numpy as np
@@ -39,7 +35,12 @@ from discreet.records.compiled_count import (
     write_codes,
 )
 from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
-from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT, hide_progress_bar
+from discreet.records.storage import (
+    RECORD_KEY,
+    WEIGHT,
+    connect_duckdb,
+    to_numpy,
+)
 
 DATABASE = "data.duckdb"
 RECORDS = "records"
@@ -48,9 +49,9 @@ SEAL = "seal"
 PERFECT_HASH_BITS = 18
 #: Rows of a part.
 BATCH = 16_384
-#: Records of a part of the codes that are written.
+#: Records written to `codes.bin` at a time.
 CODES_BATCH = 1_000_000
-#: What DuckDB may hold of parts that nobody has taken yet.
+#: DuckDB's buffer of parts that are not read yet.
 AHEAD = "1MB"
 
 
@@ -59,62 +60,21 @@ class DuckDBEngine:
 
     Args:
         path: The `data.duckdb` of the version.
-        threads: How many threads DuckDB may use; all cores by default. The result does not depend on it.
-        codes: The same records for the compiled count, where there are many.
+        threads: The number of DuckDB threads; all cores by default. The result does not depend on it.
+        codes: The records for the compiled count, if there are many.
     """
 
     def __init__(self, path: Path, *, threads: int | None = None, codes: CodeFile | None = None) -> None:
         self._codes, self._threads = codes, threads
         try:
-            self._connection = duckdb.connect(str(path), read_only=True)
+            self._connection = connect_duckdb(path, read_only=True, threads=threads)
         except duckdb.Error:
             raise WorkspaceUnusable(
                 f"The stored records {path.parent.name}/{path.name} cannot be opened.",
                 "Load the dataset again.",
             ) from None
         self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
-        hide_progress_bar(self._connection)
-        if threads is not None:
-            self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()
-        self._refuse_foreign_tables(path)
-
-    def aggregate(self, query: AggregateQuery) -> SparseCells:
-        """Run one aggregate; each thread of the server has a cursor of its own."""
-        try:
-            found = self._cursor().sql(aggregate_sql(query)).to_arrow_table()
-        except duckdb.Error:
-            raise uncountable() from None
-        return cells_of(found, query)
-
-    def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
-        """The rows themselves, some at a time: DuckDB then has no table of groups, which would outweigh ours."""
-        try:
-            for rows in self._cursor().sql(rows_sql(query)).to_arrow_reader(BATCH):
-                yield cells_of(pa.Table.from_batches([rows]), query)
-        except (duckdb.Error, pa.ArrowException):
-            raise uncountable() from None
-
-    def dense(
-        self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
-    ) -> SparseCells | None:
-        """The compiled count, where the kernel is ready."""
-        kernel = None if self._codes is None else ready_kernel()
-        if self._codes is None or kernel is None:
-            return None
-        return count_dense(self._codes, query, lookups, cells, kernel, self._threads)
-
-    @property
-    def tag(self) -> str:
-        """The tag that was stored beside the records."""
-        found = self._cursor().execute(f"SELECT tag FROM {SEAL} LIMIT 2").fetchall()
-        return str(found[0][0]) if len(found) == 1 else ""
-
-    def sound(self) -> bool:
-        """The records are in the version's folder, whose files are sealed."""
-        return True
-
-    def _refuse_foreign_tables(self, path: Path) -> None:
         sql = "SELECT table_name FROM information_schema.tables"
         names = {name for (name,) in self._connection.execute(sql).fetchall()}
         if not {RECORDS, SEAL} <= names <= {RECORDS, FORMER, SEAL}:
@@ -124,15 +84,50 @@ class DuckDBEngine:
                 "Load the dataset again.",
             )
 
+    def aggregate(self, query: AggregateQuery) -> SparseCells:
+        """Run one aggregate; each thread has a cursor."""
+        try:
+            found = self._cursor().sql(aggregate_sql(query)).to_arrow_table()
+        except duckdb.Error:
+            raise uncountable() from None
+        return cells_of(found, query)
+
+    def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
+        """The rows themselves, some at a time: DuckDB's table of groups would outweigh ours."""
+        try:
+            for rows in self._cursor().sql(rows_sql(query)).to_arrow_reader(BATCH):
+                yield cells_of(pa.Table.from_batches([rows]), query)
+        except (duckdb.Error, pa.ArrowException):
+            raise uncountable() from None
+
+    def dense(
+        self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
+    ) -> SparseCells | None:
+        """The compiled count, if the kernel is ready."""
+        kernel = None if self._codes is None else ready_kernel()
+        if self._codes is None or kernel is None:
+            return None
+        return count_dense(self._codes, query, lookups, cells, kernel, self._threads)
+
+    @property
+    def tag(self) -> str:
+        """The tag stored with the records."""
+        found = self._cursor().execute(f"SELECT tag FROM {SEAL} LIMIT 2").fetchall()
+        return str(found[0][0]) if len(found) == 1 else ""
+
+    def sound(self) -> bool:
+        """True: the records are in a sealed file."""
+        return True
+
     def close(self) -> None:
-        """Close the file, and let go of the mapped one."""
+        """Close the database and unmap the codes."""
         self._codes = None
         self._connection.close()
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         if not hasattr(self._local, "cursor"):
             self._local.cursor = self._connection.cursor()
-            # A setting of each cursor: how far DuckDB may read ahead of the parts that were taken.
+            # Per cursor: how far DuckDB reads ahead.
             self._local.cursor.execute(f"SET streaming_buffer_size = '{AHEAD}'")
         cursor: duckdb.DuckDBPyConnection = self._local.cursor
         return cursor
@@ -150,7 +145,7 @@ def aggregate_sql(query: AggregateQuery) -> str:
 
 
 def rows_sql(query: AggregateQuery) -> str:
-    """The SQL of the rows that an aggregate adds up.
+    """The SQL of the rows behind an aggregate.
 
     >>> from discreet.records.engine import AggregateQuery
     >>> rows_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
@@ -167,7 +162,7 @@ def _sql(query: AggregateQuery, count: str, key: str, weight: str, further: str)
 
 
 def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
-    """The rows of an answer as cells."""
+    """The rows of a result as cells."""
     codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
     weights = _plain(found.column("w")).astype(np.int64, copy=False) if query.weights else None
     counts = _plain(found.column("n")).astype(np.int64, copy=False)
@@ -177,43 +172,32 @@ def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
 
 
 def uncountable() -> WorkspaceUnusable:
-    """The refusal where DuckDB cannot count."""
+    """The error if DuckDB cannot count."""
     return WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.")
 
 
 def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
-    """A NumPy array; a missing value in the stored records means damage."""
     if column.null_count:
         raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
-    # By DLPack and not by `to_numpy`, which loads pandas.
-    return cast("NDArray[np.integer]", np.from_dlpack(column.combine_chunks()))
+    return to_numpy(column)
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
-    """Write staged records to the database of a version, sorted, with their tag, all in its one file."""
-    path = folder / DATABASE
-    database = duckdb.connect(str(path), config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
-    hide_progress_bar(database)
+    """Write staged records to the database of a version, sorted, with their tag."""
+    database = connect_duckdb(folder / DATABASE, temporary=folder)
     with pa.memory_map(str(staged)) as source, database:
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
         database.execute(f"CREATE TABLE {RECORDS} AS SELECT * FROM staged{order}")
         database.unregister("staged")
-        _write_codes(database, dataset, folder)
-        _write_tag(database, tag)
-        database.execute("CHECKPOINT")  # a log beside the file would be replayed by whoever opens it
-
-
-def _write_tag(database: duckdb.DuckDBPyConnection, tag: str) -> None:
-    database.execute(f"CREATE TABLE {SEAL} (tag VARCHAR)")
-    database.execute(f"INSERT INTO {SEAL} VALUES (?)", [tag])
-
-
-def _write_codes(database: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path) -> None:
-    ((records,),) = database.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()
-    names = ", ".join(map(identifier, code_columns(dataset)))
-    batches = database.sql(f"SELECT {names} FROM {RECORDS}").to_arrow_reader(CODES_BATCH)
-    write_codes(batches, records, dataset, folder)
+        ((records,),) = database.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()
+        names = ", ".join(map(identifier, code_columns(dataset)))
+        batches = database.sql(f"SELECT {names} FROM {RECORDS}").to_arrow_reader(CODES_BATCH)
+        write_codes(batches, records, dataset, folder)
+        del batches  # an open result would block the checkpoint
+        database.execute(f"CREATE TABLE {SEAL} (tag VARCHAR)")
+        database.execute(f"INSERT INTO {SEAL} VALUES (?)", [tag])
+        database.execute("CHECKPOINT")  # else the next connection would replay a log file
 
 
 def _open(folder: Path, dataset: Dataset, threads: int | None) -> DuckDBEngine:

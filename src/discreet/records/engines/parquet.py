@@ -1,16 +1,10 @@
-"""Coded records as folders of Parquet files in a version's folder: what Spark writes, and what DuckDB reads in place.
+"""DuckDB on Parquet files in a version's folder, in the layout that Spark writes, too.
 
-    records/     one row a record, sorted by the finest geography
-    seal.json    the tag of the version (`records/keys.py`)
+    records/     one row per record, sorted by the finest geography
+    seal.json    the tag of the version (`record_tag` of `records/keys.py`)
 
-Both engines read what the other wrote: the layout does not tell who did.
-
-DuckDB on Parquet files in place: a version without a database, in the folders that Spark writes, too.
-
-    records/ seal.json   in the version's folder, hence sealed (`records/engines/parquet.py`)
-
-DuckDB counts the files where they are. Nothing is imported, and any other program of the office can read them. Counting is
-slower than in DuckDB's own file, which has its statistics at hand.
+Both engines read each other's files, and so can other programs of the office. Counting is slower than in DuckDB's file
+format.
 """
 
 from __future__ import annotations
@@ -27,23 +21,23 @@ from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.records.engine import AggregateQuery, EngineKind, SparseCells
 from discreet.records.engines.duckdb import aggregate_sql, cells_of, uncountable
-from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
+from discreet.records.storage import connect_duckdb
 
 RECORDS, SEAL = "records", "seal.json"
-#: Where records wait during a load, as Parquet files.
+#: The folder of staged Parquet files during a load.
 STAGED = "staged"
 
 
 def write_seal(folder: Path, tag: str) -> None:
-    """Keep the tag beside the records."""
+    """Store the tag with the records."""
     (folder / SEAL).write_text(json.dumps({"tag": tag}) + "\n", "utf-8")
 
 
 def read_tag(folder: Path) -> str:
-    """The tag that stands beside the records.
+    """The tag stored with the records.
 
     Raises:
-        WorkspaceUnusable: It is not there.
+        WorkspaceUnusable: It cannot be read.
     """
     try:
         return str(json.loads((folder / SEAL).read_text("utf-8"))["tag"])
@@ -54,17 +48,12 @@ def read_tag(folder: Path) -> str:
 
 
 def parquet_files(folder: Path) -> list[str]:
-    """The Parquet files of a folder, in the order of their names."""
+    """The Parquet files of a folder, by name."""
     return sorted(str(path) for path in folder.glob("*.parquet"))
 
 
 class ParquetEngine:
-    """Counts the records of one stored version.
-
-    Args:
-        folder: The version's.
-        threads: How many threads DuckDB may use; all cores by default.
-    """
+    """Counts the records of one stored version."""
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
         self.tag = read_tag(folder)
@@ -73,14 +62,11 @@ class ParquetEngine:
             raise RecordsAway(
                 "The files of the records are not there.", "Restore them, or load the dataset again."
             )
-        self._connection = duckdb.connect()
-        hide_progress_bar(self._connection)
-        if threads is not None:
-            self._connection.execute(f"SET threads = {int(threads)}")
+        self._connection = connect_duckdb(threads=threads)
         self._local = threading.local()
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
-        """Run one aggregate; each thread of the server has a cursor of its own."""
+        """Run one aggregate; each thread has a cursor."""
         try:
             files = self._cursor().read_parquet(self._files)
             found = cast(
@@ -91,11 +77,11 @@ class ParquetEngine:
         return cells_of(found, query)
 
     def sound(self) -> bool:
-        """The records are in the version's folder, whose files are sealed."""
+        """True: the records are in sealed files."""
         return True
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the connection."""
         self._connection.close()
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
@@ -106,11 +92,9 @@ class ParquetEngine:
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
-    """Write staged records as Parquet, sorted by the finest geography so that its counts read few groups of rows."""
+    """Write staged records as Parquet, sorted by the finest geography so that filters on it read few row groups."""
     (folder / RECORDS).mkdir()
-    limits = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)}
-    with duckdb.connect(config=dict(limits)) as database, pa.memory_map(str(staged)) as source:
-        hide_progress_bar(database)
+    with connect_duckdb(temporary=folder) as database, pa.memory_map(str(staged)) as source:
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
         database.sql(f"SELECT * FROM staged{order}").write_parquet(str(folder / RECORDS / "0.parquet"))

@@ -1,12 +1,12 @@
-"""PostgreSQL as an engine: each version in a schema of its own, filled by COPY, counted by one aggregate.
+"""PostgreSQL as an engine: one schema per version, filled by COPY, counted by one aggregate.
 
-    DISCREET_POSTGRES   where the database is, as libpq takes it; the password is libpq's affair (PGPASSFILE, a service)
-    postgres.json       in the version's folder, hence sealed: the database without password, the schema, a salted sum
-    <schema>.records    one row a record, sorted by the finest geography; <schema>.seal the tag
+    DISCREET_POSTGRES   the connection string of libpq; passwords by libpq's means (PGPASSFILE, a service)
+    postgres.json       in the version's folder, sealed: the database without password, the schema, a salted checksum
+    <schema>.records    one row per record, sorted by the finest geography; <schema>.seal the tag
 
-Rows travel as PostgreSQL's binary COPY, made and read by NumPy. Nobody but the role that loads gets a right to the schema.
-The salted sum of all rows is compared by `discreet verify`: its salt is not in the database, so whoever can write there and
-not to the workspace cannot make it right.
+Rows travel as PostgreSQL's binary COPY, made and read by NumPy. Only the loading role has rights on the schema. `discreet
+verify` compares the salted checksum of all rows: its salt is not in the database, so an attacker who can write only there
+cannot forge it.
 
 PostgreSQL has no unsigned integers: codes and keys are stored one size larger. A sum of 2^31 keys of 32 bits fits 63 bits.
 
@@ -47,34 +47,29 @@ _TYPES = {
 
 
 class PostgresEngine:
-    """Counts the records of one stored version.
-
-    Args:
-        place: What `postgres.json` says.
-        threads: How many workers one aggregate may use; PostgreSQL's own choice by default.
-    """
+    """Counts the records of one stored version, which `postgres.json` describes."""
 
     def __init__(self, place: dict[str, Any], threads: int | None = None) -> None:
         self._place, self._threads = place, threads
         self._schema = identifier(place["schema"])
         self._local, self._open = threading.local(), list[Any]()
         with _trouble():
-            self._connection()  # whether the database answers is known now
+            self._connection()  # fail now if the database is down
 
     @property
     def tag(self) -> str:
-        """The tag that was stored beside the records."""
+        """The tag stored with the records."""
         with _trouble():
             found = self._rows(f"SELECT tag FROM {self._schema}.seal LIMIT 2")
         return str(found[0][0]) if len(found) == 1 else ""
 
     def sound(self) -> bool:
-        """Whether the rows are those that were stored: their number and their salted sum."""
+        """Whether the number of rows and their salted checksum are those of the load."""
         with _trouble():
             return bool(self._rows(_sum_sql(self._schema), self._place["salt"])[0][0] == self._place["sum"])
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
-        """Run one aggregate; each thread of the server has a connection of its own."""
+        """Run one aggregate; each thread has a connection."""
         sql = aggregate_sql(query, self._schema)
         with (
             _trouble(),
@@ -89,7 +84,7 @@ class PostgresEngine:
         return SparseCells(tuple(codes), counts, keys.astype(np.uint64), weights, tuple(rest))
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for connection in self._open:
             connection.close()
         self._open.clear()
@@ -113,7 +108,7 @@ class PostgresEngine:
 
 
 def aggregate_sql(query: AggregateQuery, schema: str) -> str:
-    """The SQL of an aggregate, every column a 64-bit integer.
+    """The SQL of an aggregate; every column is a 64-bit integer.
 
     >>> from discreet.records.engine import AggregateQuery
     >>> aggregate_sql(AggregateQuery(("sex",)), "s")
@@ -131,7 +126,7 @@ def aggregate_sql(query: AggregateQuery, schema: str) -> str:
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
-    """Write staged records into a schema of their own; all of it is there after one commit, or nothing is."""
+    """Write staged records into a new schema, in one transaction."""
     database = os.environ.get(ENVIRONMENT, "")
     if not database:
         raise BadOption(
@@ -140,9 +135,8 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
         )
     place = {"database": _without_password(database), "schema": f"discreet_{secrets.token_hex(12)}"}
     place["salt"] = secrets.token_hex(16)
-    (folder / PLACE).write_text(
-        json.dumps(place) + "\n", "utf-8"
-    )  # before the schema: who finds it can drop the schema
+    # Written before the schema, so that an aborted load can be cleaned up.
+    (folder / PLACE).write_text(json.dumps(place) + "\n", "utf-8")
     with _trouble(), _connect(database) as connection, connection.cursor() as cursor:
         schema, arrow = identifier(place["schema"]), storage_schema(dataset)
         cursor.execute(f"CREATE SCHEMA {schema}")
@@ -168,7 +162,7 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
 
 
 def forget(folder: Path) -> None:
-    """Drop the schema of a version that is removed, or of a load that did not end."""
+    """Drop the schema of a removed version or an aborted load."""
     if (folder / PLACE).is_file():
         place = _read(folder)
         with _trouble(), _connect(place["database"]) as connection:
@@ -176,7 +170,7 @@ def forget(folder: Path) -> None:
 
 
 def _sum_sql(schema: str) -> str:
-    """The number of rows and the sum of their salted hashes, as text: in any order, the same."""
+    """The number of rows and the sum of their salted hashes, as text; independent of order."""
     return (
         "SELECT count(*) || ' ' || coalesce(sum(('x' || substr(md5(%s || t::text), 1, 16))::bit(64)::int8::numeric), 0) "
         f"FROM {schema}.records t"
@@ -184,7 +178,7 @@ def _sum_sql(schema: str) -> str:
 
 
 def _binary(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
-    """Rows as PostgreSQL reads them: the number of columns, and before each value its length."""
+    """Rows in binary COPY format: the number of columns, and each value with its length."""
     kinds = [_TYPES[field.type][1] for field in schema]
     fields: list[tuple[str, str]] = [("n", ">i2")]
     for place, kind in enumerate(kinds):
@@ -198,7 +192,7 @@ def _binary(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
 
 
 def _numbers(raw: bytes, width: int) -> list[NDArray[np.int64]]:
-    """The columns of a binary COPY whose values are all 64-bit integers; a missing one means damage."""
+    """The columns of a binary COPY of 64-bit integers; a missing value means damage."""
     fields: list[tuple[str, str]] = [("n", ">i2")]
     for place in range(width):
         fields += [(f"l{place}", ">i4"), (f"c{place}", ">i8")]
@@ -234,7 +228,7 @@ def _without_password(database: str) -> str:
 
 @contextmanager
 def _trouble() -> Iterator[None]:
-    """Any trouble with the database means no answers; its words are not passed on, since they could hold values."""
+    """Replace database errors by ours: their messages could contain values."""
     import psycopg
 
     try:

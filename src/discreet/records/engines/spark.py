@@ -1,10 +1,9 @@
-"""Spark as an engine: each version as Parquet in its own folder, written and counted by the cluster.
+"""Spark as an engine: each version as Parquet in its folder, written and counted by the cluster.
 
     DISCREET_SPARK   the master URL (`records/spark/spark_session.py`)
-    records/ seal.json   in the version's folder, hence sealed (`records/engines/parquet.py`)
+    records/ seal.json   in the version's folder, sealed (`records/engines/parquet.py`)
 
-Records that live in Spark are read, checked and keyed where they are (`records/spark/spark_sources.py`); all others
-    come through
+Records in Spark are read, checked and keyed by the executors (`records/spark/spark_sources.py`); all others come through
 the usual readers. All machines of the cluster must reach the workspace under the same path.
 
 Spark has no unsigned integers: codes and keys are stored one size larger. A sum of 2^31 keys of 32 bits fits 63 bits.
@@ -35,11 +34,7 @@ if TYPE_CHECKING:
 
 
 class SparkEngine:
-    """Counts the records of one stored version.
-
-    Args:
-        folder: The version's.
-    """
+    """Counts the records of one stored version."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._tag = folder, read_tag(folder)
@@ -47,15 +42,15 @@ class SparkEngine:
         self._records: Any = None
         self._lock = threading.Lock()
         with _counting():
-            self._frame()  # whether Spark answers is known now
+            self._frame()  # fail now if Spark is down
 
     @property
     def tag(self) -> str:
-        """The tag that was stored beside the records."""
+        """The tag stored with the records."""
         return self._tag
 
     def sound(self) -> bool:
-        """The records are in the version's folder, whose files are sealed."""
+        """True: the records are in sealed files."""
         return True
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
@@ -65,11 +60,11 @@ class SparkEngine:
         return cells_of(found, query)
 
     def close(self) -> None:
-        """Let go of the records; the session stays for the next version."""
+        """Release the records; the session stays for other versions."""
         self._session = self._records = None
 
     def _frame(self) -> Any:
-        """The records as a frame of the session; made again where Spark was started again."""
+        """The records as a frame of the current session."""
         with self._lock:
             session = spark_session()
             if session is not self._session:
@@ -80,7 +75,7 @@ class SparkEngine:
 
 @contextmanager
 def _counting() -> Iterator[None]:
-    """Where Spark does not count, the records are away: cubes may still answer."""
+    """If Spark cannot count, the records are away: cubes may still answer."""
     try:
         with spark_trouble("The records could not be counted by Spark.", RecordsAway):
             yield
@@ -107,7 +102,7 @@ def aggregate_sql(query: AggregateQuery) -> str:
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
-    """Let the cluster sort staged records and write them; they are a folder of Parquet files, or the file of a load."""
+    """Let the cluster sort and write staged records: a folder of Parquet files, or the file of a load."""
     parts = staged if staged.is_dir() else _as_parquet(staged, folder / STAGED)
     with spark_trouble("The records could not be stored by Spark."):
         session = spark_session()
@@ -118,14 +113,15 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
             finest = identifier(dataset.finest_geography, "`")
             few = int(session.conf.get("spark.sql.shuffle.partitions"))
             frame = frame.repartitionByRange(few, finest).sortWithinPartitions(finest)
-        _write(frame, folder / RECORDS)
+        writer = frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+        writer.parquet(spark_address(folder / RECORDS))
     for place in {parts, folder / STAGED}:
         shutil.rmtree(place, ignore_errors=True)
     write_seal(folder, tag)
 
 
 def _as_parquet(staged: Path, parts: Path) -> Path:
-    """The file of a load as a folder of Parquet files, chunk by chunk."""
+    """The file of a load as a folder of Parquet files, batch by batch."""
     import pyarrow.parquet as pq
 
     parts.mkdir()
@@ -137,15 +133,8 @@ def _as_parquet(staged: Path, parts: Path) -> Path:
     return parts
 
 
-def _write(frame: Any, folder: Path) -> None:
-    """Write a frame; the names of its columns may clash with nothing, since the folder is new."""
-    frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
-        spark_address(folder)
-    )
-
-
 def _take(*given: Any) -> tuple[Path, Read] | None:
-    from discreet.records.spark.spark_sources import take  # what reads records waits until they are loaded
+    from discreet.records.spark.spark_sources import take  # only a load needs it
 
     return take(*given)
 

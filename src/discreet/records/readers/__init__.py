@@ -1,30 +1,27 @@
-"""Kinds of files that records are read from: one module a kind, which binds `READER`.
+"""Kinds of files that records are read from: one module per kind, which defines `READER`.
 
-A reader turns a file into a `Source`: a DuckDB relation that is read once, from its first record to its last, and what
-the file says about its columns. Every kind gives the same stream to the one intake. Other packages call `register`.
+A reader opens a file as a `Source`: a DuckDB relation that is read once, and the metadata of its columns. Other packages
+call `register`. A path or a frame goes to DuckDB as an object, never as SQL.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from duckdb import DuckDBPyConnection, Error  # the name `duckdb` is a module of this package
 
 from discreet.errors import BadData, DiscreetError, NotFound
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra, Registry
 from discreet.records.source import Source
 
-if TYPE_CHECKING:
-    import duckdb
-
-
-#: Values in one batch: some tens of megabytes, however many columns there are.
-BATCH_VALUES = 1_000_000
+#: The prefix of records that live in Spark.
+IN_SPARK = "spark:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +29,16 @@ class Reader:
     """A kind of file.
 
     Args:
-        name: What it is called in messages: "CSV".
-        endings: How names of such files end, in lower case.
-        open: `open(connection, path, options, aside)`: the file as a source. Files that it needs for the time of
-            reading are written to the folder `aside`, which is removed afterwards.
+        name: Its name in messages: "CSV".
+        endings: The endings of such files, in lower case.
+        open: `open(connection, path, options, aside)`: the file as a source. Temporary files go to the folder `aside`.
         folders: Whether a folder of such files is one source.
-        needs: What must be installed for it.
+        needs: The packages that it needs.
     """
 
     name: str
     endings: tuple[str, ...]
-    open: Callable[[duckdb.DuckDBPyConnection, Path, FileOptions, Path], Source]
+    open: Callable[[DuckDBPyConnection, Path, FileOptions, Path], Source]
     folders: bool = False
     needs: Extra | None = None
 
@@ -64,7 +60,7 @@ def readers() -> tuple[Reader, ...]:
 
 
 def register(reader: Reader) -> None:
-    """Offer a kind of file of another package.
+    """Add a kind of file of another package.
 
     Raises:
         ValueError: Its name or an ending is taken.
@@ -78,7 +74,7 @@ def reader_of(path: Path) -> Reader:
     Raises:
         NotFound: No such file.
         BadData: No reader has this ending.
-        MissingExtra: What it needs is not installed.
+        MissingExtra: A package that it needs is not installed.
     """
     if not path.exists():
         raise NotFound(f"There is no file {str(path)!r}.", "Check the path.")
@@ -101,96 +97,61 @@ def reader_of(path: Path) -> Reader:
     return reader
 
 
-class Stream:
-    """Rows from Python as a source of text columns; what goes wrong while they are read is kept for the custodian.
+def open_source(
+    connection: DuckDBPyConnection, records: object, aside: Path, options: FileOptions | None = None
+) -> Source:
+    """Open a path, frame, table or stream of batches.
 
     Args:
-        names: The columns.
-        rows: The rows, in lists as long as `names`.
-        what: The file, for messages.
+        connection: The connection of the relation.
+        records: The path or object.
+        aside: A folder for temporary files; the caller removes it.
+        options: The options of a file.
+
+    Raises:
+        NotFound: No such file.
+        BadData: A file or object that cannot be read as records.
     """
-
-    def __init__(self, names: Sequence[str], rows: Iterable[Sequence[Any]], what: str) -> None:
-        self._names, self._rows, self._what = list(names), rows, what
-        self._error: DiscreetError | None = None
-
-    def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
-        """The rows, to be read once."""
-        schema = pa.schema([(name, pa.string()) for name in self._names])
-        return connection.from_arrow(pa.RecordBatchReader.from_batches(schema, self._batches(schema)))
-
-    def error(self) -> DiscreetError | None:
-        """What ended the reading, if something did."""
-        return self._error
-
-    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        size = max(1, BATCH_VALUES // len(self._names))
-        batch: list[Sequence[Any]] = []
+    if isinstance(records, str) and records.startswith(IN_SPARK):
+        raise BadData(f"The records {records!r} live in Spark.", "Load them with the engine spark.")
+    if isinstance(records, str | Path):
+        path = Path(records)
+        reader = reader_of(path)
         try:
-            for row in self._rows:
-                batch.append([as_text(value) for value in row])
-                if len(batch) == size:
-                    yield _batch(batch, schema)
-                    batch = []
-        except Exception as error:
-            self._error = (
-                error
-                if isinstance(error, DiscreetError)
-                else BadData(f"{self._what} cannot be read to the end.", "Check that it is complete.")
-            )
-            raise
-        yield _batch(batch, schema)
+            return reader.open(connection, path, options or FileOptions(), aside)
+        except (Error, pa.ArrowInvalid, OSError, EOFError):
+            raise BadData(
+                f"The file {path.name!r} cannot be read as {reader.name}.",
+                "Check that it is complete and is what its ending says.",
+            ) from None
+    if isinstance(records, pa.Table):
+        return Source(connection.from_arrow(records), records.num_rows, "an Arrow table")
+    if isinstance(records, pa.RecordBatchReader):
+        return Source(connection.from_arrow(records), None, "an Arrow stream")
+    if hasattr(records, "to_arrow"):  # Polars
+        table = records.to_arrow()
+        return Source(connection.from_arrow(table), table.num_rows, "a Polars frame")
+    if hasattr(records, "iloc"):  # pandas
+        return Source(connection.from_df(records), len(records), "a pandas frame")  # type: ignore[arg-type]
+    if isinstance(records, Iterable):
+        return _open_batches(connection, iter(records))
+    raise BadData(
+        f"Records cannot be read from {type(records).__name__}.",
+        "Give a file, an Arrow table, or a pandas or Polars frame.",
+    )
 
 
-def _batch(rows: list[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return pa.record_batch([pa.array(column, pa.string()) for column in columns], schema)
+def _open_batches(connection: DuckDBPyConnection, batches: Iterator[Any]) -> Source:
+    first = next(batches, None)
+    if not isinstance(first, pa.RecordBatch):
+        raise BadData("The stream has no Arrow record batch.", "Give pyarrow.RecordBatch objects.")
+    reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+    return Source(connection.from_arrow(reader), None, "an Arrow stream")
 
 
-def as_text(value: Any) -> str | None:
-    """A value as the text that codes are compared with: whole numbers without a point.
-
-    >>> [as_text(value) for value in (3.0, 2.5, True, None, "x")]
-    ['3', '2.5', 'true', None, 'x']
-    """
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    if hasattr(value, "isoformat"):
-        return str(value.isoformat()).removesuffix("T00:00:00")
-    return value.hex() if isinstance(value, bytes) else str(value)
-
-
-def unique_names(header: Sequence[object]) -> list[str]:
-    """Names for columns: blanks at the ends removed, empty ones by their place, repeated ones numbered.
-
-    >>> unique_names([" sex ", None, "Sex", ""])
-    ['sex', 'column1', 'Sex_1', 'column3']
-    """
-    width = len(str(max(0, len(header) - 1)))
-    names: list[str] = []
-    taken: set[str] = set()
-    for place, given in enumerate(header):
-        stem = str(given if given is not None else "").strip().strip("\ufeff") or f"column{place:0{width}d}"
-        name, number = stem, 1
-        while name.lower() in taken:
-            name, number = f"{stem}_{number}", number + 1
-        taken.add(name.lower())
-        names.append(name)
-    return names
-
-
-def plain_path(path: Path, aside: Path) -> str:
-    """A path that DuckDB takes for one file: brackets and stars in a name are a pattern to it."""
-    if not set(str(path)) & set("*?[]{}"):
-        return str(path)
-    link = aside / f"source{''.join(path.suffixes[-2:]).lower()}"
-    if set(str(link)) & set("*?[]{}"):
-        raise BadData(f"The name {path.name!r} has a star or bracket.", "Rename the file.")
-    link.symlink_to(path.absolute())
-    return str(link)
+def read_error(source: Source) -> DiscreetError:
+    """The reason why the reading of a source ended early."""
+    return source.torn() or BadData(
+        f"{source.name} cannot be read to the end.",
+        "Check that it is complete, and that every line has the same columns and the same kind of line end.",
+    )

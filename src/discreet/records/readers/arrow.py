@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-#: How an Arrow file begins; a stream begins otherwise.
+#: The first bytes of an Arrow file; a stream has others.
 MAGIC = b"ARROW1"
 
 
@@ -26,12 +25,8 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, _options: FileOptio
         data.seek(0)
         return Source(connection.from_arrow(pa.ipc.open_stream(data)), None, path.name)
     file = pa.ipc.open_file(data)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for place in range(file.num_record_batches):
-            yield file.get_batch(place)
-
-    stream = pa.RecordBatchReader.from_batches(file.schema, batches())
+    batches = (file.get_batch(place) for place in range(file.num_record_batches))
+    stream = pa.RecordBatchReader.from_batches(file.schema, batches)
     return Source(connection.from_arrow(stream), None, path.name)
 
 

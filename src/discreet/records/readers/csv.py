@@ -1,16 +1,13 @@
-"""The dialect of a CSV file: its encoding, separators, quotes, decimal sign and column names.
+"""CSV files in any dialect, compressed or not; all columns are text: a code "01" stays "01".
 
-What `[file]` names is taken; the rest is found. The encoding comes from a byte-order mark or from reading all bytes:
-UTF-8 if they are that. Else a file whose letters beyond ASCII stand alone among others is Western (cp1252) or, where
-cp1252 would put signs between letters, Central European (cp1250); anything else must be named. The separator is the one
-of the header line: guessing it from all lines would take a torn line for a dialect.
+Options of `[file]` are used; the rest is detected. The encoding comes from a byte-order mark or from reading all bytes:
+UTF-8 if they are valid. Otherwise a file whose non-ASCII letters stand alone is Western (cp1252) or, if cp1252 would put
+signs between letters, Central European (cp1250); any other encoding must be named. The separator is that of the header
+line: detection from all lines would take a torn line for a dialect.
 
-Lines of a CSV file, read slowly by Python where something is wrong: where a record stands, and which line is torn.
-
-CSV files in any dialect, packed or not; all columns are text: a code "01" stays "01".
-
-DuckDB reads them, and is told the dialect: what it would guess from some lines could change with the next file. A file
-that is not in UTF-8, or whose lines end in different ways, is first copied to the folder aside.
+DuckDB gets the dialect as options, since its own detection from a sample could change with the next file. A file that is
+not in UTF-8, or that mixes line ends, is first copied. Error messages come from a slow second reading by Python, which
+knows line numbers.
 """
 
 from __future__ import annotations
@@ -31,8 +28,8 @@ import pyarrow as pa
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
-from discreet.records.readers import Reader, plain_path, unique_names
-from discreet.records.source import Source
+from discreet.records.readers import Reader
+from discreet.records.source import Source, plain_path, unique_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 SAMPLE = 1 << 18
 BLOCK = 1 << 20
 PACKED = (".gz", ".zst", ".zstd")
-#: What unpacking raises: the end comes too early, or bytes were changed.
+#: The errors of decompression.
 PACK_ERRORS = (EOFError, OSError, zlib.error)
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -57,17 +54,17 @@ _COMMA_NUMBER, _POINT_NUMBER = re.compile(r"-?\d+,\d+\Z"), re.compile(r"-?\d+\.\
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV file is read.
+    """The dialect of a CSV file.
 
     Args:
-        encoding: As Python names it.
+        encoding: Python's name of the encoding.
         delimiter: Between fields.
         quote: Around fields.
         escape: Before a quote within quotes: the quote itself, or a backslash.
         decimal: The decimal sign.
         skip: Lines before the header: blank ones, and Excel's `sep=;`.
         names: The columns.
-        mixed: Whether lines end in different ways.
+        mixed: Whether line ends differ.
         width: Characters of an average record.
     """
 
@@ -82,7 +79,7 @@ class Dialect:
     width: float
 
     def rows(self, text: IO[str], *, strict: bool = True) -> Any:
-        """The rows of an opened file, the header among them."""
+        """The rows of an open file, header included."""
         for _ in range(self.skip):
             text.readline()
         return csv.reader(
@@ -96,7 +93,7 @@ class Dialect:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked."""
+    """The decompressed bytes of a file."""
     if path.suffix.lower() == PACKED[0]:
         return cast("IO[bytes]", gzip.open(path, "rb"))
     if path.suffix.lower() in PACKED:
@@ -105,7 +102,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def truncated_archive(path: Path) -> BadData:
-    """Where a packed file ends before its end."""
+    """The error of a compressed file that ends early."""
     line = 0
     with suppress(*PACK_ERRORS), open_bytes(path) as file:
         for line, _ in enumerate(file, 1):  # noqa: B007 - the last one counts
@@ -118,7 +115,7 @@ def truncated_archive(path: Path) -> BadData:
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
-    """The text of a file, unpacked and decoded; a byte that does not fit becomes a mark of replacement."""
+    """The decompressed and decoded text of a file; invalid bytes become replacement characters."""
     name = "utf-8-sig" if encoding == "utf-8" else encoding
     return io.TextIOWrapper(open_bytes(path), name, errors="replace", newline="")
 
@@ -127,7 +124,7 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
     """The dialect of a file.
 
     Raises:
-        BadData: It has no header line, an encoding that must be named, or is packed and torn.
+        BadData: It has no header line, an encoding that must be named, or is a truncated archive.
     """
     try:
         encoding = options.encoding or _encoding(path)
@@ -154,13 +151,15 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
     lead = before[0] if before else ""
     skip, body = len(re.findall(r"\r\n|\n|\r", lead)), sample[len(lead) :]
     named = options.delimiter or (first[1] if first else "")
-    quote = _quote(body)
+    header = body.split("\n", 1)[0].strip()
+    quote = "'" if re.match(r"'[^']*'([,;\t|]'[^']*')*\Z", header) else '"'  # single quotes around all names
     escape = "\\" if re.search(rf"\\{quote}", body) and not re.search(rf"{quote}{quote}\w", body) else quote
     delimiter = named or _delimiter(body, quote)
-    dialect = Dialect(
-        encoding, delimiter, quote, escape, ".", 0, (), mixed=_has_mixed_line_ends(body), width=1.0
-    )
-    rows = _sample_rows(dialect, body)
+    mixed = len(set(re.findall(r"\r\n|\n|\r", body[:-1]))) > 1
+    dialect = Dialect(encoding, delimiter, quote, escape, ".", 0, (), mixed=mixed, width=1.0)
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # a torn row ends the sample
+        rows.extend(row for row in dialect.rows(io.StringIO(body, newline=""), strict=False) if row)
     if not rows or not any(field.strip() for field in rows[0]):
         raise BadData(f"{path.name} has no header line.", "Put the names of the columns into its first line.")
     decimal = options.decimal or _decimal(rows, delimiter)
@@ -170,7 +169,7 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
 
 
 def _encoding(path: Path) -> str:
-    """Read all bytes, and tell what they are."""
+    """The encoding of a file, from all its bytes."""
     decoder, strange = codecs.getincrementaldecoder("utf-8")(), b""
     with open_bytes(path) as file:
         first = file.read(4)
@@ -192,10 +191,10 @@ def _encoding(path: Path) -> str:
 
 
 def _western(strange: bytes, name: str) -> str:
-    """The encoding of text that is not UTF-8, from its lines that are not ASCII; UTF-8 with few faults stays that."""
+    """The encoding of text that is not UTF-8, from its lines that are not ASCII; UTF-8 with few faults stays UTF-8."""
     as_utf8 = strange.decode("utf-8", errors="replace")
     if sum(not c.isascii() for c in as_utf8) > 2 * as_utf8.count("\ufffd"):
-        return "utf-8"  # the line with the fault is told when it is read
+        return "utf-8"  # the faulty line is reported when it is read
     text = strange.decode("cp1252", errors="replace")
     if "\ufffd" in text or _LETTERS_ALONE.search(text):
         raise BadData(
@@ -205,33 +204,15 @@ def _western(strange: bytes, name: str) -> str:
     return "cp1250" if _SIGN_IN_WORD.search(text) else "cp1252"
 
 
-def _quote(text: str) -> str:
-    """The quotes: double ones, unless the header has single ones around its names."""
-    header = text.split("\n", 1)[0].strip()
-    return "'" if re.match(r"'[^']*'([,;\t|]'[^']*')*\Z", header) else '"'
-
-
 def _delimiter(text: str, quote: str) -> str:
-    """The separator of the header line, outside quotes; the one that gives more names."""
+    """The separator of the header line outside quotes that gives most names."""
     header = re.sub(rf"{quote}[^{quote}]*{quote}", "", text)
     line = header.lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
     return max(",;\t|", key=line.count)
 
 
-def _has_mixed_line_ends(text: str) -> bool:
-    return len(set(re.findall(r"\r\n|\n|\r", text[:-1]))) > 1
-
-
-def _sample_rows(dialect: Dialect, text: str) -> list[list[str]]:
-    """The rows of a sample; a torn one ends them."""
-    rows: list[list[str]] = []
-    with suppress(csv.Error):
-        rows.extend(row for row in dialect.rows(io.StringIO(text, newline=""), strict=False) if row)
-    return rows
-
-
 def _decimal(rows: list[list[str]], delimiter: str) -> str:
-    """The comma, where numbers of the sample have one and none has a point."""
+    """The comma, if numbers of the sample have one and none has a point."""
     if delimiter == ",":
         return "."
     values = [field.strip() for row in rows[1:2000] for field in row]
@@ -251,14 +232,15 @@ def record_lines(path: Path, dialect: Dialect, numbers: Sequence[int]) -> list[i
 
 
 def find_bad_line(path: Path, dialect: Dialect) -> BadData | None:
-    """What is wrong with the first line that cannot be read, if there is one."""
+    """The error of the first line that cannot be read, if there is one."""
     width = len(dialect.names)
     line = 0
     try:
         for line, row in _records(path, dialect):
             if len(row) != width:
                 return BadData(
-                    f"Line {line:,} of {path.name} has {_fields(len(row))}, and the header has {width:,}.",
+                    f"Line {line:,} of {path.name} has {len(row):,} field{'s' if len(row) != 1 else ''}, "
+                    f"and the header has {width:,}.",
                     "Is it torn, or does a value hold the separator? Mend the line, or put such values in quotes.",
                 )
             if any("\ufffd" in value for value in row):
@@ -276,12 +258,8 @@ def find_bad_line(path: Path, dialect: Dialect) -> BadData | None:
     return None
 
 
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count:,} fields"
-
-
 def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """The records with the lines on which they begin; empty lines are none, unless there is one column only."""
+    """The records with the lines on which they begin; empty lines are skipped, unless there is only one column."""
     with open_text(path, dialect.encoding) as text:
         rows = dialect.rows(text)
         header, begins = True, dialect.skip + 1
@@ -293,8 +271,7 @@ def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 
 
 PLAIN = (".csv", ".tsv", ".txt")
-PACKED_ENDINGS = (".gz", ".zst", ".zstd")
-#: How many times longer a packed file may be; only bars depend on it.
+#: Assumed compression ratio; only progress bars depend on it.
 PACKED_RATIO = 6
 
 
@@ -311,7 +288,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         quotechar=dialect.quote,
         escapechar=dialect.escape,
     )
-    packed = path.suffix.lower() in PACKED_ENDINGS
+    packed = path.suffix.lower() in PACKED
     return Source(
         relation,
         int(path.stat().st_size * (PACKED_RATIO if packed else 1) / dialect.width),
@@ -324,13 +301,13 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
 
 
 def _found(dialect: Dialect) -> FileOptions:
-    """What a draft writes down: whatever is not usual."""
+    """The options that a draft writes down: those that differ from the default."""
     pairs = ((dialect.encoding, "utf-8"), (dialect.delimiter, ","), (dialect.decimal, "."))
     return FileOptions(*("" if found == usual else found for found, usual in pairs))
 
 
 def _copy(path: Path, dialect: Dialect, aside: Path) -> Path:
-    """The file in UTF-8 with one kind of line ends."""
+    """The file in UTF-8 with one kind of line end."""
     place = aside / "source.csv"
     with open_text(path, dialect.encoding) as text, place.open("w", encoding="utf-8", newline="") as copy:
         carried = ""
@@ -345,4 +322,4 @@ def _copy(path: Path, dialect: Dialect, aside: Path) -> Path:
     return place
 
 
-READER = Reader("CSV", (*PLAIN, *(plain + packed for plain in PLAIN for packed in PACKED_ENDINGS)), _open)
+READER = Reader("CSV", (*PLAIN, *(plain + packed for plain in PLAIN for packed in PACKED)), _open)

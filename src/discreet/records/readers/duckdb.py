@@ -10,14 +10,12 @@ from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader
 from discreet.records.source import Source, choose_table, quote_name
-from discreet.records.storage import MEMORY_LIMIT
+from discreet.records.storage import connect_duckdb
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, aside: Path) -> Source:
     try:
-        database = duckdb.connect(
-            str(path), read_only=True, config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(aside)}
-        )
+        database = connect_duckdb(path, temporary=aside, read_only=True)
         listed = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
         options = choose_table([name for (name,) in database.execute(listed).fetchall()], options, path.name)
         table = database.sql(f"SELECT * FROM {quote_name(options.table)}")

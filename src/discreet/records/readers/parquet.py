@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
-from discreet.records.readers import Reader, plain_path
-from discreet.records.source import Source
+from discreet.records.readers import Reader
+from discreet.records.source import Source, plain_path
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,8 +1,8 @@
-"""Files of SPSS, Stata and SAS, with the labels of their columns and values and with their missing values.
+"""Files of SPSS, Stata and SAS, with labels of columns and values and with missing values.
 
-User-defined missing values stay values here: a description says `missing = [...]`. The letters that Stata and SAS put in
-place of numbers are written as they show them, ".a". SAS keeps labels in a catalogue: one of the same name beside the
-file (`.sas7bcat`) is read with it.
+User-defined missing values stay values here: a description says `missing = [...]`. Letters that Stata and SAS use in
+place of numbers are written as they show them, ".a". A SAS catalogue of the same name next to the file (`.sas7bcat`) is
+read with it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
-from discreet.records.readers import BATCH_VALUES, Reader, Stream, as_text
-from discreet.records.source import ColumnNotes, Source
+from discreet.records.readers import Reader
+from discreet.records.source import BATCH_VALUES, ColumnNotes, Source, Stream, as_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,25 +31,25 @@ FUNCTIONS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-#: These know user-defined missing values.
+#: Functions that support user-defined missing values.
 WITH_MISSING = frozenset({"read_sav", "read_dta", "read_sas7bdat"})
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:
-    read = _reading(path, options)
+    read = _read_function(path, options)
     try:
-        _, told = read(metadataonly=True)
-    except Exception as error:  # noqa: BLE001 - the library has no class of its own for a file that is no such file
+        _, meta = read(metadataonly=True)
+    except Exception as error:  # noqa: BLE001 - the library has no error class for a wrong file
         raise BadData(
             f"{path.name} cannot be read as a file of a statistics program ({type(error).__name__}).",
             "Check that it is complete; where letters are wrong, name its encoding.",
         ) from None
-    numeric = [kind != "string" for kind in _kinds(told)]
-    stream = Stream(told.column_names, _rows(read, numeric), path.name)
-    notes = {name: _notes(told, name) for name in told.column_names}
+    numeric = [meta.readstat_variable_types[name] != "string" for name in meta.column_names]
+    stream = Stream(meta.column_names, _rows(read, numeric), path.name)
+    notes = {name: _notes(meta, name) for name in meta.column_names}
     return Source(
         stream.relation(connection),
-        told.number_rows,
+        meta.number_rows,
         path.name,
         notes=notes,
         found=options,
@@ -57,8 +57,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
     )
 
 
-def _reading(path: Path, options: FileOptions) -> Callable[..., tuple[Any, Any]]:
-    """How chunks of the file are read."""
+def _read_function(path: Path, options: FileOptions) -> Callable[..., tuple[Any, Any]]:
     import pyreadstat  # noqa: PLC0415 - an extra
 
     name = FUNCTIONS[path.suffix.lower()]
@@ -74,12 +73,7 @@ def _reading(path: Path, options: FileOptions) -> Callable[..., tuple[Any, Any]]
     return lambda **more: function(str(path), **given, **more)
 
 
-def _kinds(told: Any) -> list[str]:
-    return [told.readstat_variable_types[name] for name in told.column_names]
-
-
 def _rows(read: Callable[..., tuple[Any, Any]], numeric: list[bool]) -> Iterator[Sequence[Any]]:
-    """All rows, some at a time."""
     size, done = max(1, 2 * BATCH_VALUES // max(1, len(numeric))), 0
     while True:
         columns, _ = read(row_limit=size, row_offset=done)
@@ -94,13 +88,13 @@ def _rows(read: Callable[..., tuple[Any, Any]], numeric: list[bool]) -> Iterator
             return
 
 
-def _notes(told: Any, name: str) -> ColumnNotes:
-    kind = told.readstat_variable_types[name]
-    labels = {_value(value, kind): label for value, label in told.variable_value_labels.get(name, {}).items()}
-    ranges = told.missing_ranges.get(name, ())
+def _notes(meta: Any, name: str) -> ColumnNotes:
+    kind = meta.readstat_variable_types[name]
+    labels = {_value(value, kind): label for value, label in meta.variable_value_labels.get(name, {}).items()}
+    ranges = meta.missing_ranges.get(name, ())
     missing = [value for value in labels if kind != "string" and re.fullmatch(r"\.[a-z_]", value)]
     missing += [_range(each["lo"], each["hi"], kind) for each in ranges]
-    return ColumnNotes(told.column_names_to_labels.get(name) or "", labels, tuple(missing))
+    return ColumnNotes(meta.column_names_to_labels.get(name) or "", labels, tuple(missing))
 
 
 def _value(value: Any, kind: str) -> str:
@@ -108,7 +102,7 @@ def _value(value: Any, kind: str) -> str:
 
 
 def _range(low: Any, high: Any, kind: str) -> str:
-    """A missing range of SPSS as `missing` writes it; its lowest and highest numbers stand for no limit."""
+    """A missing range of SPSS in the syntax of `missing`; its lowest and highest numbers mean no limit."""
     if low == high:
         return _value(low, kind)
     ends = ["" if isinstance(end, float) and abs(end) > 1e300 else _value(end, kind) for end in (low, high)]

@@ -1,4 +1,4 @@
-"""Tables of SQLite databases, through Python's own library."""
+"""Tables of SQLite databases, through Python's standard library."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
-from discreet.records.readers import Reader, Stream, unique_names
-from discreet.records.source import Source, choose_table, quote_name
+from discreet.records.readers import Reader
+from discreet.records.source import Source, Stream, choose_table, quote_name, unique_names
 
 if TYPE_CHECKING:
     import duckdb
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:
-    # Rows are fetched by a thread of DuckDB, one at a time.
+    # A DuckDB thread fetches the rows.
     database = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, check_same_thread=False
     )

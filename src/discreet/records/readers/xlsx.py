@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
-from discreet.records.readers import Reader, Stream, unique_names
-from discreet.records.source import Source, choose_table
+from discreet.records.readers import Reader
+from discreet.records.source import Source, Stream, choose_table, unique_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,10 +28,14 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
             "Check that it is complete and has no password.",
         ) from None
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
-    filled = [name for name, sheet in sheets.items() if _is_filled(sheet)]
+    filled = [
+        name
+        for name, sheet in sheets.items()
+        if any(v is not None for row in sheet.iter_rows(max_row=2, values_only=True) for v in row)
+    ]
     options = choose_table(list(sheets) if options.table else filled, options, path.name, "sheet")
     sheet = sheets[options.table]
-    sheet.reset_dimensions()  # what a file claims of its size may be wrong
+    sheet.reset_dimensions()  # the size in the file may be wrong
     rows = sheet.iter_rows(values_only=True)
     header = _without_tail(next(rows, ()))
     if not header:
@@ -52,12 +56,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
     )
 
 
-def _is_filled(sheet: Any) -> bool:
-    return any(value is not None for row in sheet.iter_rows(max_row=2, values_only=True) for value in row)
-
-
 def _without_tail(row: Sequence[Any]) -> list[Any]:
-    """A row without the empty cells at its end."""
     values = list(row)
     while values and values[-1] is None:
         values.pop()
@@ -65,7 +64,7 @@ def _without_tail(row: Sequence[Any]) -> list[Any]:
 
 
 def _records(rows: Iterator[Sequence[Any]], width: int, skipped: list[int]) -> Iterator[Sequence[Any]]:
-    """The rows below the header that are not empty; `skipped` learns after how many records an empty one stands."""
+    """The nonempty rows below the header; `skipped` collects the number of records before each empty row."""
     done = 0
     for number, row in enumerate(rows, 2):
         values = _without_tail(row)

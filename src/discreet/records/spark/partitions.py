@@ -1,14 +1,14 @@
-"""Records that are read in parts, on several machines at once, by the same code as all others.
+"""Partitions of records that executors stage on several machines, with the code of every other load.
 
-Each part is staged by `staging.stage` on the machine that has it, as one Parquet file in the folder of the new version. It
-holds the stored columns and, for the time of the load, what only all parts together can tell:
+`staging.stage` writes each partition as one Parquet file in the folder of the new version. In addition to the stored
+columns it holds, during the load, what only the driver can decide:
 
     _id, _unit             64 bits of the enciphered hash of the record's id and of its person
-    _tag                   64 bits of its tag (`fingerprint.py`), which say which records of a person are kept under `dp`
-    _at                    where it stands: the number of the part, then the number of the record in it
-    _stratum, _cluster     64 bits of a hash instead of a number, since no part knows the numbers of the others
+    _tag                   64 bits of its tag (`fingerprint.py`), which decide the records kept under `dp`
+    _at                    its position: the number of the partition, then the number of the record in it
+    _stratum, _cluster     64 bits of a hash in place of a number, since partitions do not share numbers
 
-A part tells its sums, and what is wrong with it, as text; no key and no value of a record that fits is in it.
+A partition reports its sums and problems as text, without keys and without values of valid records.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import errno
 import json
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +39,12 @@ from discreet.records.staging import stage
 from discreet.records.storage import CLUSTER, MEMORY_LIMIT, STRATUM, cluster_pairs, storage_schema
 
 ID, UNIT, TAG, AT = "_id", "_unit", "_tag", "_at"
-#: So many bits number the records of a part.
+#: Bits for the number of a record in its partition.
 AT_BITS = 40
 
 
 class PartitionWriter:
-    """What one part notes beside its stored columns.
-
-    Args:
-        dataset: The description.
-        secret: Ids and persons are enciphered with a key of their own.
-        number: Of the part.
-    """
+    """The additional columns of one partition."""
 
     def __init__(self, dataset: Dataset, secret: Secret, number: int) -> None:
         self.problems, self.weights = Problems(dataset), WeightSums()
@@ -62,30 +57,24 @@ class PartitionWriter:
         self._schema = pa.schema(fields)
 
     def writer(self, path: Path) -> pq.ParquetWriter:
-        """Writes the rows of the part."""
+        """The writer of the partition's rows."""
         import pyarrow.parquet as pq  # noqa: PLC0415 - only parts need it
 
         return pq.ParquetWriter(path, self._schema)
 
     def add(self, units: NDArray[np.uint8], tags: NDArray[np.uint8]) -> None:
-        """Note whose the records of a chunk are, before the chunk itself, and their tags."""
+        """Set the units and tags of the next chunk."""
         unsigned = np.ascontiguousarray(tags[:, :8]).view("<u8").ravel()
-        # Spark has signed integers alone: with the first bit turned they stand in the same order.
+        # Spark has signed integers only: flipping the first bit keeps the order.
         self._notes = {
             UNIT: _encipher_prefix(self._key, units),
             TAG: (unsigned ^ np.uint64(2**63)).view(np.int64),
         }
 
-    def noted(
+    def with_notes(
         self, keyed: pa.RecordBatch, hashes: NDArray[np.uint8], units_of: Mapping[str, NDArray[np.uint64]]
     ) -> pa.RecordBatch:
-        """A chunk of stored columns with its notes.
-
-        Args:
-            keyed: What is stored.
-            hashes: Of ids.
-            units_of: 64 bits of the hashes of strata and clusters, by stored name.
-        """
+        """A chunk of stored columns with the additional ones, from the hashes of ids, strata and clusters."""
         notes: dict[str, Any] = {
             **self._notes,
             ID: _encipher_prefix(self._key, hashes),
@@ -106,15 +95,15 @@ def _encipher_prefix(key: bytes, hashes: NDArray[np.uint8]) -> NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PartitionReport:
-    """What a part tells its driver.
+    """The report of a partition to the driver.
 
     Args:
-        number: Of the part.
-        file: The name of its file in the staged folder; empty where it has none.
-        records: How many it has.
-        tags: The sum of the tags of its records, as `Fingerprint.so_far` gives it, and how many were added.
+        number: Of the partition.
+        file: The name of its file in the staged folder; empty if it has none.
+        records: Their number.
+        tags: The sum of the tags of its records, and their number, as in `Fingerprint.so_far`.
         weights: The sums of its weights.
-        problems: The first of them, and how many each variable has.
+        problems: The first of them, and the number per variable.
         refused: The message and the advice of an error that ends the load.
     """
 
@@ -128,12 +117,12 @@ class PartitionReport:
 
     @property
     def text(self) -> str:
-        """As it travels."""
+        """Its JSON text."""
         return json.dumps(asdict(self))
 
 
 def parse_report(text: str) -> PartitionReport:
-    """What a part told, from its text."""
+    """The report of a text."""
     raw: dict[str, Any] = json.loads(text)
     first, counts = raw.pop("problems")
     return PartitionReport(**raw, problems=([Problem(**each) for each in first], counts))
@@ -142,14 +131,7 @@ def parse_report(text: str) -> PartitionReport:
 def stage_partition(
     batches: Iterator[pa.RecordBatch], dataset: Dataset, folder: str, number: int
 ) -> PartitionReport:
-    """Check, key and stage one part of the records; every error is told, and in words that hold no value.
-
-    Args:
-        batches: The records, as Arrow.
-        dataset: The description.
-        folder: Of the new version, as this machine names it.
-        number: Of the part.
-    """
+    """Check, key and stage one partition; every error is reported in words without values."""
     try:
         keys = LentKeys(Path(folder, LENT))
     except (OSError, ValueError):
@@ -168,7 +150,7 @@ def stage_partition(
         full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         why = "The disk is full." if full else "An executor cannot write to the folder of the workspace."
         return PartitionReport(number, refused=(why, "Look at the disk of the workspace, and load again."))
-    except Exception:  # noqa: BLE001 - Spark would log its words, which may hold a value
+    except Exception:  # noqa: BLE001 - Spark would log its message, which may contain a value
         return PartitionReport(
             number, refused=("The records cannot be read to the end.", "Check that they are complete.")
         )
@@ -180,18 +162,11 @@ def _stage(
     first = next(batches, None)
     if first is None:
         return PartitionReport(number)
-    file = (
-        f"{number}-{secrets.token_hex(8)}.parquet"  # a part may be read twice; the driver takes one of them
-    )
-
-    def all_batches() -> Iterator[pa.RecordBatch]:
-        yield first
-        yield from batches
-
+    file = f"{number}-{secrets.token_hex(8)}.parquet"  # a task may be retried; the driver takes one file
     notes, fingerprint = PartitionWriter(dataset, keys, number), Fingerprint(keys, dataset.lineage)
     limits: dict[str, Any] = {"memory_limit": MEMORY_LIMIT, "temp_directory": "", "threads": 1}
     with duckdb.connect(config=limits) as reading:
-        stream = pa.RecordBatchReader.from_batches(first.schema, all_batches())
+        stream = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
         source = Source(reading.from_arrow(stream), None, "The source")
         records, _, _ = stage(reading, source, dataset, keys, fingerprint, folder / STAGED / file, part=notes)
     np.save(ids_of(folder, file), fingerprint.ids.values)
@@ -201,7 +176,7 @@ def _stage(
 
 
 def ids_of(folder: Path, file: str) -> Path:
-    """Where the sketch of the ids of a part is; Spark reads no file whose name begins so."""
+    """The file of the id sketch of a partition; Spark ignores names with a leading underscore."""
     return folder / STAGED / f"_{file}.npy"
 
 
@@ -212,10 +187,10 @@ def merge_reports(
     problems: Problems,
     weights: WeightSums,
 ) -> dict[int, int]:
-    """Add up what all parts told, in the order of their numbers; tells how many records stand before each, by number.
+    """Add up the reports in the order of their numbers; returns the number of records before each, by number.
 
     Raises:
-        BadData: A part refused its records.
+        BadData: A partition refused its records.
     """
     before, done = {}, 0
     for part in sorted(parts, key=lambda each: each.number):
@@ -226,11 +201,7 @@ def merge_reports(
             fingerprint.ids.join(np.load(ids_of(folder, part.file)))
         weights.join(*part.weights)
         first, counts = part.problems
-        problems.join([_shift(each, done) for each in first], counts)
+        problems.join([replace(each, record=each.record + done) for each in first], counts)
         before[part.number] = done
         done += part.records
     return before
-
-
-def _shift(problem: Problem, by: int) -> Problem:
-    return Problem(problem.record + by, problem.variable, problem.message, problem.advice, problem.value)

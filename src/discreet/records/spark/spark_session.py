@@ -1,12 +1,11 @@
-"""The one Spark session of a process: which master, and what no setting of the office may change.
+"""The one Spark session of a process: its master, and settings that must not change.
 
     DISCREET_SPARK   the master URL: local[4], spark://host:7077, yarn, k8s://...;
                      else `spark.master` of spark-defaults.conf, else local[*]
 
-Everything else is Spark's own affair (SPARK_CONF_DIR with spark-defaults.conf, hive-site.xml, catalogues). Spark counts the
-rows that pass each step of a query: such counts are exact. So no event file is written and no page is shown, whatever
-spark-defaults.conf says. What Spark writes to its local folders (shuffles, spilled rows) is enciphered with a key that
-is in memory only.
+Other settings are Spark's (SPARK_CONF_DIR with spark-defaults.conf, hive-site.xml, catalogues). Spark counts the rows of
+each step of a query exactly, so event logs and the web UI are always off. Local files (shuffles, spilled rows) are
+enciphered with a key in memory.
 
 Source: Spark documentation, "Spark Security", Local Storage Encryption.
 """
@@ -27,7 +26,7 @@ from typing import Any
 from discreet.errors import BadOption, WorkspaceUnusable
 
 ENVIRONMENT = "DISCREET_SPARK"
-#: What a session always has.
+#: Settings that every session has.
 GUARDED = {
     "spark.app.name": "discreet",
     "spark.eventLog.enabled": "false",
@@ -39,21 +38,21 @@ GUARDED = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # region=01 is the text 01
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
-#: What a session has where spark-defaults.conf does not say otherwise: counts have few groups.
+#: Defaults that spark-defaults.conf may override: counts have few groups.
 USUAL = {"spark.sql.shuffle.partitions": "8"}
-#: The same where machines talk to each other: the key of the local folders travels between them.
+#: Defaults for clusters: the key of the local files travels between machines.
 ON_THE_WIRE = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
-#: A master in this process: nobody else on the network needs to reach it.
+#: Settings for a master in this process, which needs no network.
 ALONE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _lock = threading.Lock()
 _ours: list[Any] = []
 
 
 def spark_session() -> Any:
-    """The session of this process; a new one where Spark has died.
+    """The session of this process; a new one if Spark has died.
 
     Raises:
-        BadOption: The process has a session of somebody else, or Spark cannot start.
+        BadOption: The process has another session, or Spark cannot start.
     """
     with _lock:
         if _ours and not _alive(_ours[0]):
@@ -73,7 +72,7 @@ def stop_spark() -> None:
 
 @contextmanager
 def spark_trouble(what: str, error: type[WorkspaceUnusable] = WorkspaceUnusable) -> Iterator[None]:
-    """Any trouble with Spark means no answers; its words are not passed on, since they could hold values."""
+    """Replace Spark's errors by ours: their messages could contain values."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -88,7 +87,7 @@ def spark_trouble(what: str, error: type[WorkspaceUnusable] = WorkspaceUnusable)
 
 
 def spark_address(path: Path) -> str:
-    """A path of this machine, as Spark takes it whatever its default file system is.
+    """The URL of a local path, for any default file system of Spark.
 
     Raises:
         BadOption: Spark would take the name for a pattern.
@@ -102,10 +101,10 @@ def spark_address(path: Path) -> str:
 
 
 def _alive(session: Any) -> bool:
-    """Whether Java is there, and the session neither stopped by us nor given up by its master."""
+    """Whether Java runs and the session was stopped neither by us nor by its master."""
     from py4j.protocol import Py4JError
 
-    context = session.sparkContext._jsc  # noqa: SLF001 - PySpark has no other word for it
+    context = session.sparkContext._jsc  # noqa: SLF001 - PySpark has no public way
     try:
         return not _java_is_gone() and context is not None and not context.sc().isStopped()
     except (Py4JError, ConnectionError):
@@ -120,7 +119,7 @@ def _java_is_gone() -> bool:
 
 
 def _let_go() -> None:
-    """Forget a session that is dead: PySpark itself would go on asking it."""
+    """Forget a dead session, which PySpark would still use."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -137,7 +136,7 @@ def _let_go() -> None:
 
 
 def _start() -> Any:
-    """A session with our settings; its local folder is private and goes with the process."""
+    """A session with our settings; its private local folder is removed at exit."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import atexit
 

@@ -1,12 +1,12 @@
-"""Records that live in Spark: Parquet folders at any address, and tables of its catalogue, read where they are.
+"""Records in Spark: Parquet folders at any URL, and tables of its catalogue, read by the executors.
 
     people/                            a folder of Parquet files on this machine's file system
-    spark:hdfs://name/census/people    Parquet at any address that Spark reads
-    spark:census.people                a table of the catalogue: Hive, or any other that spark-defaults.conf names
+    spark:hdfs://name/census/people    Parquet at any URL that Spark reads
+    spark:census.people                a table of the catalogue: Hive, or any other in spark-defaults.conf
 
-The executors read, check and key their parts with the code of every other load (`part_notes.py`), and write them to the
-folder of the new version; no record passes through the driver. What only all parts together tell is asked of Spark
-then: ids that occur twice, persons with too many records, the numbers of strata and clusters.
+The executors read, check and key their partitions with the code of every other load (`partitions.py`), and write them to
+the folder of the new version; no record passes through the driver. Spark then finds duplicate ids, persons with too many
+records, and the numbers of strata and clusters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.records.coding import check_columns
 from discreet.records.engines.parquet import STAGED
 from discreet.records.fingerprint import Fingerprint
 from discreet.records.keys import MOST_RECORDS, Secret, lend_keys
-from discreet.records.open_source import IN_SPARK
+from discreet.records.readers import IN_SPARK
 from discreet.records.source import Source
 from discreet.records.spark.partitions import (
     AT,
@@ -44,7 +44,7 @@ from discreet.records.spark.spark_session import spark_address, spark_session, s
 from discreet.records.staging import Progress, Read, refuse_other_size, refuse_unfit
 from discreet.records.storage import unit_coders
 
-#: A staged file without records.
+#: An empty staged file.
 NOBODY = "none.parquet"
 
 
@@ -56,11 +56,11 @@ def take(
     fingerprint: Fingerprint,
     progress: Progress,
 ) -> tuple[Path, Read] | None:
-    """Let the executors read, check, key and stage records that live in Spark; None for all other records.
+    """Let the executors read, check, key and stage records in Spark; None for all other records.
 
     Raises:
         NotFound, BadDescription, BadData, BadRecords: As for every load.
-        WorkspaceUnusable: Spark does not do it.
+        WorkspaceUnusable: Spark fails.
     """
     name, frame = _open_frame(records)
     if frame is None or (dataset.id_column == ROW_NUMBER and not name.startswith(IN_SPARK)):
@@ -74,31 +74,32 @@ def take(
     is_dp = dataset.protection.is_dp
     progress(
         "Reading and checking records", 0, 100
-    )  # in hundredths: under dp the number of records is a secret
+    )  # per cent: under dp the number of records is confidential
     problems, weights = Problems(dataset), WeightSums()
-    parts = _stage_partitions(frame.select(*map(_backquote, columns)), dataset, secret, folder)
+    quoted = ("`" + column.replace("`", "``") + "`" for column in columns)
+    parts = _stage_partitions(frame.select(*quoted), dataset, secret, folder)
     before = merge_reports(parts, folder, fingerprint, problems, weights)
     total = sum(part.records for part in parts)
     progress("Reading and checking records", 100, 100)
     if total > MOST_RECORDS:
         raise BadData(f"{name} has more than {MOST_RECORDS:,} records.", "Split the dataset.")
-    told = Source(cast("Any", None), total, name)
+    source = Source(cast("Any", None), total, name)
     if not is_dp:
-        refuse_unfit(told, dataset, problems, weights, total)
+        refuse_unfit(source, dataset, problems, weights, total)
     with spark_trouble("The records could not be compared by Spark."):
         staged = spark_session().read.parquet(spark_address(folder / STAGED))
         if is_dp:
             kept = _without_surplus(staged, dp_terms(dataset)[0].records_per_unit)
             records, noted = int(kept.count()), int(staged.count())
             refuse_other_size(weights, dataset, records)
-            return _write_kept(kept, dataset, folder), (records, problems.found(told), noted - records)
+            return _write_kept(kept, dataset, folder), (records, problems.found(source), noted - records)
         _find_duplicates(staged, before, problems, dataset.id_column)
-        problems.refuse(told)
+        problems.refuse(source)
         return _write_kept(staged, dataset, folder), (total, None, 0)
 
 
 def _open_frame(records: object) -> tuple[str, Any]:
-    """How messages call records that live in Spark, and a frame of them; None for others."""
+    """The name of records in Spark, and a frame of them; None for others."""
     named = str(records) if isinstance(records, str | Path) else ""
     if named.startswith(IN_SPARK):
         address = named.removeprefix(IN_SPARK)
@@ -118,33 +119,33 @@ def _open_frame(records: object) -> tuple[str, Any]:
 
 
 def _stage_partitions(frame: Any, dataset: Dataset, secret: Secret, folder: Path) -> list[PartitionReport]:
-    """Let every executor stage its parts; keys are lent by a file, and only text comes back."""
+    """Let every executor stage its partitions; keys are lent by a file, and only text comes back."""
     place = str(folder.absolute())
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         number = cast("Any", TaskContext.get()).partitionId()
-        yield pa.record_batch({"told": [stage_partition(batches, dataset, place, number).text]})
+        yield pa.record_batch({"report": [stage_partition(batches, dataset, place, number).text]})
 
     (folder / STAGED).mkdir()
     lent = lend_keys(secret, dataset.lineage, folder)
     try:
         with spark_trouble("The records could not be read by Spark."):
-            told = frame.mapInArrow(read, "told string").toArrow()
+            reports = frame.mapInArrow(read, "report string").toArrow()
     finally:
         lent.unlink()
-    PartitionWriter(dataset, secret, 0).writer(folder / STAGED / NOBODY).close()  # where no part has a file
-    parts = [parse_report(text) for text in told.column("told").to_pylist()]
+    PartitionWriter(dataset, secret, 0).writer(folder / STAGED / NOBODY).close()  # if no partition has a file
+    parts = [parse_report(text) for text in reports.column("report").to_pylist()]
     kept = {NOBODY, *(part.file for part in parts)}
     for file in (folder / STAGED).glob("*.parquet"):
-        if file.name not in kept:  # of a task that was tried twice
+        if file.name not in kept:  # of a retried task
             file.unlink()
     return parts
 
 
 def _find_duplicates(staged: Any, before: dict[int, int], problems: Problems, column: str) -> None:
-    """Ids that occur twice, by 64 enciphered bits, as `id_hashes` finds them."""
+    """Report ids that occur twice, by 64 enciphered bits, as `staging` does."""
     from pyspark.sql import functions
 
     listed = staged.groupBy(ID).agg(functions.count("*").alias("n"), functions.min(AT).alias("first"))
@@ -169,7 +170,7 @@ def _find_duplicates(staged: Any, before: dict[int, int], problems: Problems, co
 
 
 def _without_surplus(staged: Any, most: int) -> Any:
-    """Under `dp` the first records of every unit by their tags, as `units` keeps them."""
+    """Under `dp` the first records of every unit by tag, as in `contribution_bounds`."""
     from pyspark.sql import Window, functions
 
     rank = functions.row_number().over(Window.partitionBy(UNIT).orderBy(TAG, AT))
@@ -177,7 +178,7 @@ def _without_surplus(staged: Any, most: int) -> Any:
 
 
 def _write_kept(staged: Any, dataset: Dataset, folder: Path) -> Path:
-    """The records that are kept, with numbers for strata and clusters in the order in which the values first occur."""
+    """The records to keep, with strata and clusters numbered in the order of first occurrence."""
     import pyarrow.parquet as pq
 
     coders = unit_coders(dataset)
@@ -185,7 +186,7 @@ def _write_kept(staged: Any, dataset: Dataset, folder: Path) -> Path:
         firsts = staged.groupBy(name).agg({AT: "min"}).toDF(name, AT).orderBy(AT).toArrow()
         hashes = np.asarray(firsts.column(name)).astype(np.int64).view(np.uint64)
         numbers = pa.table({name: firsts.column(name), "number": coder.codes(hashes).astype(np.int64)})
-        file = folder / STAGED / f"numbers{name}"  # in a file: a plan would hold the values
+        file = folder / STAGED / f"numbers{name}"  # a file, because a query plan would show the values
         pq.write_table(numbers, file)
         listed = staged.sparkSession.read.parquet(spark_address(file))
         staged = staged.join(listed, name).drop(name).withColumnRenamed("number", name)
@@ -193,7 +194,3 @@ def _write_kept(staged: Any, dataset: Dataset, folder: Path) -> Path:
         return folder / STAGED
     staged.write.parquet(spark_address(folder / "kept"))
     return folder / "kept"
-
-
-def _backquote(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"
