@@ -62,6 +62,10 @@ def noise_lineage(dataset: Dataset) -> str:
 def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int) -> CellKeys:
     """The cell-key function of a protection, for a noise table of a key modulus."""
 
+    def by_participants(_shape: TableShape) -> KeysAt:
+        key = secret.derive(Purpose.CELL_KEY, lineage)
+        return lambda sums, _places: hash_words(key, sums, modulus)
+
     def by_description(shape: TableShape) -> KeysAt:
         tokens = description_tokens(secret.derive(Purpose.CELL_DESCRIPTION, lineage), shape)
         key = secret.derive(Purpose.CELL_KEY_DESCRIBED, lineage)
@@ -76,8 +80,7 @@ def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int
             big_n = np.uint64(protection.big_n)
             return lambda _shape: lambda sums, _places: xor_of_bytes(sums % big_n)
         case _:
-            key = secret.derive(Purpose.CELL_KEY, lineage)
-            return lambda _shape: lambda sums, _places: hash_words(key, sums, modulus)
+            return by_participants
 
 
 def cell_chances(secret: Secret, lineage: str) -> CellChances:
