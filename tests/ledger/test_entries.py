@@ -53,10 +53,10 @@ class Kept:
     def __init__(self):
         self.mark, self.writes, self.full = None, 0, False
 
-    def known(self):
+    def by_version(self):
         return {} if self.mark is None else {"the town": self.mark}
 
-    def own(self):
+    def current(self):
         return self.mark
 
     def write(self, mark):

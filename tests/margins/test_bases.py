@@ -11,14 +11,11 @@ from discreet.errors import BadRequest
 from discreet.margins.bases import (
     EfronSteinTransform,
     FourierTransform,
-    centre,
-    centre_integers,
     efron_stein_coefficients,
     fourier_coefficients,
     margin_from_efron_stein,
     margin_from_fourier,
     number_of_coefficients,
-    walsh_hadamard,
 )
 from discreet.margins.margin_set import MarginSet, margin_table, margin_tables
 
@@ -95,24 +92,6 @@ def test_the_papers_third_example_is_reproduced(figures):
     assert np.array(rows)[:, 1].tolist() == figures["ex3.f{3},1"]
 
 
-def test_on_a_binary_table_it_is_the_fourier_basis_times_its_characters():
-    wanted = MarginSet(("A", "B", "C"), (2, 2, 2), ((0, 1), (1, 2)))
-    exact = margin_tables(random_counts(wanted), wanted)
-    signs = {(): np.array(1), **{(j,): np.array([1, -1]) for j in range(3)}}
-    fourier, efron_stein = fourier_coefficients(exact, wanted), efron_stein_coefficients(exact, wanted)
-    for part in wanted.closure:
-        character = math.prod(signs[j,].reshape([-1 if i == j else 1 for i in part]) for j in part)
-        assert np.array_equal(efron_stein[part], fourier[part] * character)
-
-
-def test_centring_takes_away_every_one_way_mean():
-    table = np.random.default_rng(0).normal(size=(3, 4, 5))
-    for axis in range(3):
-        assert centre(table).mean(axis=axis) == pytest.approx(0, abs=1e-12)
-    counts = random_counts(MarginSet(("A", "B"), (3, 4), ((0, 1),)))
-    assert centre(counts) * 12 == pytest.approx(centre_integers(counts).astype(float), abs=1e-9)
-
-
 def test_journey_has_as_many_terms_as_printed(papers, figures):
     assert number_of_coefficients(papers["journey"][1]) == figures["table8.journey.N"]
 
@@ -137,20 +116,6 @@ def test_margins_come_back_from_their_coefficients_fourier(wanted):
     coefficients = fourier_coefficients(margin_tables(counts, wanted), wanted)
     for margin in wanted.margins:
         assert np.array_equal(margin_from_fourier(coefficients, margin), margin_table(counts, margin))
-
-
-@given(st.integers(1, 6))
-def test_transforming_twice_gives_the_size_times_the_table(variables):
-    table = np.random.default_rng(variables).integers(0, 100, (2,) * variables)
-    assert np.array_equal(walsh_hadamard(walsh_hadamard(table)), 2**variables * table)
-
-
-def test_two_to_the_sixteen_cells_are_transformed_without_a_matrix():
-    table = np.random.default_rng(0).poisson(1.0, (2,) * 16)
-    spectrum = walsh_hadamard(table)
-    assert spectrum[(0,) * 16] == table.sum()
-    first = (1, *(0,) * 15)
-    assert spectrum[first] == table[0].sum() - table[1].sum()
 
 
 def test_a_table_with_three_categories_has_no_fourier_basis():

@@ -4,9 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from discreet.errors import BadRequest, InfeasibleDesign, TooManyCells
 from discreet.margins.bases import FourierTransform
@@ -143,17 +140,5 @@ def test_budgets_neighbours_and_tables_that_do_not_fit_are_refused():
         Holistic(large, "efron-stein", 1.0).release(exact, SeededNoise(1))
 
 
-tables = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=st.floats(0, 1000))
-
-
 def test_halves_go_up_even_where_a_solver_left_a_little_less():
     assert round_half_up(np.array([0.5, 0.499999, 1.5, 0.49])).tolist() == [1, 1, 2, 0]
-
-
-@given(tables)
-def test_nearest_is_within_half_a_count(table):
-    assert np.abs(round_half_up(table) - table).max() <= 0.5 + 1e-4
-
-
-def test_a_sparse_table_of_small_cells_vanishes():
-    assert round_half_up(np.full((10, 10), 0.4)).sum() == 0

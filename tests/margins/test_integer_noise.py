@@ -257,9 +257,3 @@ def test_half_widths_hold_their_share_of_drawn_noise(level):
     assert abs(inside - level) < Z * spread
     narrow = (np.abs(drawn(terms, 5)) <= 0.95 * LaplaceSum.of(terms).half_width(level)).mean()
     assert abs(narrow - level) > Z * spread
-
-
-def test_no_noise_has_no_error():
-    nothing = LaplaceSum.of([(0.0, 3, 5.0)])
-    assert nothing.mean_absolute() == 0.0
-    assert nothing.half_width(0.95) == 0.0

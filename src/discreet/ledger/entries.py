@@ -185,10 +185,10 @@ START = Checkpoint(0, "")
 class Checkpoints(Protocol):
     """The store of checkpoints: those of all versions, and of the version that is answered."""
 
-    def known(self) -> Mapping[str, Checkpoint]:
+    def by_version(self) -> Mapping[str, Checkpoint]:
         """The checkpoints of all versions, by name."""
 
-    def own(self) -> Checkpoint | None:
+    def current(self) -> Checkpoint | None:
         """The checkpoint of the version that is answered."""
 
     def write(self, mark: Checkpoint) -> None:
@@ -198,11 +198,11 @@ class Checkpoints(Protocol):
 class NoCheckpoints:
     """For a ledger that nothing is answered from."""
 
-    def known(self) -> Mapping[str, Checkpoint]:
+    def by_version(self) -> Mapping[str, Checkpoint]:
         """None."""
         return {}
 
-    def own(self) -> Checkpoint | None:
+    def current(self) -> Checkpoint | None:
         """None."""
         return None
 

@@ -179,7 +179,7 @@ class Ledger:
         """Open an existing ledger, and check its sums, its chain, and that it extends all checkpoints.
 
         Raises:
-            LedgerUnusable: It is missing, damaged, out of reach, older than a mark, not of this key, or was changed.
+            LedgerUnusable: It is missing, damaged, out of reach, older than a checkpoint, not of this key, or was changed.
         """
         ledger = cls(open_database(place, on_step), key, checkpoints, on_step)
         ledger._check()
@@ -192,37 +192,30 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[Writer]:
         """A transaction on an unchanged ledger; the checkpoint is raised after the commit."""
-        known = self._checkpoints.known()
+        known = self._checkpoints.by_version()
         with self.database.transaction() as connection:
             writer = open_writer(connection, self._key)
             refuse_other_history(connection, [*known.items(), ("this program", self._chain.last)])
             self._chain.catch_up(connection, self._key)
             yield writer
         self._on_step("committed")
-        self._raise_checkpoint(writer.relied_on, writer.last)
+        own = self._checkpoints.current()
+        if writer.relied_on > (own.position if own else 0):
+            self._checkpoints.write(writer.last)
         self._on_step("marked")
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
         """Reads of one snapshot; the checkpoint is raised if it does not cover them, and nothing else is written."""
-        own, seen = self._checkpoints.own(), self._chain.last
+        own, seen = self._checkpoints.current(), self._chain.last
         with self.database.snapshot() as connection:
-            checkpoints = [("this version", own), ("this program", seen)]
-            refuse_other_history(
-                connection, [(whose, mark) for whose, mark in checkpoints if mark is not None]
-            )
+            refuse_other_history(connection, [("this version", own or START), ("this program", seen)])
             reader = Reader(connection)
             yield reader
-            newest = (
-                newest_checkpoint(connection) if reader.relied_on > (own.position if own else 0) else None
-            )
+            covered = reader.relied_on <= (own.position if own else 0)
+            newest = None if covered else newest_checkpoint(connection)
         if newest is not None:
             self._checkpoints.write(newest)
-
-    def _raise_checkpoint(self, relied_on: int, mark: Checkpoint) -> None:
-        own = self._checkpoints.own()
-        if relied_on > (own.position if own else 0):
-            self._checkpoints.write(mark)
 
     def allow(self, budget: str, account: str, cap: tuple[Fraction, Fraction]) -> None:
         """Give an account a share of a budget, up to a cap; a later call changes the cap."""
@@ -324,7 +317,7 @@ class Ledger:
         Raises:
             LedgerUnusable: With the first that it does not extend.
         """
-        known = self._checkpoints.known()
+        known = self._checkpoints.by_version()
         with self.database.snapshot() as connection:
             refuse_other_history(connection, known.items())
 
@@ -422,7 +415,7 @@ class Ledger:
 
     def _check(self) -> None:
         """Check sums, chain and checkpoints; begin the chain if there is none."""
-        known = self._checkpoints.known()
+        known = self._checkpoints.by_version()
         with self.database.snapshot() as connection:
             begun = newest_checkpoint(connection)
             if begun is not None:

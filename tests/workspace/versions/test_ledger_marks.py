@@ -67,10 +67,10 @@ def put(folder, content):
 
 @pytest.mark.slow
 def test_a_load_leaves_a_mark_at_its_own_charge_and_an_answer_raises_it(folder, marks):
-    assert marks.own().position == 5  # begun, budget, lineage, version, charge
-    assert list(marks.known().values()) == [marks.own()]
+    assert marks.current().position == 5  # begun, budget, lineage, version, charge
+    assert list(marks.by_version().values()) == [marks.current()]
     ask(folder)
-    assert marks.own().position == 7  # the share, and the answer
+    assert marks.current().position == 7  # the share, and the answer
 
 
 def test_an_older_ledger_is_refused_wherever_it_is_asked(folder, private_town):
@@ -146,7 +146,7 @@ def test_a_mark_that_was_changed_is_refused(folder, place, marks, fault):
     text = (place / MARK).read_text("ascii")
     changed = {
         "position": text.replace('"position": 5', '"position": 4'),
-        "tag": text.replace(marks.own().tag, "0" * 64),
+        "tag": text.replace(marks.current().tag, "0" * 64),
         "no JSON": "5",
         "other version": text,
     }[fault]
@@ -207,7 +207,7 @@ def test_a_mark_that_is_lost_for_good_goes_with_its_version(folder, place, priva
 @pytest.mark.slow
 def test_a_mark_is_only_raised_by_however_many(marks):
     """Wrong alternative: the last writer wins."""
-    start = marks.own().position
+    start = marks.current().position
     raising = [
         threading.Thread(target=marks.write, args=(Checkpoint(start + n, f"{n}"),))
         for n in (7, 3, 9, 1, 8, 2)
@@ -216,9 +216,9 @@ def test_a_mark_is_only_raised_by_however_many(marks):
         thread.start()
     for thread in raising:
         thread.join()
-    assert marks.own() == Checkpoint(start + 9, "9")
+    assert marks.current() == Checkpoint(start + 9, "9")
     marks.write(Checkpoint(start, "older"))
-    assert marks.own() == Checkpoint(start + 9, "9")
+    assert marks.current() == Checkpoint(start + 9, "9")
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_the_mark_of_a_removed_version_still_counts(folder, marks):
     ask(folder)
     remove_dataset(folder, "town")
     assert [
-        mark.position for mark in VersionMarks(folder, read_secret(folder / "secret")).known().values()
+        mark.position for mark in VersionMarks(folder, read_secret(folder / "secret")).by_version().values()
     ] == [7]
     put(folder, older)
     with pytest.raises(LedgerUnusable, match="older than the answers"):

@@ -46,7 +46,7 @@ class VersionMarks:
         self._place = place
         self._digest = digest or (place.name if place else "")
 
-    def known(self) -> dict[str, Checkpoint]:
+    def by_version(self) -> dict[str, Checkpoint]:
         """The marks of all versions, removed ones too.
 
         Raises:
@@ -61,7 +61,7 @@ class VersionMarks:
             if mark is not None
         }
 
-    def own(self) -> Checkpoint | None:
+    def current(self) -> Checkpoint | None:
         """The mark of the version that is answered.
 
         Raises:
@@ -79,7 +79,7 @@ class VersionMarks:
             return
         try:
             with lock_marks(self._place.parent):
-                before = self.own()
+                before = self.current()
                 if before is None or before.position < mark.position:
                     _write_mark(self._place, _mark_text(mark, self._digest, self._secret))
         except OSError as error:
