@@ -29,7 +29,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from discreet.errors import BadDescription, BadRequest, BudgetSpent
-from discreet.ledger import lifetime_cap
+from discreet.ledger import hash_chain, lifetime_cap
 from discreet.ledger.database import (
     BUDGETS,
     CHAIN,
@@ -56,20 +56,6 @@ from discreet.ledger.entries import (
     charge_units,
     records_name,
     request_key,
-)
-from discreet.ledger.hash_chain import (
-    REKEYED,
-    ChainState,
-    Reader,
-    Writer,
-    begin_chain,
-    newest_checkpoint,
-    now,
-    open_writer,
-    refuse_other_history,
-    refuse_other_sums,
-    replay_chain,
-    retag,
 )
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 
@@ -120,7 +106,7 @@ def whole_ledger(connection: Connection) -> WholeLedger:
         tuple(tuple(row) for row in connection.execute(lineages.order_by("dataset", "lineage"))),
         tuple(tuple(row) for row in connection.execute(versions.order_by("dataset", "version"))),
         tuple(json.loads(first)),
-        newest_checkpoint(connection) or START,
+        hash_chain.newest_checkpoint(connection) or START,
     )
 
 
@@ -153,13 +139,13 @@ class Ledger:
         key: bytes,
         checkpoints: Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
-        chain: ChainState | None = None,
+        chain: hash_chain.ChainState | None = None,
     ) -> None:
         self.database = database
         self._key = key
         self._checkpoints: Checkpoints = checkpoints or NoCheckpoints()
         self._on_step = on_step
-        self._chain = chain or ChainState()
+        self._chain = chain or hash_chain.ChainState()
 
     @classmethod
     def create(cls, place: Path | str, key: bytes, checkpoints: Checkpoints | None = None) -> Ledger:
@@ -190,12 +176,12 @@ class Ledger:
         return Ledger(self.database, self._key, checkpoints, self._on_step, self._chain)
 
     @contextmanager
-    def _writing(self) -> Iterator[Writer]:
+    def _writing(self) -> Iterator[hash_chain.Writer]:
         """A transaction on an unchanged ledger; the checkpoint is raised after the commit."""
         known = self._checkpoints.by_version()
         with self.database.transaction() as connection:
-            writer = open_writer(connection, self._key)
-            refuse_other_history(connection, [*known.items(), ("this program", self._chain.last)])
+            writer = hash_chain.open_writer(connection, self._key)
+            hash_chain.refuse_other_history(connection, [*known.items(), ("this program", self._chain.last)])
             self._chain.catch_up(connection, self._key)
             yield writer
         self._on_step("committed")
@@ -205,15 +191,17 @@ class Ledger:
         self._on_step("marked")
 
     @contextmanager
-    def _reading(self) -> Iterator[Reader]:
+    def _reading(self) -> Iterator[hash_chain.Reader]:
         """Reads of one snapshot; the checkpoint is raised if it does not cover them, and nothing else is written."""
         own, seen = self._checkpoints.current(), self._chain.last
         with self.database.snapshot() as connection:
-            refuse_other_history(connection, [("this version", own or START), ("this program", seen)])
-            reader = Reader(connection)
+            hash_chain.refuse_other_history(
+                connection, [("this version", own or START), ("this program", seen)]
+            )
+            reader = hash_chain.Reader(connection)
             yield reader
             covered = reader.relied_on <= (own.position if own else 0)
-            newest = None if covered else newest_checkpoint(connection)
+            newest = None if covered else hash_chain.newest_checkpoint(connection)
         if newest is not None:
             self._checkpoints.write(newest)
 
@@ -319,7 +307,7 @@ class Ledger:
         """
         known = self._checkpoints.by_version()
         with self.database.snapshot() as connection:
-            refuse_other_history(connection, known.items())
+            hash_chain.refuse_other_history(connection, known.items())
 
     def refuse_other_terms(self, budget: Budget) -> None:
         """Refuse a ledger whose budget differs from the sealed terms of a version; only its cap may be lower.
@@ -339,7 +327,7 @@ class Ledger:
         with self._writing() as writer:
             self._declare(writer, budget)
 
-    def _declare(self, writer: Writer, budget: Budget) -> None:
+    def _declare(self, writer: hash_chain.Writer, budget: Budget) -> None:
         self._chain.refuse_other_row(writer.connection, "budget", budget.name)
         if lifetime_cap.declare_budget(writer.connection, budget):
             row = (budget.name, budget.composition, budget.neighbours, *cap_units(budget.cap))
@@ -351,13 +339,13 @@ class Ledger:
         if charge.account is not None:
             self._chain.refuse_other_row(connection, "share", charge.budget, charge.account)
 
-    def _book(self, writer: Writer, charge: Charge) -> Receipt:
+    def _book(self, writer: hash_chain.Writer, charge: Charge) -> Receipt:
         """The charge within a transaction; a refusal rolls all of it back."""
         connection = writer.connection
         loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
         self._on_step("begun")
         lifetime_cap.refuse_revoked(connection, charge.account)
-        at = now()
+        at = hash_chain.now()
         if not lifetime_cap.insert_charge(connection, charge, loss, failure, writer.next_position, at):
             writer.relied_on = max(writer.relied_on, _position(connection, charge.budget, charge.key) or 0)
             return lifetime_cap.repeat_receipt(connection, charge)
@@ -404,10 +392,10 @@ class Ledger:
     def rekey(self, key: bytes) -> None:
         """Recompute the chain under another key, in one transaction; copies under the old key are refused from then on."""
         with self.database.transaction() as connection:
-            before = open_writer(connection, self._key).last
+            before = hash_chain.open_writer(connection, self._key).last
             self._chain.catch_up(connection, self._key)
-            writer = retag(connection, key)
-            writer.append(REKEYED, now(), before.tag)
+            writer = hash_chain.retag(connection, key)
+            writer.append(hash_chain.REKEYED, hash_chain.now(), before.tag)
 
     def close(self) -> None:
         """Close the database."""
@@ -417,18 +405,18 @@ class Ledger:
         """Check sums, chain and checkpoints; begin the chain if there is none."""
         known = self._checkpoints.by_version()
         with self.database.snapshot() as connection:
-            begun = newest_checkpoint(connection)
+            begun = hash_chain.newest_checkpoint(connection)
             if begun is not None:
-                self._chain = replay_chain(connection, self._key)
-            refuse_other_history(connection, known.items())
+                self._chain = hash_chain.replay_chain(connection, self._key)
+            hash_chain.refuse_other_history(connection, known.items())
         if begun is None:
             with self.database.transaction() as connection:
-                refuse_other_sums(connection)
-                begin_chain(open_writer(connection, self._key))
+                hash_chain.refuse_other_sums(connection)
+                hash_chain.begin_chain(hash_chain.open_writer(connection, self._key))
             self._check()
 
 
-def _enter_lineage(writer: Writer, entry: LineageEntry) -> None:
+def _enter_lineage(writer: hash_chain.Writer, entry: LineageEntry) -> None:
     if lifetime_cap.enter_lineage(writer.connection, entry):
         writer.append("lineage", entry.dataset, entry.lineage, entry.method, entry.budget)
     writer.relied_on = writer.last.position

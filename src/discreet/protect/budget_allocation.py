@@ -22,13 +22,18 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadRequest
+from discreet.errors import BadDescription, BadRequest
 from discreet.model.dataset import Dataset
+from discreet.model.privacy_budget import Terms
 from discreet.model.universe import Margin, Universe, contains, margin_cells
+from discreet.privacy.accounting import rho_at, rho_for
+from discreet.privacy.claim import float_down
 
 #: An error and the cost of each margin; a margin without cost is not released.
 _Settled = tuple[float, NDArray[np.float64]]
 
+#: The part of delta that a plan in rho reserves for the distance of the shipped tables from the ideal distribution.
+RESERVED_FOR_DISTANCE = 0.01
 #: The search takes seconds for some hundred margins and would take hours for thousands.
 MOST_OPTIMISED = 600
 #: Up to this many margins every choice is tried.
@@ -65,6 +70,32 @@ def allocate_by_importance(weights: Mapping[Margin, Fraction], budget: Fraction)
     """
     total = sum(weights.values(), Fraction(0))
     return {margin: budget * weight / total for margin, weight in weights.items()}
+
+
+def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
+    """The share of each released margin, in epsilon or rho; they sum to the whole budget."""
+    whole = _whole(terms, currency)
+    if terms.spread == "equal":
+        return allocate_equally(universe.margins, whole)
+    if terms.spread == "importance":
+        return allocate_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
+    return allocate_for_workload(
+        workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, currency=currency
+    )
+
+
+def _whole(terms: Terms, currency: str) -> Fraction:
+    if currency == "epsilon":
+        return terms.epsilon
+    if terms.delta == 0:
+        raise BadDescription(
+            "Noise that is scaled by rho cannot promise delta 0.",
+            "Give a delta, or use a family scaled by epsilon.",
+        )
+    if terms.composition == "zcdp":
+        return rho_at(terms.epsilon, terms.delta)
+    delta = float(terms.delta) * (1 - RESERVED_FOR_DISTANCE)
+    return Fraction(rho_for(float_down(terms.epsilon), delta))
 
 
 def workload_of(universe: Universe) -> tuple[Query, ...]:

@@ -316,11 +316,14 @@ def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
         BadDescription: The terms do not fit Gaussian residuals.
     """
     names, space, unit, mu = _design(dataset, universe, terms)
-    residuals = tuple(
-        _residual(space, names, part, variance, mu, terms)
-        for part, variance in zip(space.parts, unit.tolist(), strict=True)
-    )
-    return JointPlan(names, space, residuals)
+    residuals = []
+    for part, variance in zip(space.parts, unit.tolist(), strict=True):
+        grid, noise = 1, None
+        if variance:
+            grid, sigma = _steps(space, part, variance, mu, terms)
+            ((_, noise),) = gaussian_tables(sigma)
+        residuals.append(Residual(margin_of(names, part), part, grid, noise))
+    return JointPlan(names, space, tuple(residuals))
 
 
 def _design(
@@ -329,7 +332,10 @@ def _design(
     """The attributes' names, the space, the variances at cost 1, and the μ of one unit."""
     _refuse(terms)
     names, space = _space(dataset, universe, terms)
-    unit = space.optimum(_weights(_tables(universe), dataset, universe))
+    weights = np.array(
+        [0.0 if universe.knows(m) else float(universe.weight_of(m, dataset)) for m in _tables(universe)]
+    )
+    unit = space.optimum(weights / weights.sum())
     if terms.composition == "zcdp" and terms.delta:
         return names, space, unit, math.sqrt(2 * float_down(rho_at(terms.epsilon, terms.delta)))
     return names, space, unit, _largest_mu(space, unit, terms)
@@ -376,13 +382,6 @@ def _refuse(terms: Terms) -> None:
         )
 
 
-def _weights(tables: tuple[Margin, ...], dataset: Dataset, universe: Universe) -> NDArray[np.float64]:
-    raw = np.array(
-        [0.0 if universe.knows(margin) else float(universe.weight_of(margin, dataset)) for margin in tables]
-    )
-    return np.asarray(raw / raw.sum())
-
-
 def cut_distance(table: NoiseTable) -> Fraction:
     """An upper bound on the total variation distance of a Gaussian table from its ideal: one key per value, and the tails.
 
@@ -422,18 +421,3 @@ def _steps(space: ResidualSpace, part: Levels, unit: float, mu: float, terms: Te
     while lattice_loss(space, part, grid * sigma) > most:
         grid += 2
     return grid, grid * sigma
-
-
-def _residual(
-    space: ResidualSpace,
-    names: tuple[tuple[str, ...], ...],
-    part: Levels,
-    unit: float,
-    mu: float,
-    terms: Terms,
-) -> Residual:
-    if unit == 0:
-        return Residual(margin_of(names, part), part, 1, None)
-    grid, spread = _steps(space, part, unit, mu, terms)
-    ((_, table),) = gaussian_tables(spread)
-    return Residual(margin_of(names, part), part, grid, table)

@@ -35,15 +35,10 @@ from discreet.model.universe import STYLES, Margin, Universe, contains, margin_c
 from discreet.noise.families import build, families
 from discreet.noise.family import Currency
 from discreet.noise.table import NoiseTable
-from discreet.privacy.accounting import TableCost, rho_at, rho_for
+from discreet.privacy.accounting import TableCost, rho_at
 from discreet.privacy.claim import Claim, float_down, float_up
 from discreet.protect.best_composition import figures
-from discreet.protect.budget_allocation import (
-    allocate_by_importance,
-    allocate_equally,
-    allocate_for_workload,
-    workload_of,
-)
+from discreet.protect.budget_allocation import shares_of
 from discreet.protect.joint_plan import JointPlan, joint_errors, make_joint
 
 #: The part of epsilon that may be left.
@@ -59,9 +54,7 @@ def calibrate(plan_at: Callable[[Fraction], NoisePlan]) -> NoisePlan:
     granted, times = best.terms.epsilon, Fraction(1)
     claim = _claim(best)
     for _ in range(_ROUNDS):
-        if (
-            not claim or granted * (1 - WITHIN) <= claim <= granted
-        ):  # at delta alone, the claim is an epsilon of 0
+        if not claim or granted * (1 - WITHIN) <= claim <= granted:  # 0: delta alone is enough
             break
         times = (times * granted / claim * (1 - _BELOW)).limit_denominator(10**6)
         if times <= 1:
@@ -78,8 +71,6 @@ def _claim(plan: NoisePlan) -> Fraction | None:
 
 
 MODULUS = 2**64
-#: The part of delta that a plan in rho reserves for the distance of the shipped tables from the ideal distribution.
-KEPT_FOR_DISTANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,20 +198,6 @@ class _Source:
         return cls(family, able[family], tuple(sorted(parameters.items())))
 
 
-def _whole(terms: Terms, currency: str) -> Fraction:
-    if currency == "epsilon":
-        return terms.epsilon
-    if terms.delta == 0:
-        raise BadDescription(
-            "Noise that is scaled by rho cannot promise delta 0.",
-            "Give a delta, or use a family scaled by epsilon.",
-        )
-    if terms.composition == "zcdp":
-        return rho_at(terms.epsilon, terms.delta)
-    delta = float(terms.delta) * (1 - KEPT_FOR_DISTANCE)
-    return Fraction(rho_for(float_down(terms.epsilon), delta))
-
-
 def _refuse_unaffordable_answers(terms: Terms) -> None:
     """An answer that costs more than a budget in rho has could never be paid; `Terms` checks epsilon."""
     if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
@@ -229,18 +206,6 @@ def _refuse_unaffordable_answers(terms: Terms) -> None:
             f"answer_cost is {float(terms.answer_cost):g}, and the budget has rho {cap:.4g}.",
             'Under rule = "zcdp" it is a rho: give what one table may cost, up to the cap, or leave it out.',
         )
-
-
-def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
-    """The share of each released margin, in epsilon or rho; they sum to the whole budget."""
-    whole = _whole(terms, currency)
-    if terms.spread == "equal":
-        return allocate_equally(universe.margins, whole)
-    if terms.spread == "importance":
-        return allocate_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
-    return allocate_for_workload(
-        workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, currency=currency
-    )
 
 
 def _plan_table(margin: Margin, share: Fraction, terms: Terms, source: _Source) -> PlannedTable:

@@ -40,10 +40,11 @@ from discreet.privacy.accounting import table_delta
 from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet.privacy.claim import Claim, float_up, group_delta
 from discreet.protect.best_composition import claim_of, figures
+from discreet.protect.budget_allocation import shares_of
 from discreet.protect.charges import budget_cap, version_cost
 from discreet.protect.dp_protector import DpProtector
 from discreet.protect.joint_plan import JointErrors, JointPlan, joint_errors
-from discreet.protect.plan import NoisePlan, PlannedTable, make_plan, shares_of, style_advice
+from discreet.protect.plan import NoisePlan, PlannedTable, make_plan, style_advice
 from discreet.protect.promise import noise_cautions, refuse_exact
 from discreet.workspace.ledger_location import ledger_if_any
 from discreet.workspace.versions.lineage import lineage_defaults
