@@ -11,6 +11,7 @@ Older names still work as attributes: `discreet.mechanism` is `discreet.noise`, 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,3 +52,18 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """The public names, and nothing else."""
     return sorted(__all__)
+
+
+class _OldModules:
+    """Finds modules under the paths that they had in 0.2; asked last, for names that nothing else finds."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> Any:  # noqa: ARG004 - the protocol
+        if not name.startswith("discreet."):
+            return None
+        from discreet.deprecated import find_old_module  # noqa: PLC0415 - `import discreet` is instant
+
+        return find_old_module(name)
+
+
+sys.meta_path.append(_OldModules)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.deprecated import renamed
 from discreet.model.release import NO_ERROR, SHARE_STEPS, WHOLE, round_up_to_step
 from discreet.survey.weight_forms import SurveyDesign
 
@@ -70,3 +71,6 @@ def relative_errors(
 def unreliable(errors: NDArray[np.int64], limit: Fraction) -> NDArray[np.bool_]:
     """The cells with status `u`: the printed error exceeds the limit, or there is none."""
     return np.asarray((errors < 0) | (errors > float(limit * WHOLE)))
+
+
+__getattr__ = renamed(__name__)  # names of 0.2

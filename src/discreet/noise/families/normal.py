@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from discreet.deprecated import renamed
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_delta, require_epsilon, require_width, smallest_width
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
@@ -91,3 +92,6 @@ FAMILY = Family(
     sides=lambda epsilon, delta, match: {"normal": ideal_normal(epsilon, match_m(epsilon, delta, match))},
     colour="#D55E00",
 )
+
+
+__getattr__ = renamed(__name__)  # names of 0.2
