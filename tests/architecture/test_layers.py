@@ -12,7 +12,7 @@ LAYERS = [
     {"workspace", "formats", "pictures"},
     {"protect", "survey", "additivity", "rules", "ledger"},
     {"records", "noise", "privacy", "margins"},
-    {"model", "errors"},
+    {"model", "errors", "deprecated"},
 ]
 #: Which siblings of a layer a folder may use; there is no way round in it.
 BESIDE = {
