@@ -19,10 +19,10 @@ from discreet.errors import BadRequest, UnknownFormat
 from discreet.model.file_io import gather
 from discreet.model.messages.text import message, nearest
 from discreet.model.plugins import Extra, Registry
-from discreet.model.release import Release
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the names of formats are known without NumPy
     from discreet.model.columns import Listing
+    from discreet.model.release import Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.families.gaussian import last_key_m as last_gaussian_key
@@ -372,6 +371,8 @@ class LaplaceSum:
 
     def half_width(self, level: float) -> float:
         """The q with P(|X| ≤ q) = level, for the continuous distribution of the same variance."""
+        from scipy.optimize import brentq  # noqa: PLC0415 - slow to import, and no table needs it
+
         if not self.weights.size:
             return 0.0
         sd = math.sqrt(self.variance)

@@ -19,7 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
 from discreet.model.dataset import Dataset
@@ -29,8 +29,9 @@ from discreet.model.privacy_budget import MOST_EXACT, Terms
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.audit import Audit, audit
 from discreet.privacy.claim import three_digits_up
-from discreet.protect.best_composition import best_claim
-from discreet.protect.plan import NoisePlan
+
+if TYPE_CHECKING:  # a table under cell keys starts without plans
+    from discreet.protect.plan import NoisePlan
 
 _STEADY = (
     message("The same people show the same number in every table."),
@@ -116,6 +117,8 @@ def audit_once(noise: NoiseTable) -> Audit:
 @lru_cache(maxsize=64)
 def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
     """The guarantee of all releases of a dataset under `dp`, and the distribution of their noise."""
+    from discreet.protect.best_composition import best_claim  # noqa: PLC0415 - only `dp` needs it
+
     claim = plan.claim or best_claim(plan)
     terms = plan.terms
     sentences = [] if claim is None else [replace(claim, unit=unit).sentence]
@@ -259,7 +262,7 @@ def refuse_small_errors(terms: Terms, errors: Iterable[float]) -> None:
 
 def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
     """Warnings for the custodian about noise that is allowed."""
-    if isinstance(noise, NoisePlan):
+    if not isinstance(noise, NoiseTable):
         epsilon = noise.terms.epsilon
         if epsilon < WEAK_EPSILON:
             return ()

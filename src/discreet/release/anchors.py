@@ -13,11 +13,11 @@ read here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.additivity.fitting import PublishedCells
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import NO_TABLES, variables_of
 from discreet.model.hierarchy import ancestors, is_level_of
@@ -25,6 +25,9 @@ from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension, TableShape
 from discreet.model.universe import dp_terms
+
+if TYPE_CHECKING:
+    from discreet.additivity.fitting import PublishedCells
 
 
 def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:
@@ -52,6 +55,8 @@ def anchor_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]
     """Which cells of a table the anchors decide, and their values; None if there are no anchors."""
     if not anchors:
         return None
+    from discreet.additivity.fitting import PublishedCells  # noqa: PLC0415 - only fitted tables need it
+
     where, values = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
     for release in anchors:
         decided, sums = _cells_of_anchor(shape, dataset, release)
@@ -71,6 +76,8 @@ def with_exact(
     held = dp_terms(dataset)[0].held if dataset.protection.is_dp else ()
     if not held or not exact.any():
         return kept
+    from discreet.additivity.fitting import PublishedCells  # noqa: PLC0415 - only fitted tables need it
+
     before = PublishedCells(np.zeros_like(exact), values) if kept is None else kept
     where = before.where | exact
     tables = dict.fromkeys((*before.tables, *(dataset.variable(name).label.lower() for name in held)))

@@ -10,7 +10,6 @@ import typer
 from discreet.cli.console import emit_json, emit_picture, output
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import JsonFileOption, WorkspaceOption
-from discreet.cli.target import open_target
 
 #: Less than this share of a cap pays for nothing that is of use.
 LITTLE = 0.001
@@ -35,7 +34,12 @@ def budget(
     A dataset.toml that is not loaded yet shows its price before anything is charged.
     """
     planned = dataset.endswith(".toml")
-    found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)
+    if planned:
+        found = _forecast(Path(dataset), workspace)
+    else:
+        from discreet.cli.target import open_target
+
+        found = open_target(dataset, workspace).door.budget()
     if plot is not None:
         from discreet.pictures.budget_charts import budget_over_tables
 
@@ -49,7 +53,7 @@ def budget(
 COMMAND = Command(budget, PROTECT)
 
 
-def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
+def _forecast(description: Path, workspace: Path | None) -> dict[str, Any]:
     from discreet.errors import NotFound
     from discreet.release.budget_document import forecast_workspace_budget
     from discreet.workspace.description_file import name_description_in_errors, read_description
@@ -63,10 +67,6 @@ def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
         return forecast_workspace_budget(
             None if folder == default_folder() else folder, read_description(description)
         )
-
-
-def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
-    return open_target(dataset, workspace).door.budget()
 
 
 def _show(found: dict[str, Any], *, planned: bool) -> None:

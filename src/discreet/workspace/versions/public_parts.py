@@ -24,8 +24,6 @@ from discreet.errors import WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import dataset_from_document, parse_toml
-from discreet.protect.joint_plan import JointPlan
-from discreet.protect.joint_residuals import StoredResiduals, measure
 from discreet.records.cubes import CubedEngine
 from discreet.records.engine import EngineKind
 from discreet.records.keys import Secret
@@ -34,6 +32,8 @@ from discreet.workspace.versions.version import Revisions, Version
 from discreet.workspace.versions.version_engine import CubeShelf
 
 if TYPE_CHECKING:
+    from discreet.protect.joint_plan import JointPlan
+    from discreet.protect.joint_residuals import StoredResiduals
     from discreet.records.intake import Loaded
 
 
@@ -44,6 +44,8 @@ def write_residuals(
     folder: Path, dataset: Dataset, plan: JointPlan, kind: EngineKind, secret: Secret, loaded: Loaded
 ) -> None:
     """Count the largest declared tables, and write all residuals with their noise."""
+    from discreet.protect.joint_residuals import measure  # noqa: PLC0415 - only `dp` needs it
+
     shelf = CubeShelf(folder, dataset, secret, loaded.digest)
     with closing(CubedEngine(dataset, shelf, lambda: kind.open(folder, dataset, None))) as opened:
         numbers = measure(opened, plan, secret, dataset, loaded.fingerprint)
@@ -62,6 +64,8 @@ def read_residuals(folder: Path, plan: JointPlan) -> StoredResiduals:
         raise WorkspaceUnusable(
             f"The residuals of version {folder.name[:8]} cannot be read.", "Load the dataset again."
         ) from None
+    from discreet.protect.joint_residuals import StoredResiduals  # noqa: PLC0415 - only `dp` needs it
+
     return StoredResiduals(plan, numbers)
 
 
