@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.columns import Listing, Numbers, Part
+    from discreet.model.release import Release
 
 
 #: Lines of one batch of a stream, and of one row group of a Parquet file.

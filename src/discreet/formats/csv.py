@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.model.messages.text import message
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from discreet.model.columns import Listing, Numbers, Part
+    from discreet.model.release import Release
 
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, csv_pieces
 from discreet.model.messages.text import message
-from discreet.model.release import Release
+
+if TYPE_CHECKING:  # help starts without NumPy
+    from discreet.model.release import Release
 
 #: Numbers that Excel keeps as they are.
 _KEPT = re.compile(r"(0|-?[1-9]\d{0,14})\Z")

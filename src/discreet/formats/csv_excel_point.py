@@ -6,11 +6,14 @@ The texts are those of `csv_excel`: what Excel would change is led by an apostro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv_excel import excel_pieces
 from discreet.model.messages.text import message
-from discreet.model.release import Release
+
+if TYPE_CHECKING:  # help starts without NumPy
+    from discreet.model.release import Release
 
 
 def to_csv_excel_point(release: Release) -> Iterator[bytes]:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
 from discreet.model.messages.text import message
-from discreet.model.release import Release
-from discreet.model.shape import Dimension
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.columns import Lines, Numbers
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
 
 _STYLE = (

@@ -14,14 +14,16 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
-from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message
-from discreet.model.release import Release
-from discreet.model.shape import Dimension
+
+if TYPE_CHECKING:  # help starts without NumPy
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
 
 @dataclass(frozen=True, slots=True)

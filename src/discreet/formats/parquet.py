@@ -9,10 +9,10 @@ from discreet.formats import Format
 from discreet.formats.arrow import BATCH, batch_maker
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     from discreet.model.columns import Listing
+    from discreet.model.release import Release
 
 
 def to_parquet(release: Release | Listing) -> Iterator[bytes]:

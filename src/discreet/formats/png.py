@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.svg import PICTURES
 from discreet.model.messages.text import message
-from discreet.model.release import Release
+
+if TYPE_CHECKING:  # help starts without NumPy
+    from discreet.model.release import Release
 
 
 def to_png(release: Release) -> Iterator[bytes]:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
 from discreet.model.messages.text import message
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from discreet.model.columns import Lines, Numbers
+    from discreet.model.release import Release
 
 
 #: The variable that says which number stands in a column, and its category for low reliability.

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, join_lines, number_texts, quote_fields
 from discreet.model.messages.text import message
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from discreet.model.release import Release
     from discreet.model.sdmx import Flow
 
 

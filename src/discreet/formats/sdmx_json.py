@@ -19,7 +19,6 @@ from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts
 from discreet.formats.json_stat import Later, json_pieces
 from discreet.model.messages.text import message
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.columns import Numbers
+    from discreet.model.release import Release
     from discreet.model.sdmx import Flow
 
     #: Different numbers by the name of their attribute.

@@ -7,11 +7,14 @@ intervals. A table that no chart fits is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.model.messages.text import message
 from discreet.model.plugins import Extra
-from discreet.model.release import Release
+
+if TYPE_CHECKING:  # help starts without NumPy
+    from discreet.model.release import Release
 
 PICTURES = Extra("discreet[pictures]", ("altair", "vl_convert"))
 

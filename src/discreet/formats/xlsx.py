@@ -24,10 +24,11 @@ from discreet.formats.csv import join_lines, number_texts
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
 from discreet.model.plugins import Extra
-from discreet.model.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from discreet.model.release import Release
 
 
 #: The lines and the letters of a cell that Excel can hold.
