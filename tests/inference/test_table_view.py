@@ -32,6 +32,7 @@ from discreet.model.view import Picture, View
 from discreet.noise import laplace
 from discreet.noise.table_distribution import DistributionWithSums, TableDistribution
 from discreet.release.pipeline import release_table
+from discreet.web.i18n.messages import languages
 
 TABLE = {"rows": ["area"], "columns": ["sex"], "layers": ["age"]}
 NOISE = laplace(epsilon=1.0, m=8)
@@ -291,6 +292,22 @@ def test_withheld_rows_come_last_labels_sort_as_people_count_and_percentages_sor
     for wrong in ("sex=9", "area=N1", "x=1"):
         with pytest.raises(BadRequest):
             apply_view(whole, View(sort=wrong))
+
+
+@pytest.mark.parametrize(
+    ("view", "german"),
+    [
+        (View(top=2), "Von „Area“ werden die 2 mit den größten gezeigten Zahlen gezeigt"),
+        (View(sort="-value"), "„Area“ steht in der Reihenfolge der gezeigten Zahlen"),
+        (View(hide_empty=True), "Zeilen, deren gezeigte Zahlen alle 0 sind"),
+    ],
+)
+def test_the_notes_of_a_view_are_translated(town_workspace, view, german):
+    whole = asked(town_workspace, rows=["area"], columns=["sex"])
+    values = np.array(whole.values)
+    values[0] = 0
+    note = apply_view(with_values(whole, values), view).notes[-1]
+    assert languages()["de"].tell(note).startswith(german)
 
 
 def test_a_view_is_no_part_of_the_question(release):

@@ -337,7 +337,11 @@ def _top(release: Release, most: int) -> Release:
     shown = subset_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
     if shown is release:
         return release
-    note = f'Of "{first.label}" the {chosen.size} with the largest released numbers are shown; noise can change which.'
+    note = message(
+        'Of "{label}" the {number} with the largest released numbers are shown; noise can change which.',
+        label=first.label,
+        number=chosen.size,
+    )
     return replace(shown, notes=(*shown.notes, note))
 
 
@@ -351,7 +355,9 @@ def _sort(release: Release, sort: str) -> Release:
     shown = subset_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
     if by_label:
         return shown
-    note = f'"{first.label}" stands in the order of released numbers; noise can change it.'
+    note = message(
+        '"{label}" stands in the order of released numbers; noise can change it.', label=first.label
+    )
     return replace(shown, notes=(*shown.notes, note))
 
 
