@@ -262,7 +262,7 @@ def test_public_cells_and_cells_that_cannot_occur_take_their_part_or_none():
 
 def test_fresh_noise_has_the_law_of_each_cell():
     noise = mixed(SMALL, [0, 1, 2], 1, 3, 0)
-    drawn = noise.drawn(4000, np.random.default_rng(3))
+    drawn = noise.draw(4000, np.random.default_rng(3))
     assert (drawn[:, 2] == 0).all()
     for cell, wrong in ((0, 1), (1, 0)):
         law = noise.laws[cell].law

@@ -54,7 +54,7 @@ def test_mean_and_variance_of_a_sum_of_noise():
 
 def test_moves_and_mirrors():
     law = Distribution(2, np.array([0.0, 0.25, 0.75, 0.0]))
-    assert law.moved(5).first == 7
+    assert law.shift(5).first == 7
     assert law.mirror().chances.tolist() == [0.0, 0.75, 0.25, 0.0]
     assert law.mirror().first == -5
 

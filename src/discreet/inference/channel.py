@@ -1,28 +1,10 @@
-"""The noise from the reader's side: which true counts could lie behind a released one, and how likely.
+"""The noise channel as readers see it: the true counts n that are possible for a released count x, and P(x | n).
 
-A noise table says P(noise | count); a reader sees x and asks about n:
+    P(x | n) = P(noise = x - n | row of n),   n = x - largest noise, ..., x - smallest noise
 
-    P(x | n) = P(noise = x - n | row of n),   n = x - largest noise, ..., x - smallest noise.
-
-Rows differ from count to count, so the law of x given n is looked up for every n by itself; a released 0 of
-a table that keeps zeros may be a true 0 or a small count that went down.
-
-Source: Rinott et al. (2018), section 6, eq. 6.2, for any row instead of the Laplace law.
-
-Noise whose law is decided by a cell's place: under `dp` a cell may add up one released cell or a thousand.
-
-Each cell has one of a few laws, whatever its count. A law is kept without the ends that hardly ever occur:
-
-    P(noise outside the kept values) <= CUT = 1e-12,   half of it at each end.
-
-What is cut, and what a long sum is not known exactly by (`PlainLaw.error`), is counted in `KeptLaw.error`: no chance
-that is computed with these laws is off by more than that per cell. A released count beyond them is refused.
-
-What a test looks at: the released counts of a table without totals, and the noise table that is their law.
-
-A `Release` gives its unadjusted noisy cells; rounded, clipped or fitted values are for display and never
-enter. Totals and coarser levels are left out: they say the same thing twice, with noise of their own or
-(under `dp`) as sums of the cells below. Cells that cannot occur (status z) are no part of the model.
+Rows of a noise table differ from count to count, so P(x | n) is looked up for each n. Under `dp` the distribution depends
+on the cell instead, because a cell can add up one released cell or a thousand (`NoiseByCell`).
+Source: Rinott et al. (2018), section 6, eq. 6.2, for any row instead of the Laplace distribution.
 """
 
 from __future__ import annotations
@@ -48,19 +30,19 @@ from discreet.model.noise_distribution import (
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
 from discreet.noise.table import NO_NOISE, NoiseTable
 
-#: The widest noise that is looked at, of tables with a row for each count and of those with one row for all.
+#: The widest supported noise: of tables with a row for each count, and of tables with one row for all counts.
 WIDEST, WIDEST_ROW = 5_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What released counts say about the true ones.
+    """The likelihood P(released | count) of each released count.
 
     Args:
         released: The released counts, in any shape.
-        first: For each the smallest count that is considered; it may lie below zero, with chance 0.
+        first: The smallest count considered for each; it may be below zero, with probability 0.
         chance: P(released | first + k) along a last axis.
-        kind: Which law each cell has, where that depends on the cell.
+        kind: The index of each cell's distribution, where it depends on the cell.
     """
 
     released: NDArray[np.int64]
@@ -79,7 +61,7 @@ class Evidence:
         return type(self)(self.released[index], self.first[index], self.chance[index], kind)
 
     def sure_zero(self) -> NDArray[np.bool_]:
-        """Where nothing but a true count of zero is possible."""
+        """Where zero is the only possible true count."""
         return np.asarray(~((self.chance > 0) & (self.counts != 0)).any(axis=-1))
 
     def allows_zero(self) -> NDArray[np.bool_]:
@@ -88,11 +70,11 @@ class Evidence:
 
 
 class Channel:
-    """A noise table as floating-point laws, ready for released counts.
+    """A noise table as an array of floating-point probabilities.
 
     Args:
-        noise: The noise table, or any other law of a cell. A law that serves every count is cut where less than
-            `CUT` lies beyond.
+        noise: The noise table, or any other distribution of a cell. One that applies to every count loses tails of at most
+            `CUT`.
     """
 
     def __init__(self, noise: CellDistribution) -> None:
@@ -102,20 +84,20 @@ class Channel:
             _refuse_wide(min(lowest), max(highest), WIDEST)
             laws = [Distribution(*law.law()) for law in noise.laws]
         else:
-            laws = [Distribution(*noise.laws[0].law()).kept(CUT)]
+            laws = [Distribution(*noise.laws[0].law()).trim(CUT)]
             _refuse_wide(laws[0].first, laws[0].last, WIDEST_ROW)
         self.lowest, self.highest = min(law.first for law in laws), max(law.last for law in laws)
-        #: One line a law: the chance of each noise value from `lowest` to `highest`.
+        #: One row per distribution: the probability of each noise value from `lowest` to `highest`.
         self.laws = np.zeros((len(laws), self.highest - self.lowest + 1))
         for line, law in zip(self.laws, laws, strict=True):
             line[law.first - self.lowest : law.last - self.lowest + 1] = law.chances
 
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which line of `laws` serves each count; counts below zero have that of zero."""
+        """The row of `laws` for each count; negative counts have that of zero."""
         return self._noise.distribution_index(counts)
 
     def evidence(self, released: ArrayLike) -> Evidence:
-        """What the released counts say about the true ones.
+        """The likelihood of each released count.
 
         Raises:
             BadRequest: A value that this noise table cannot release.
@@ -153,7 +135,7 @@ def _refuse_wide(lowest: int, highest: int, widest: int) -> None:
 
 @lru_cache(maxsize=32)
 def channel_of(noise: CellDistribution) -> Channel:
-    """The channel of a noise table or of the law of a sum, made once."""
+    """The channel of a noise table or of a sum of noise, cached."""
     return Channel(noise)
 
 
@@ -161,7 +143,7 @@ def whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
     """Released counts as integers.
 
     Raises:
-        BadRequest: Something that is no whole number.
+        BadRequest: A value is not a whole number, or there is none.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and not (
@@ -174,7 +156,7 @@ def whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def with_sure_zeros(evidence: Evidence, impossible: NDArray[np.bool_]) -> Evidence:
-    """The same evidence, where cells that cannot occur are known to be empty."""
+    """The evidence, with impossible cells known to be empty."""
     if not impossible.any():
         return evidence
     first, chance = evidence.first.copy(), evidence.chance.copy()
@@ -184,21 +166,21 @@ def with_sure_zeros(evidence: Evidence, impossible: NDArray[np.bool_]) -> Eviden
     return Evidence(evidence.released, first, chance, evidence.kind)
 
 
-#: Noise tables that span more than this are taken as laws by cell, of which a test looks at a window only.
+#: Noise tables that span more than this are treated as noise by cell: a test evaluates only a window of it.
 NARROW = 600
-#: And so are tables of more keys than this, as `dp` has them: their tails are long.
+#: The same for tables of more keys than this, as under `dp`: their tails are long.
 LARGE_MODULUS = 2**32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruncatedDistribution:
-    """The law of a cell's noise as far as it is kept.
+    """The distribution of a cell's noise without tails of total probability `CUT`.
 
     Args:
-        law: Chances of the kept values; they add up to 1 but for what is cut.
-        variance: The variance of the noise, nothing cut.
-        mean: Its mean.
-        error: A bound on the total variation between this and the true law.
+        law: Probabilities of the values that remain; they add up to 1 minus the truncated part.
+        mean: The mean of the noise before truncation.
+        variance: Its variance before truncation.
+        error: A bound on the total variation between this and the true distribution.
     """
 
     law: Distribution
@@ -208,25 +190,25 @@ class TruncatedDistribution:
 
     @classmethod
     def of(cls, noise: IntegerDistribution) -> Self:
-        """The kept part of a law.
+        """Truncate a distribution.
 
         >>> from discreet.noise import laplace
         >>> from discreet.noise.cell_distribution import SumDistribution
         >>> wide = SumDistribution(laplace(epsilon=0.5, modulus=2**64).rows[0], 1)
-        >>> (wide.row.values[-1], KeptLaw.of(wide).law.last)
+        >>> (wide.row.values[-1], TruncatedDistribution.of(wide).law.last)
         (85, 55)
         """
-        law = Distribution(*noise.law()).kept(CUT)
+        law = Distribution(*noise.law()).trim(CUT)
         return cls(law, float(noise.mean), float(noise.variance), CUT + noise.error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseByCell:
-    """The laws of the noise of a table's cells.
+    """The noise distributions of a table's cells; they do not depend on the count.
 
     Args:
-        laws: The distinct laws.
-        kind: For each cell the place of its law.
+        laws: The distinct distributions.
+        kind: The index of each cell's distribution.
     """
 
     laws: tuple[TruncatedDistribution, ...]
@@ -234,13 +216,13 @@ class NoiseByCell:
 
     @classmethod
     def of(cls, noise: Sequence[CellDistribution], kind: NDArray[np.int64]) -> Self:
-        """From laws that do not depend on the count, and for each cell which one it has."""
+        """From distributions that do not depend on the count, and the index of each cell's."""
         if kind.size and not (kind.min() >= 0 and kind.max() < len(noise)):
             raise BadRequest("A cell has a law that is not there.", f"Number the {len(noise)} laws from 0.")
         return cls(tuple(map(_truncate, noise)), kind.astype(np.int64))
 
     def without(self, cells: NDArray[np.bool_]) -> Self:
-        """The same, where some cells have no noise."""
+        """The same noise, with none in some cells."""
         if not cells.any():
             return self
         return type(self)((*self.laws, _truncate(NO_NOISE)), np.where(cells, len(self.laws), self.kind))
@@ -252,7 +234,7 @@ class NoiseByCell:
 
     @property
     def width(self) -> int:
-        """How many values the widest law has."""
+        """The number of values of the widest distribution."""
         return max(len(self.laws[kind].law.chances) for kind in np.unique(self.kind))
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -262,8 +244,8 @@ class NoiseByCell:
         )
         return means[self.kind], variances[self.kind]
 
-    def drawn(self, tables: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Noise of fresh random keys for so many tables."""
+    def draw(self, tables: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Noise with fresh random keys for a number of tables."""
         noise = np.zeros((tables, *self.kind.shape), dtype=np.int64)
         for place, kept in enumerate(self.laws):
             here = self.kind == place
@@ -273,7 +255,7 @@ class NoiseByCell:
         return noise
 
     def evidence(self, released: NDArray[np.int64]) -> Evidence:
-        """What released tables say about the true ones, every possible count written out."""
+        """The likelihood of released tables, for every possible count."""
         cells = whole_numbers(released)
         kind = np.broadcast_to(self.kind, cells.shape)
         first = np.maximum(cells - np.array([kept.law.last for kept in self.laws])[kind], 0)
@@ -291,7 +273,7 @@ class NoiseByCell:
 
 
 def refuse_impossible(cells: NDArray[np.int64], possible: NDArray[np.bool_]) -> None:
-    """Refuse released counts that no true count could have become."""
+    """Refuse released counts that have no possible true count."""
     if not possible.all():
         raise BadRequest(
             f"The count {cells[~possible][0]} is released with a probability below {CUT:g}.",
@@ -300,7 +282,7 @@ def refuse_impossible(cells: NDArray[np.int64], possible: NDArray[np.bool_]) -> 
 
 
 def noise_of_cells(law: NoiseDistribution, inner: tuple[NDArray[np.intp], ...]) -> NoiseTable | NoiseByCell:
-    """The noise of some cells of a release: the one noise table of all, or the laws of each."""
+    """The noise of some cells of a release: their one noise table, or the distribution of each."""
     found, kind = np.unique(law.kind[inner], return_inverse=True)
     laws = [law.laws[each] for each in found.tolist()]
     shape = law.kind[inner].shape
@@ -308,16 +290,15 @@ def noise_of_cells(law: NoiseDistribution, inner: tuple[NDArray[np.intp], ...]) 
 
 
 def by_cell(noise: CellDistribution | NoiseByCell, shape: tuple[int, ...]) -> NoiseTable | NoiseByCell:
-    """Noise as a test looks at it: a narrow table, or one whose rows differ, as it is; any other as laws by cell."""
-    if isinstance(noise, NoiseByCell) or (isinstance(noise, NoiseTable) and _stays_table(noise)):
+    """Noise in the form that tests use: a narrow table, or one with several rows, unchanged; any other by cell."""
+    if isinstance(noise, NoiseByCell):
         return noise
+    if isinstance(noise, NoiseTable):
+        values = noise.rows[0].values
+        narrow = values[-1] - values[0] <= NARROW and noise.modulus <= LARGE_MODULUS
+        if len(noise.rows) > 1 or narrow:
+            return noise
     return NoiseByCell.of([noise], np.zeros(shape, dtype=np.int64))
-
-
-def _stays_table(noise: NoiseTable) -> bool:
-    row = noise.rows[0]
-    small = row.values[-1] - row.values[0] <= NARROW and noise.modulus <= LARGE_MODULUS
-    return len(noise.rows) > 1 or small
 
 
 @lru_cache(maxsize=256)
@@ -329,13 +310,16 @@ def _truncate(noise: CellDistribution) -> TruncatedDistribution:
     return TruncatedDistribution.of(noise.laws[0])
 
 
-#: The most cells of one table that a test takes.
+#: The maximum number of cells of a tested table.
 MOST_CELLS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedTable:
-    """Released counts of the inner cells, their noise, and which of them can occur at all."""
+    """Released counts of the inner cells, their noise, and which of them can occur.
+
+    Rounded, clipped or fitted values never enter. Totals and coarser levels are left out because they repeat the cells.
+    """
 
     counts: NDArray[np.int64]
     noise: NoiseTable | NoiseByCell
@@ -343,16 +327,16 @@ class ObservedTable:
 
     @property
     def batch(self) -> NDArray[np.int64]:
-        """The counts as a batch of one table; cells that cannot occur hold 0."""
+        """The counts as a batch of one table; impossible cells hold 0."""
         return np.where(self.possible, self.counts, 0)[None]
 
 
 def observe(table: Release | ArrayLike, noise: CellDistribution | NoiseByCell | None = None) -> ObservedTable:
-    """The released counts of a table and their law.
+    """The released counts of a table and their noise.
 
     Args:
         table: A release, or an array of released counts without totals.
-        noise: The noise table of an array, or the laws of its cells; a release knows its own.
+        noise: The noise table of an array, or the noise of its cells; a release has its own.
 
     >>> from discreet.noise import laplace
     >>> observe([[3, 4], [5, -1]], laplace(epsilon=1.0, m=5)).counts.shape
@@ -380,7 +364,6 @@ def _observe_release(release: Release) -> ObservedTable:
             message("The noise of weighted counts has no table to be tested by."),
             message("Ask for the measure count."),
         )
-    # Coarser levels, like totals, would say the same thing twice.
     inner = np.ix_(*(dimension.leaves for dimension in release.dimensions))
     status = release.status[inner]
     if (status == WITHHELD).any():

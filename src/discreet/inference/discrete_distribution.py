@@ -1,11 +1,8 @@
-"""A discrete law on consecutive integers, and the exact law of a sum of many independent ones.
+"""Distributions on consecutive integers, and the exact distribution of a sum of many independent values.
 
-Sums are convolutions, done by one Fourier transform however many laws there are:
-
-    law of the sum = inverse transform of the product of (transform of each law) ^ (how often it occurs).
-
-The transform covers a window that the sum leaves with a chance below 1e-12, by Bernstein's inequality; this
-and the rounding stay far below the slack that every interval adds.
+A sum is a convolution, computed with one Fourier transform for any number of terms: the inverse transform of the product of
+(transform of each distribution) ^ (how often it occurs). The window of the transform leaves out less than 1e-12, by
+Bernstein's inequality; that and the rounding stay far below the slack of every interval.
 """
 
 from __future__ import annotations
@@ -19,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-#: What a law computed here may leave out or round away, with room to spare.
+#: Slack of every interval: more than a computed distribution leaves out or rounds away.
 SLACK = 1e-9
-#: The probability that is cut from wide noise of a cell. One key of 2^32 is more: such tables stay whole.
+#: Probability truncated from wide noise of a cell. One key of 2^32 is more, so such tables are not truncated.
 CUT = 1e-12
 _OUTSIDE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Chances of the integers first, first + 1, ..."""
+    """Probabilities of the integers first, first + 1, ..."""
 
     first: int
     chances: NDArray[np.float64]
@@ -54,17 +51,17 @@ class Distribution:
         return float(self.chances @ (self.values - self.mean) ** 2)
 
     def mirror(self) -> Self:
-        """The law of the negative."""
+        """The distribution of the negative."""
         return type(self)(-self.last, self.chances[::-1])
 
-    def moved(self, by: int) -> Self:
-        """The law of the value plus a number."""
+    def shift(self, by: int) -> Self:
+        """The distribution of the value plus a constant."""
         return type(self)(self.first + by, self.chances)
 
-    def kept(self, cut: float) -> Self:
-        """The same without ends that have at most this chance, half of it at each end.
+    def trim(self, cut: float) -> Self:
+        """The distribution without tails of total probability at most `cut`, half of it at each end.
 
-        >>> Distribution(0, np.array([0.01, 0.2, 0.7, 0.08, 0.01])).kept(0.04).values.tolist()
+        >>> Distribution(0, np.array([0.01, 0.2, 0.7, 0.08, 0.01])).trim(0.04).values.tolist()
         [1, 2, 3]
         """
         low = int(np.flatnonzero(np.cumsum(self.chances) > cut / 2)[0])
@@ -76,9 +73,9 @@ class Distribution:
         return np.cumsum(self.chances[::-1])[::-1]
 
     def upper_quantile(self, alpha: float) -> int:
-        """The largest v that is reached or exceeded with a chance above alpha.
+        """The largest v with P(value >= v) > alpha.
 
-        >>> Distribution(-1, np.array([0.25, 0.5, 0.25])).highest_not_rare(0.3)
+        >>> Distribution(-1, np.array([0.25, 0.5, 0.25])).upper_quantile(0.3)
         0
         """
         reached = np.flatnonzero(self.at_least() > alpha - SLACK)
@@ -86,7 +83,7 @@ class Distribution:
 
 
 def sum_distribution(laws: Sequence[Distribution], times: Sequence[int]) -> Distribution:
-    """The law of a sum of independent values: so many of each law.
+    """The distribution of a sum of independent values, `times` of each distribution.
 
     >>> coin = Distribution(0, np.array([0.5, 0.5]))
     >>> sum_distribution([coin], [2]).chances.round(6).tolist()
@@ -96,7 +93,9 @@ def sum_distribution(laws: Sequence[Distribution], times: Sequence[int]) -> Dist
     size = next_fast_len(high - low + 1, real=True)
     product = np.ones(size // 2 + 1, dtype=np.complex128)
     for law, often in zip(laws, times, strict=True):
-        product *= rfft(_wrap(law, size)) ** often
+        folded = np.zeros(size)
+        np.add.at(folded, np.arange(len(law.chances)) % size, law.chances)
+        product *= rfft(folded) ** often
     wrapped = irfft(product, size)
     start = sum(law.first * often for law, often in zip(laws, times, strict=True))
     chances = wrapped[(np.arange(low, high + 1) - start) % size]
@@ -104,7 +103,7 @@ def sum_distribution(laws: Sequence[Distribution], times: Sequence[int]) -> Dist
 
 
 def _window(laws: Sequence[Distribution], times: Sequence[int]) -> tuple[int, int]:
-    """The values that the sum takes but for a chance of 1e-12."""
+    """The range that the sum leaves with a probability below 1e-12."""
     pairs = list(zip(laws, times, strict=True))
     lowest = sum(law.first * often for law, often in pairs)
     highest = sum(law.last * often for law, often in pairs)
@@ -115,10 +114,3 @@ def _window(laws: Sequence[Distribution], times: Sequence[int]) -> tuple[int, in
     third = reach * depth / 3
     half = third + sqrt(third**2 + 2 * variance * depth)
     return max(lowest, floor(mean - half)), min(highest, ceil(mean + half))
-
-
-def _wrap(law: Distribution, size: int) -> NDArray[np.float64]:
-    """The law from its first value on, folded onto a circle of `size`."""
-    folded = np.zeros(size)
-    np.add.at(folded, np.arange(len(law.chances)) % size, law.chances)
-    return folded

@@ -1,10 +1,8 @@
-"""The posterior of a true count: what the release says, weighed with a stated prior.
+"""The posterior distribution of a true count, from a released count and a stated prior.
 
     P(n | x) = prior(n) P(x | n) / sum over m of prior(m) P(x | m)
 
-The noise is bounded, so the sum is finite and the posterior exact for any prior, the flat one included. A
-prior is part of the statement: it is named in the result.
-
+Noise is bounded, so the sum is finite and the posterior is exact for any prior, the flat one included.
 Source: Bayes' theorem; Charest (2010) for noise of this kind.
 """
 
@@ -25,14 +23,14 @@ from discreet.model.noise_distribution import CellDistribution, depends_on_count
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What is held of a count before the release is seen: a name, and log weights up to a constant."""
+    """A prior of a count: its name, and log weights up to a constant."""
 
     name: str
     log_weight: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def flat() -> Prior:
-    """Every count from 0 on is as likely as any other."""
+    """Every count from 0 on is equally likely."""
     return Prior("flat on 0, 1, 2, ...", lambda n: np.zeros(n.shape))
 
 
@@ -56,12 +54,12 @@ def negative_binomial_prior(mean: float, shape: float) -> Prior:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The chances of the true counts.
+    """Posterior probabilities of the true counts.
 
     Args:
-        counts: The counts that are possible.
-        chances: Their chances, which add up to 1.
-        prior: The prior's name.
+        counts: The possible counts.
+        chances: Their probabilities, which add up to 1.
+        prior: The name of the prior.
     """
 
     counts: NDArray[np.int64]
@@ -84,12 +82,12 @@ class Posterior:
         return int(self.counts[self.chances.argmax()])
 
     def chance_of(self, low: int, high: int | None = None) -> float:
-        """The chance that the true count lies from `low` to `high`, or is `low`."""
+        """The probability that the true count is from `low` to `high`, or is `low`."""
         top = low if high is None else high
         return float(self.chances[(self.counts >= low) & (self.counts <= top)].sum())
 
     def interval(self, level: float = 0.95) -> tuple[int, int]:
-        """The shortest run of counts with at least this chance."""
+        """The shortest range of counts with at least this probability."""
         if not 0 < level < 1:
             raise BadRequest(f"The level is {level}.", "It lies between 0 and 1, as in 0.95.")
         below = np.append(0.0, np.cumsum(self.chances))
@@ -104,11 +102,11 @@ class Posterior:
 
 
 def posterior(released: int, noise: CellDistribution, prior: Prior | None = None) -> Posterior:
-    """The posterior of the true count behind one released count.
+    """The posterior of the true count for one released count.
 
     Args:
         released: The released count.
-        noise: The law of the cell's noise: a noise table, or `release.law.at(...)`.
+        noise: The distribution of the cell's noise: a noise table, or `release.law.at(...)`.
         prior: The prior; flat by default.
 
     Raises:
@@ -132,7 +130,7 @@ def posterior(released: int, noise: CellDistribution, prior: Prior | None = None
 
 
 def _behind(released: int, noise: CellDistribution) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The counts that could lie behind a released one, and how likely each makes it; no law is cut here."""
+    """The possible counts and P(released | count) of each, without truncation."""
     if depends_on_count(noise):
         evidence = channel_of(noise).evidence([released])
         possible = evidence.chance[0] > 0

@@ -1,23 +1,12 @@
-"""Percentages, ranks and chosen rows of a release, from its released numbers alone.
+"""A view of a release: percentages, ranks, top rows, hidden and sorted rows, computed from released numbers only.
 
-    percent = 100 X / B,    X the number of the cell, B that of its base; rounded to one decimal
+    percent   100 X / B, X the number of the cell and B that of its base, rounded to one decimal
+    rank      1 + the number of rows with a larger number in the same column and layer
+    top       categories of the first row variable by their number in the total of all other variables
+    empty     a category of a row variable for which every number shown is 0 or cannot occur
+    sort      categories of the first row variable by label, or by their number in one column; parts follow their whole
 
-Both are the released numbers; where numbers below zero are shown as zero, those before that. A base must be above its
-noise: its noisy count exceeds the change that its noise stays within with a probability of 97.5 %, whatever the true count
-is. So a true count of zero is taken for a base with a chance of at most 2.5 %. Of a weighted table the relative standard
-error of the base is at most 25 % as well, as for ratios (`weighted_interval`).
-
-    rank    1 + how many rows have a larger number in the same column and layer
-    top     categories of the first row variable by their number in the total of all other variables
-    empty   a category of a row variable with which every number shown is 0 or cannot occur
-    sort    categories of the first row variable by label, or by their number in one column; parts stay below their whole
-
-Totals and categories that hold others of the table are not ranked and not counted in `top`. Withheld numbers are not empty.
-
-A release with what its picture needs: how sure each number is that will be drawn.
-
-Of counts the interval of every cell (`cell_targets.every_interval`); of percentages that of every percentage
-(`viewed.percent_limits`). Numbers that were made to add up have noise of no law that is known, and so no limits.
+Numbers are those before clipping at zero. Totals and categories that hold others are not ranked.
 """
 
 from __future__ import annotations
@@ -32,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
+from discreet.inference.confidence_intervals.count_intervals import check_level
 from discreet.inference.confidence_intervals.normal_intervals import MOST_BASE_ERROR
 from discreet.inference.confidence_intervals.picked_cells import cell_place, place_of
 from discreet.inference.confidence_intervals.table_intervals import cell_codes, every_interval
@@ -48,11 +38,9 @@ if TYPE_CHECKING:
     from discreet.model.view import Limits, Picture, View
 
 
-#: The chance with which the noise of a base stays below it.
+#: The probability with which the noise of a base is below it.
 BASE_LEVEL = 0.975
-#: After the point: noisy counts mean no more.
-DIGITS = 1
-_DIGITS = re.compile(r"([0-9]{1,15})")
+_NUMBER = re.compile(r"([0-9]{1,15})")
 
 
 _BASE = {
@@ -63,10 +51,10 @@ _BASE = {
 
 
 def apply_view(release: Release, view: View) -> Release:
-    """A release with what a view shows beside its numbers, and with the rows that it chooses.
+    """The release with the derived columns and the rows of a view.
 
     Raises:
-        BadRequest: The table has no rows, not the total that is needed, or a variable of a column's name.
+        BadRequest: The table has no rows, lacks a total that is needed, or has a variable with the name of a column.
     """
     if not view:
         return release
@@ -80,15 +68,15 @@ def apply_view(release: Release, view: View) -> Release:
 
 
 def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, ...]) -> None:
-    """Refuse a view that a table cannot have by its shape: before it is counted, and before anything is charged.
+    """Refuse a view that a table cannot have because of its dimensions, before it is counted and charged.
 
     Args:
-        view: What is to be shown.
+        view: The view.
         request: The table.
         dimensions: Its variables, in the order of the arrays' axes.
 
     Raises:
-        BadRequest: The table has no rows, not the total or the cell that is needed, or a variable of a column's name.
+        BadRequest: The table has no rows, lacks a total or cell that is needed, or has a variable with the name of a column.
     """
     names = {dimension.name.casefold() for dimension in dimensions}
     for name in [name for name, shown in (("percent", view.percent), ("rank", view.rank)) if shown]:
@@ -111,25 +99,25 @@ def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, .
 
 
 def percentages(release: Release, percent: str) -> Derived:
-    """What each number is of its base, in percent."""
+    """Each number as a percentage of its base."""
     base = _base(release, percent)
     missing = release.missing | ~above_noise(base)
     below = np.where(above_noise(base), base.before_clipping, 1)
-    values = np.round(100 * release.before_clipping / below, DIGITS) + 0.0  # no -0.0
+    values = np.round(100 * release.before_clipping / below, 1) + 0.0  # no -0.0
     return Derived("percent", _percent_meaning(release, percent), np.where(missing, 0.0, values), missing)
 
 
 def percent_limits(
     shown: Release, limits: tuple[NDArray[np.int64], NDArray[np.int64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between which limits the true percentage of every cell lies; NaN where there is none.
+    """Limits of the true percentage of each cell; NaN where there is none.
 
-    The interval of the cell and that of its base hold together at a level (`both_level`, Bonferroni), whatever their
-    noise has in common; the limits are the quotients of their ends. Of a part of its base 100 at most.
+    The intervals of the cell and of its base hold jointly (`bonferroni_level`) for any dependence of their noise; the limits
+    are the quotients of their ends, at most 100 for a part of its base.
 
     Args:
         shown: The table with its percentages.
-        limits: The intervals of all its numbers (`every_interval`) at `both_level`; -1 where there is none.
+        limits: The intervals of all its numbers (`every_interval`) at `bonferroni_level`; -1 where there is none.
     """
     (low, high), percent = limits, shown.view.percent
     (derived,) = [column for column in shown.derived if column.name == "percent"]
@@ -143,20 +131,21 @@ def percent_limits(
 
 
 def bonferroni_level(level: float) -> float:
-    """The level of each of two intervals that hold together at a level, whatever they have in common.
+    """The level of each of two intervals that hold jointly at a level, for any dependence.
 
     Raises:
-        BadRequest: The level is no chance.
+        BadRequest: The level is not between 0 and 1.
     """
-    if not 0 < level < 1:
-        raise BadRequest(
-            message("The level is {level}.", level=level), message("It lies between 0 and 1, as in 0.95.")
-        )
+    check_level(level)
     return 1 - (1 - level) / 2
 
 
 def above_noise(release: Release) -> NDArray[np.bool_]:
-    """Which numbers can be divided by: released, above zero and above their noise."""
+    """Which numbers can be a base: released, positive and above their noise.
+
+    The noisy count exceeds the half-width of its noise at 97.5 %, so a true zero becomes a base with probability 2.5 % at
+    most. In a weighted table the relative standard error is at most 25 % as well, as for ratios.
+    """
     above = ~release.missing & (release.before_clipping > 0) & (release.noisy > _reach(release))
     if release.errors is not None:
         above &= (release.errors >= 0) & (release.errors <= MOST_BASE_ERROR * WHOLE)
@@ -164,10 +153,10 @@ def above_noise(release: Release) -> NDArray[np.bool_]:
 
 
 def _reach(release: Release) -> NDArray[np.float64]:
-    """How far the noise of each cell goes with the chance of a base; infinite where no law is stated.
+    """The half-width of each cell's noise at `BASE_LEVEL`; infinite where no distribution is stated.
 
-    A sum of k areas that are shown has the noise of all of them: each stays within h with a chance of 1 - 0.025 / k, so
-    that the sum stays within k h, whatever they have in common.
+    A sum of k areas has the noise of all of them: each stays within h with probability 1 - 0.025 / k, so the sum stays
+    within k h for any dependence.
     """
     reach, law = np.full(release.values.shape, np.inf), release.law
     for here, one in law.kinds():
@@ -185,7 +174,7 @@ def _half_width(laws: Sequence[CellDistribution], level: float) -> int:
 
 
 def _most_parts(release: Release) -> NDArray[np.int64]:
-    """How many areas each cell is a sum of, at most."""
+    """The maximum number of areas that each cell adds up."""
     parts = np.ones(release.values.shape, dtype=np.int64)
     for axis, dimension in enumerate(release.dimensions):
         if dimension.geography:
@@ -195,7 +184,7 @@ def _most_parts(release: Release) -> NDArray[np.int64]:
 
 
 def ranks(release: Release) -> Derived:
-    """The place of each number among the rows of its column and layer, 1 for the largest; equal numbers share one."""
+    """The rank of each number among the rows of its column and layer, 1 for the largest; equal numbers share a rank."""
     rows = _rows(release.request, release.dimensions)
     height = prod(dimension.length for dimension in rows)
     numbers = release.before_clipping.reshape(height, -1)
@@ -212,12 +201,11 @@ def ranks(release: Release) -> Derived:
 
 
 def _base(release: Release, percent: str) -> Release:
-    """The bases: a cut of the release with length 1 along every variable whose total, or one category, is taken."""
     return subset_places(replace(release, derived=()), _base_places(release, percent))
 
 
 def _base_places(release: Release, percent: str) -> Places:
-    """Where the bases stand."""
+    """The places of the bases along each variable."""
     if percent in BASES:
         return _total_places(release.dimensions, _base_variables(release.request, percent))
     at = cell_place(release, cell_codes(release.dimensions, percent))
@@ -256,7 +244,6 @@ def _total(dimension: Dimension) -> int:
 
 
 def _percent_meaning(release: Release, percent: str) -> str:
-    """What is divided by what, and where there is none."""
     if percent == "table" and release.request.layers:
         base = message("the total of the table of its layer")
     elif percent in BASES:
@@ -281,14 +268,13 @@ def _rows(request: TableRequest, dimensions: tuple[Dimension, ...]) -> tuple[Dim
 
 
 def _leaves(dimension: Dimension) -> NDArray[np.bool_]:
-    """Which places hold no other place of the dimension."""
+    """Which categories hold no other category of the dimension."""
     wholes = {output.parent for output in dimension.outputs}
     found = [place not in wholes for place in range(len(dimension.outputs))]
     return np.array(found + [False] * dimension.total)
 
 
 def _leaf_rows(rows: tuple[Dimension, ...]) -> NDArray[np.bool_]:
-    """The same for the rows of several variables."""
     leaves = np.array([True])
     for dimension in rows:
         leaves = np.outer(leaves, _leaves(dimension)).ravel()
@@ -296,7 +282,7 @@ def _leaf_rows(rows: tuple[Dimension, ...]) -> NDArray[np.bool_]:
 
 
 def _hide_empty(release: Release) -> Release:
-    """The release without the categories of row variables with which nothing is shown but 0."""
+    """The release without the categories of row variables for which only 0 is shown."""
     empty = np.where(release.missing, release.status == NOT_APPLICABLE, release.values == 0)
     places = [np.arange(dimension.length) for dimension in release.dimensions]
     for axis, dimension in enumerate(_rows(release.request, release.dimensions)):
@@ -322,7 +308,7 @@ def _hide_empty(release: Release) -> Release:
 
 
 def _top(release: Release, most: int) -> Release:
-    """The release with the largest categories of its first row variable, the largest first, and its total."""
+    """The release with the largest categories of its first row variable, in descending order, and its total."""
     first, *others = release.dimensions
     names = [dimension.name for dimension in others]
     whole = subset_places(replace(release, derived=()), _total_places(release.dimensions, names))
@@ -362,9 +348,9 @@ def _sort(release: Release, sort: str) -> Release:
 
 
 def _label_places(dimension: Dimension) -> NDArray[np.float64]:
-    """The place of each label in the alphabet, in which numbers count as such: "Area 2" before "Area 10"."""
+    """The position of each label in alphabetical order, with numbers in numeric order: "Area 2" before "Area 10"."""
     keys = [
-        [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(label.casefold())]
+        [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _NUMBER.split(label.casefold())]
         for label in dimension.labels
     ]
     places = {place: number for number, place in enumerate(sorted(range(len(keys)), key=keys.__getitem__))}
@@ -372,7 +358,7 @@ def _label_places(dimension: Dimension) -> NDArray[np.float64]:
 
 
 def _numbers_in(release: Release, column: str) -> NDArray[np.float64]:
-    """The numbers of the first row variable in one column, or the percentages of the row that stand there; NaN for none."""
+    """The numbers of the first row variable in one column, or their row percentages if shown; NaN for none."""
     first = release.dimensions[0]
     cell = ",".join(filter(None, (f"{first.name}={escape(first.codes[0])}", column)))
     codes = cell_codes(release.dimensions, cell)[1:]
@@ -385,7 +371,7 @@ def _numbers_in(release: Release, column: str) -> NDArray[np.float64]:
 
 
 def _in_order(dimension: Dimension, keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Places by their keys, each followed by the places that it holds; equal keys as declared, none last."""
+    """Places by their keys, each followed by the places that it holds; ties as declared, missing keys last."""
     parts: dict[int, list[int]] = {}
     for place in np.argsort(keys[: len(dimension.outputs)], kind="stable").tolist():
         parts.setdefault(dimension.outputs[place].parent, []).append(place)
@@ -402,22 +388,22 @@ if TYPE_CHECKING:
 
 
 def add_picture(release: Release, picture: Picture, known: Known = every_interval) -> Release:
-    """The release with a picture, limits included where a law is known.
+    """The release with a picture, and the limits of the numbers drawn where a distribution is known.
 
     Args:
         release: With its view.
-        picture: What is drawn.
-        known: Who knows the limits of counts: the law of the release, or the server that it is from.
+        picture: The chart.
+        known: Returns the limits of counts: from the distribution of the release, or from its server.
 
     Raises:
-        BadRequest: The level is no chance.
+        BadRequest: The level is not between 0 and 1.
     """
     bonferroni_level(picture.level)
     return replace(release, picture=replace(picture, limits=_picture_limits(release, picture.level, known)))
 
 
 def _picture_limits(release: Release, level: float, known: Known) -> Limits | None:
-    """The limits of what is drawn; None where no law is known."""
+    """The limits of the numbers drawn; None where they have no known distribution, as after fitting."""
     additivity = release.request.additivity or release.dataset.protection.additivity
     if additivity != "independent" or not (release.measure.has_errors or release.measure.is_count):
         return None
@@ -426,5 +412,5 @@ def _picture_limits(release: Release, level: float, known: Known) -> Limits | No
             return known(release, level)
         low, high = known(release, bonferroni_level(level))
         return percent_limits(release, (low.astype(np.int64), high.astype(np.int64)))
-    except BadRequest:  # a law too wide for inference
+    except BadRequest:  # noise too wide for inference
         return None

@@ -1,15 +1,11 @@
-"""Two versions of one table, cell by cell: both numbers, their difference and their ratio, with intervals.
+"""Two versions of one table compared cell by cell: both numbers, their difference and their ratio, with intervals.
 
     difference   X - X',  between low - high' and high - low'
     ratio        X / X',  between low / high' and high / low'
 
-where [low, high] and [low', high'] are the intervals of the two true counts at level 1 - (1 - level) / 2. Both hold
-together with a chance of at least `level`, whatever their noise has in common (Bonferroni). It has much in common: under the
-cell key method a cell with the same people has the same noise in both versions, and one with a person less has noise that
-depends on the other in a way that is not told. A root of summed squares would rest on independence, which does not hold.
-There is a ratio where the number below is above its noise (`viewed.above_noise`).
-
-Both tables are asked through their doors: what is not answered is not compared.
+[low, high] and [low', high'] are the intervals of the two true counts at level 1 - (1 - level) / 2 (Bonferroni), because the
+noise of two versions is dependent: under the cell key method the same people have the same noise in both. A ratio needs a
+denominator above its noise (`above_noise`).
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from discreet.model.release import Release, subset_release
 
 @dataclass(frozen=True, slots=True)
 class CellEstimates:
-    """A number for every cell with its limits, NaN where there is none; an end without a limit is infinite."""
+    """An estimate with limits for each cell, NaN where there is none; an unbounded end is infinite."""
 
     estimate: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -41,14 +37,14 @@ class CellEstimates:
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """Two versions of a table, the same cells in both.
+    """Two versions of a table, restricted to the cells that both have.
 
     Args:
-        release: The one.
-        other: The version it is compared with.
-        difference: Of the two true counts, the other taken off.
-        ratio: Of the two true counts, the other below.
-        level: The interval of each number covers the truth with at least this chance.
+        release: One version.
+        other: The version that it is compared with.
+        difference: Of the two true counts, `other` subtracted.
+        ratio: Of the two true counts, `other` as denominator.
+        level: The minimum coverage probability of each interval.
     """
 
     release: Release
@@ -59,7 +55,7 @@ class VersionComparison:
 
     @property
     def note(self) -> str:
-        """What a reader must be told of the two numbers."""
+        """The note for readers on the two numbers."""
         return message(
             "Version {one} compared with {other}. Both numbers of a cell have noise, and it may be the same noise. "
             "Categories that only one version has are left out.",
@@ -90,10 +86,10 @@ class VersionComparison:
 
 
 def compare(release: Release, other: Release, level: float = DEFAULT_LEVEL) -> VersionComparison:
-    """Compare two versions of a table, in the cells that both have.
+    """Compare two versions of a table in the cells that both have.
 
     Raises:
-        BadRequest: They answer different questions, share no category, or their numbers have no intervals.
+        BadRequest: They have different queries, share no category, or their numbers have no intervals.
     """
     release, other = common_cells(release, other)
     missing = release.missing | other.missing
@@ -101,26 +97,33 @@ def compare(release: Release, other: Release, level: float = DEFAULT_LEVEL) -> V
     least, most = every_interval(other, bonferroni_level(level))
     unlimited = missing | (low < 0) | (least < 0)
     one, two = (each.before_clipping.astype(np.float64) for each in (release, other))
-    difference = CellEstimates(_where(~missing, one - two), *_limits(unlimited, low - most, high - least))
-    divides = ~missing & above_noise(other)
+    difference = CellEstimates(
+        np.where(missing, np.nan, one - two),
+        np.where(unlimited, np.nan, low - most),
+        np.where(unlimited, np.nan, high - least),
+    )
+    no_base = missing | ~above_noise(other)
     with np.errstate(divide="ignore", invalid="ignore"):
-        quotients = one / two, low / most.astype(np.float64), high / least.astype(np.float64)
-    ratio = CellEstimates(_where(divides, quotients[0]), *_limits(unlimited | ~divides, *quotients[1:]))
+        ratio = CellEstimates(
+            np.where(no_base, np.nan, one / two),
+            np.where(unlimited | no_base, np.nan, low / most),
+            np.where(unlimited | no_base, np.nan, high / least),
+        )
     return VersionComparison(release, other, difference, ratio, level)
 
 
 def read_version_comparison(
     release: Release, other: Release, document: Mapping[str, Any]
 ) -> VersionComparison:
-    """The comparison of two releases that somebody else made, from its document.
+    """A comparison of two releases from its JSON document.
 
     Raises:
-        BadRequest: They answer different questions, or share no category.
-        LookupError, TypeError: The document is not as it should be.
+        BadRequest: They have different queries, or share no category.
+        LookupError, TypeError: The document is malformed.
     """
     release, other = common_cells(release, other)
-    told = {tuple(cell["codes"]): cell for cell in document["cells"]}
-    cells = [told[codes] for codes in product(*(dimension.codes for dimension in release.dimensions))]
+    by_codes = {tuple(cell["codes"]): cell for cell in document["cells"]}
+    cells = [by_codes[codes] for codes in product(*(dimension.codes for dimension in release.dimensions))]
     difference, ratio = (
         _read([cell[name] for cell in cells], release.values.shape) for name in ("difference", "ratio")
     )
@@ -128,7 +131,7 @@ def read_version_comparison(
 
 
 def _read(cells: list[dict[str, float | None]], shape: tuple[int, ...]) -> CellEstimates:
-    """What `_documents` wrote; where there is a lower limit alone, the upper one is infinite."""
+    """The inverse of `_documents`; with a lower limit only, the upper one is infinite."""
     estimate, low, high = (
         np.array([cell[name] for cell in cells], dtype=np.float64).reshape(shape)
         for name in ("estimate", "low", "high")
@@ -137,10 +140,10 @@ def _read(cells: list[dict[str, float | None]], shape: tuple[int, ...]) -> CellE
 
 
 def common_cells(release: Release, other: Release) -> tuple[Release, Release]:
-    """Both tables in the cells that both have.
+    """Both tables restricted to the cells that both have.
 
     Raises:
-        BadRequest: They answer different questions, or share no category.
+        BadRequest: They have different queries, or share no category.
     """
     if release.request.identity != other.request.identity:
         raise BadRequest("The two tables answer different questions.", "Ask both for the same table.")
@@ -148,25 +151,13 @@ def common_cells(release: Release, other: Release) -> tuple[Release, Release]:
 
 
 def _common(release: Release, other: Release) -> Release:
-    """The cells of a release that another has too."""
     theirs = {dimension.name: set(dimension.codes) for dimension in other.dimensions}
     return subset_release(
         release, {d.name: [code for code in d.codes if code in theirs[d.name]] for d in release.dimensions}
     )
 
 
-def _where(known: NDArray[np.bool_], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(known, numbers, np.nan)
-
-
-def _limits(
-    none: NDArray[np.bool_], low: NDArray[np.generic], high: NDArray[np.generic]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return _where(~none, low.astype(np.float64)), _where(~none, high.astype(np.float64))
-
-
 def _numbers(release: Release) -> list[float | None]:
-    """The released numbers as they are shown."""
     missing = release.missing.ravel().tolist()
     return [
         None if none else value for value, none in zip(release.values.ravel().tolist(), missing, strict=True)

@@ -111,10 +111,10 @@ FORMS = {
     "sum": (lambda a, b, c, d: a + b + c + d, lambda a, b, c, d: a + b + c + d),
     "difference": (lambda a, b, c, d: a + b - c - d, lambda a, b, c, d: a + b - (c + d)),
     "ratio": (lambda a, b, c, d: (a + b) / (c + d), lambda a, b, c, d: (a + b).over(c + d)),
-    "share": (lambda a, b, c, d: a / (a + b + c + d), lambda a, b, c, d: a.beside(b + c + d)),
+    "share": (lambda a, b, c, d: a / (a + b + c + d), lambda a, b, c, d: a.share_with(b + c + d)),
     "difference of shares": (
         lambda a, b, c, d: a / (a + b) - c / (c + d),
-        lambda a, b, c, d: a.beside(b) - c.beside(d),
+        lambda a, b, c, d: a.share_with(b) - c.share_with(d),
     ),
 }
 

@@ -30,7 +30,7 @@ def test_every_possible_count_is_served_by_one_of_the_laws():
 
 def test_one_law_for_every_count_is_known_noise():
     (rows,) = possible_rows([4, 4], laplace(epsilon=1.0, m=5))
-    assert rows.known
+    assert rows.unique
     assert rows.times == 2
     assert (rows.law.first, rows.law.last) == (-5, 5)
 

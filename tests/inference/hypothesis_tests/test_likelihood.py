@@ -137,7 +137,7 @@ def wide():
 def test_windows_lose_no_digit_of_the_sum_over_all_counts(wide, seed, size, ratio):
     rng = np.random.default_rng(seed)
     means = rng.uniform(0.1, 2, (2, 2, 3)) * 10**size
-    released = rng.poisson(means) + wide.drawn(2, rng)
+    released = rng.poisson(means) + wide.draw(2, rng)
     far = means * ratio
     found, expected = WidePoisson.of(released, wide).expect(far)
     slow, slow_expected = PoissonLikelihood.of(wide.evidence(released)).expect(far)
@@ -148,7 +148,7 @@ def test_windows_lose_no_digit_of_the_sum_over_all_counts(wide, seed, size, rati
 def test_the_unrestricted_maximum_is_that_of_the_full_sum():
     rng = np.random.default_rng(4)
     smooth = NoiseByCell.of(LAWS, np.array([[0, 1, 2], [1, 4, 0]]))
-    released = rng.poisson(300, (3, 2, 3)) + smooth.drawn(3, rng)
+    released = rng.poisson(300, (3, 2, 3)) + smooth.draw(3, rng)
     found = WidePoisson.of(released, smooth).free_maximum()[0]
     slow = PoissonLikelihood.of(smooth.evidence(released)).free_maximum()[0]
     np.testing.assert_allclose(found, slow, atol=1e-8)

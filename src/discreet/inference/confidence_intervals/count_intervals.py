@@ -1,35 +1,14 @@
-"""The smallest quotient of two true sums that a release does not speak against: shares and ratios.
+"""Confidence intervals for true counts: a cell, a sum, a share, a difference, a ratio.
 
-With a and b the true sums of two groups, X and X' their released sums, T and T' their noise, the share
-p = a / (a + b) is tested by the linear form that is zero when it is true, which is Fieller's way:
-
-    b (X - a) - a (X' - b) = b T - a T'.
-
-The pair (a, b) is kept when P(b T - a T' >= b X - a X') > alpha and P(b T - a T' <= b X - a X') > alpha, with the largest
-tails of T and T' for these two sums. The smallest share of a kept pair is the lower end; the upper end is the same for
-b / (a + b).
-
-1. Where there are many pairs, sums whose own tail is below alpha / 500 are left out, and the level pays for that.
-2. With tails that hold for all the rest, P((1 - p) a <= p b) grows with p. So a bisection finds a p below which every
-   pair is rejected.
-3. From there on the pairs are tried one by one, in the order of their shares. Where that would take too long the search
-   stops; what it passed is rejected, so it may stop anywhere.
-
-Source: Fieller (1954); Neyman (1937).
-
-Intervals for what the true counts were: a cell, a sum, a share, a difference, a ratio.
-
-An interval holds every true value that the release does not speak against: n belongs to it when neither
-tail, P(X >= x | n) nor P(X <= x | n), is as small as half of what the level leaves. So it covers the truth with
-at least the stated chance, for every table. For sums T of noise over cells and X of released counts,
+An interval holds every true value that the release does not reject: neither tail, P(X >= x | n) nor P(X <= x | n), is as
+small as half of 1 - level. So it covers the truth with at least the stated probability, for every table. For sums T of
+noise over cells and X of released counts,
 
     sum:         X - t,  t between the tails of T;
     difference:  (X - T) of one group minus (X' - T') of the other;
-    share:       a / (a + b),  a = max(X - T, 0),  b = max(X' - T', 0)   (ratio: a / b),
+    share:       a / (a + b),  a = max(X - T, 0),  b = max(X' - T', 0)   (ratio: a / b), by Fieller's method.
 
-where the tail of a share is that of (1 - p) a - p b, which is Fieller's way: no normal law, no quotient of
-estimates. Groups must share no people; a total with noise of its own is a group of its own.
-
+Groups must share no people.
 Source: Neyman (1937); Fieller (1954).
 """
 
@@ -55,12 +34,12 @@ if TYPE_CHECKING:
 
 
 _BISECTIONS = 50
-#: The part of alpha that may be spent on leaving out sums.
+#: The part of alpha that may be spent on leaving out rare sums.
 _LEFT_OUT = 1 / 500
-#: What is cut from a tail; intervals allow for it.
+#: Probability truncated from a tail; intervals allow for it.
 _CUT = SLACK / 4
 _MANY_PAIRS = 10_000
-#: The most pairs that are put in order, and the most numbers that are looked at.
+#: Maximum number of pairs that are sorted, and of numbers that are evaluated.
 _MOST_PAIRS, _MOST_NUMBERS = 1_000_000, 4e7
 _CHUNK = 2_000_000
 
@@ -72,9 +51,9 @@ class _Group:
     Args:
         released: The released sum.
         sums: The sums that are not left out.
-        line: The line of each sum in `up` and `down`.
-        noise: Values of the noise; what lies above is counted with the last, what lies below with the first.
-        up: P(noise >= value), one line a sum or one for all.
+        line: The row of each sum in `up` and `down`.
+        noise: Values of the noise; the first and the last include the tails beyond.
+        up: P(noise >= value), one row per sum or one for all.
         down: P(noise <= value).
     """
 
@@ -87,16 +66,25 @@ class _Group:
 
 
 def least_share(part: NoiseSum, rest: NoiseSum, alpha: float, *, inside: int = 0) -> float:
-    """The smallest share a / (a + b) of a pair of sums that is kept.
+    """The smallest share a / (a + b) of a pair of sums that is not rejected.
+
+    The hypothesis (a, b) is tested by Fieller's linear form, which is zero when it holds:
+
+        b (X - a) - a (X' - b) = b T - a T'.
+
+    It is rejected when P(b T - a T' >= b X - a X') or P(b T - a T' <= b X - a X') is at most alpha, with the largest tails
+    of T and T' for these sums. If there are many pairs, sums whose own tail is below alpha / 500 are left out and alpha is
+    reduced for it. A bisection finds a share below which every pair is rejected; from there pairs are tested in the order of
+    their shares. The search may stop early, because every pair before that is rejected.
 
     Args:
         part: The noise of the sum a.
         rest: The noise of the sum b.
-        alpha: Half of what the level leaves.
+        alpha: Half of 1 - level.
         inside: 1 where a is known to be a part of b, -1 where b is a part of a.
 
     Returns:
-        The share; the smallest of all where no pair is kept (noise with gaps).
+        The share; the smallest of all where every pair is rejected (noise with gaps).
     """
     many = (part.most - part.least) * (rest.most - rest.least) > _MANY_PAIRS
     left_out = alpha * _LEFT_OUT if many else 0.0
@@ -122,7 +110,7 @@ def _group(found: NoiseSum, alpha: float) -> _Group:
 
 
 def _bisect(one: _Group, two: _Group, alpha: float) -> float:
-    """A share p below which P((1 - p) a <= p b) is at most alpha, whatever the sums are."""
+    """A share p below which P((1 - p) a <= p b) is at most alpha for all sums."""
     a = _true_sums(one.released, Distribution(int(one.noise[0]), -np.diff(one.up.max(axis=0), append=0.0)))
     b = _true_sums(two.released, Distribution(int(two.noise[0]), np.diff(two.down.max(axis=0), prepend=0.0)))
     below = np.cumsum(a.chances)
@@ -139,8 +127,8 @@ def _bisect(one: _Group, two: _Group, alpha: float) -> float:
 
 
 def _true_sums(released: int, noise: Distribution) -> Distribution:
-    """The law of released minus noise, what lies below zero counted as zero."""
-    law = noise.mirror().moved(released)
+    """The distribution of released minus noise, clipped at zero."""
+    law = noise.mirror().shift(released)
     if law.first >= 0:
         return law
     if law.last <= 0:
@@ -150,7 +138,7 @@ def _true_sums(released: int, noise: Distribution) -> Distribution:
 
 
 def _chance_at_most(share: float, a: Distribution, below: NDArray[np.float64], b: Distribution) -> float:
-    """P((1 - share) a <= share b); a tie counts, whatever the rounding."""
+    """P((1 - share) a <= share b); a tie counts despite rounding."""
     if share >= 1:
         return 1.0
     most = np.floor(share / (1 - share) * b.values * (1 + 1e-12) + 1e-9) - a.first
@@ -159,7 +147,7 @@ def _chance_at_most(share: float, a: Distribution, below: NDArray[np.float64], b
 
 
 def _first_not_rejected(one: _Group, two: _Group, alpha: float, start: float, inside: int) -> float:
-    """The smallest share, from `start` on, of a pair that is kept; where the search stops before, that is less."""
+    """The smallest share, from `start` on, of a pair that is not rejected; less where the search stops early."""
     a, b = (sums.astype(np.float64) for sums in np.meshgrid(one.sums, two.sums, indexing="ij"))
     allowed = (a + b > 0) & ((b - a) * inside >= 0)
     shares = np.divide(a, a + b, out=np.ones_like(a), where=a + b > 0)
@@ -182,7 +170,7 @@ def _first_not_rejected(one: _Group, two: _Group, alpha: float, start: float, in
 def _not_rejected(
     one: _Group, two: _Group, i: NDArray[np.int64], j: NDArray[np.int64], alpha: float
 ) -> NDArray[np.bool_]:
-    """Whether neither tail of the linear form is as small as alpha, pair by pair."""
+    """Whether both tails of the linear form exceed alpha, for each pair."""
     kept = _linear_form_tail(one, two, i, j) > alpha
     kept[kept] = _linear_form_tail(two, one, j[kept], i[kept]) > alpha
     return kept
@@ -191,7 +179,7 @@ def _not_rejected(
 def _linear_form_tail(
     one: _Group, two: _Group, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """P(b T - a T' >= b X - a X'), or more, for the sums a and b at these places."""
+    """An upper bound of P(b T - a T' >= b X - a X') for the sums a and b at these indices."""
     a, b = one.sums[i][:, None], two.sums[j][:, None]
     low = np.diff(two.down, prepend=0.0, axis=1)[two.line[j]]
     # T >= X - a (X' - T') / b; in whole numbers, so that ties count.
@@ -207,13 +195,13 @@ DEFAULT_LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval for a true value.
+    """A confidence interval for a true value.
 
     Args:
-        estimate: What the released counts say themselves.
-        low: The smallest value of the interval.
-        high: The largest; infinite where a denominator may be zero.
-        level: The interval covers the true value with at least this chance.
+        estimate: The value computed from the released counts.
+        low: The lower end.
+        high: The upper end; infinite where a denominator may be zero.
+        level: The interval covers the true value with at least this probability.
     """
 
     estimate: float
@@ -238,7 +226,7 @@ def cell_intervals(
     upper = np.cumsum(channel.laws[:, ::-1], axis=1)[:, ::-1][index, at]
     lower = np.cumsum(channel.laws, axis=1)[index, at]
     kept = (evidence.chance > 0) & (upper > alpha - SLACK) & (lower > alpha - SLACK)
-    # Where no count passes both tails (a table with gaps), every possible count is kept.
+    # Noise with gaps may leave no count: then every possible one stays.
     kept = np.where(kept.any(axis=1, keepdims=True), kept, evidence.chance > 0)
     low = evidence.first + kept.argmax(axis=1)
     high = evidence.first + kept.shape[1] - 1 - kept[:, ::-1].argmax(axis=1)
@@ -249,10 +237,10 @@ def cell_intervals(
 def _intervals_of_one_distribution(
     cells: NDArray[np.int64], channel: Channel, alpha: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same where one law serves every count: the noise that is not rare is the same for all cells."""
+    """The same where every count has one distribution: the quantiles are the same for all cells."""
     law = Distribution(channel.lowest, channel.laws[0])
     most, least = law.upper_quantile(alpha), -law.mirror().upper_quantile(alpha)
-    # No count is below zero: where noise that is not rare leaves none, every possible one is kept.
+    # Counts are not negative: where likely noise leaves none, every possible count stays.
     high = np.where(cells >= least, cells - least, cells - law.first)
     if (high < 0).any():
         raise BadRequest(
@@ -274,7 +262,7 @@ def cell_interval(released: int, noise: CellDistribution, level: float = DEFAULT
 
 
 def distribution_interval(released: int, law: CellDistribution, level: float = DEFAULT_LEVEL) -> Interval:
-    """The interval of one true count of a release, from the law of its cell; a public count is its own.
+    """The interval of one true count of a release, from the distribution of its cell; a public count is exact.
 
     >>> from discreet.noise import laplace
     >>> from discreet.noise.cell_distribution import SumDistribution
@@ -283,7 +271,7 @@ def distribution_interval(released: int, law: CellDistribution, level: float = D
     """
     if depends_on_count(law):
         return cell_interval(released, law, level)
-    _half(level)
+    check_level(level)
     reach = law.laws[0].half_width(level)
     return Interval(released, max(0, released - reach), max(0, released + reach), level)
 
@@ -294,9 +282,9 @@ def sum_interval(
     """The interval of the true sum of cells that share no people.
 
     Args:
-        cells: Released counts, or cells picked from a release (`picked`), which know their noise.
+        cells: Released counts, or cells picked from a release (`picked`), which have their noise.
         noise: The noise table of counts.
-        level: The chance with which the interval covers the true sum, at least.
+        level: The minimum coverage probability.
 
     >>> from discreet.noise import laplace
     >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
@@ -360,8 +348,8 @@ def share_interval(
         part: The cells of the part, as counts or picked from a release.
         noise: The noise table of counts.
         rest: The cells of the rest; the whole is then part and rest together.
-        whole: The whole, where it was released with noise of its own.
-        level: The chance with which the interval covers the true share, at least.
+        whole: The whole, where it was released with independent noise.
+        level: The minimum coverage probability.
 
     >>> from discreet.noise import laplace
     >>> found = share_interval([30], laplace(epsilon=1.0, m=8), rest=[70])
@@ -396,11 +384,16 @@ def _two_sums(
     return noise_sum(cells, noise), noise_sum(others, noise)
 
 
-def _half(level: float) -> float:
+def check_level(level: float) -> None:
+    """Refuse a confidence level that is not between 0 and 1."""
     if not 0 < level < 1:
         raise BadRequest(
             message("The level is {level}.", level=level), message("It lies between 0 and 1, as in 0.95.")
         )
+
+
+def _half(level: float) -> float:
+    check_level(level)
     return (1 - level) / 2
 
 

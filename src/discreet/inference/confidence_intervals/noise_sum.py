@@ -1,19 +1,13 @@
-"""How large the noise of a sum of released cells may be, for every true sum that is possible.
+"""Tails of the noise of a sum of released cells, for every possible true sum.
 
-A sum of released counts is the true sum plus noise, X = s + T. The law of T depends on the rows that serve the true
-counts, and so on s: empty cells may have no noise, small ones noise of their own. What a reader can say is
+The released sum is X = s + T. The distribution of T depends on the rows of the noise table that apply to the true counts,
+so a reader can bound
 
     tail(s, t) = max over the possible true counts with sum s of  P(T >= t).
 
-- Where one row is possible behind each released count, T has that convolution, for every s.
-- Where few cells are open, the maximum is taken over every composition of rows (`compositions`): it is exact. It is the
-  same for many cells with two possible rows, such as zeros that may be kept: they have few compositions.
-- Where many are, an opponent who sees more than the truth does gives a bound (`worst_rows`).
-
-Under `dp` the noise does not depend on the count, and the law of a sum is a convolution.
-
-Source: Neyman (1937), with the true counts other than their sum as nuisance parameters. The true counts are always
-possible ones, so each bound holds for the true noise, whatever was released.
+It is exact where each cell has one possible row, and where few compositions of rows are possible; otherwise it is an upper
+bound (`tail_bounds`). Under `dp` the noise does not depend on the count, and T is a convolution.
+Source: Neyman (1937), with the true counts other than their sum as nuisance parameters.
 """
 
 from __future__ import annotations
@@ -41,8 +35,7 @@ from discreet.model.noise_distribution import CellDistribution, depends_on_count
 from discreet.noise.cell_distribution import combine_terms
 from discreet.noise.table import NO_NOISE
 
-#: So many compositions are looked at one by one. So many numbers are compared for a table of all sums at once, and so many
-#: are held where the tails of single sums are looked up.
+#: Limits of the exact tails: compositions; numbers compared for a table of all sums; numbers held to look up single sums.
 _MOST_COMPOSITIONS, _MOST_NUMBERS, _MOST_HELD = 8_000, 3e8, 1e7
 
 
@@ -51,7 +44,7 @@ class Tails(Protocol):
 
     @property
     def first(self) -> int:
-        """The smallest noise that matters: below it the chance is 1."""
+        """The smallest noise value that matters; below it the tail is 1."""
 
     @property
     def last(self) -> int:
@@ -59,7 +52,7 @@ class Tails(Protocol):
 
     @property
     def by_sum(self) -> bool:
-        """Whether the bound is another for another sum."""
+        """Whether the bound depends on the sum."""
 
     def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
         """The bound for each pair of a sum and a value of the noise."""
@@ -67,12 +60,12 @@ class Tails(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactTails:
-    """The largest tail of all possible true counts, sum by sum.
+    """The largest tail over all possible true counts, for each sum.
 
     Args:
         first: The smallest value of the noise.
-        tails: One line a sum, or one line for all of them: P(noise >= t) of first, first + 1, ...
-        least: The sum of the first line.
+        tails: One row per sum, or one for all sums: P(noise >= t) of first, first + 1, ...
+        least: The sum of the first row.
     """
 
     first: int
@@ -86,7 +79,7 @@ class ExactTails:
 
     @property
     def by_sum(self) -> bool:
-        """Whether there is a line for each sum."""
+        """Whether there is a row for each sum."""
         return len(self.tails) > 1
 
     def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -98,11 +91,11 @@ class ExactTails:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompositionTails:
-    """The same as `ExactTails`, looked up when it is asked for: where a table of all sums would be too large.
+    """As `ExactTails`, but looked up on demand, where a table of all sums would be too large.
 
     Args:
         first: The smallest value of the noise.
-        tails: One line a composition: P(noise >= t) of first, first + 1, ...
+        tails: One row per composition: P(noise >= t) of first, first + 1, ...
         least: The smallest sum of true counts of each composition.
         most: The largest.
     """
@@ -119,7 +112,7 @@ class CompositionTails:
 
     @property
     def by_sum(self) -> bool:
-        """Other sums have other compositions."""
+        """Always true: the compositions depend on the sum."""
         return True
 
     def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -139,11 +132,11 @@ class NoiseSum:
 
     Args:
         released: The sum of the released counts.
-        least: The smallest true sum that is possible at all.
+        least: The smallest possible true sum.
         most: The largest.
         up: Bounds of P(noise >= t).
         down: Bounds of P(-noise >= t).
-        error: By how much these laws may be wrong, in total variation, beyond what every interval allows for.
+        error: A bound on the error of these distributions in total variation, beyond `SLACK`.
     """
 
     released: int
@@ -164,11 +157,11 @@ class NoiseSum:
         return np.arange(self.least, self.most + 1)
 
     def confidence_set(self, alpha: float) -> NDArray[np.int64]:
-        """The true sums against which the release does not speak: neither tail is as small as alpha."""
+        """The true sums that are not rejected: both tails exceed alpha."""
         sums, noise = self.sums, self.released - self.sums
         alpha = alpha - self.error - SLACK
         kept = sums[(self.up.at(sums, noise) > alpha) & (self.down.at(sums, -noise) > alpha)]
-        # Where no sum passes both tails (a table with gaps), every possible one is kept.
+        # Noise with gaps may leave no sum: then every possible one stays.
         return kept if len(kept) else sums
 
 
@@ -177,12 +170,12 @@ def noise_sum(
     noise: CellDistribution | None = None,
     minus: ArrayLike | PickedCells | None = None,
 ) -> NoiseSum:
-    """The noise of the sum of some released cells that share no people.
+    """The noise of the sum of released cells that share no people.
 
     Args:
-        cells: Released counts, or cells picked from a release, which know their noise.
+        cells: Released counts, or cells picked from a release, which have their noise.
         noise: The noise table of counts.
-        minus: Cells that are taken off the sum.
+        minus: Cells that are subtracted.
 
     >>> from discreet.noise import laplace
     >>> found = noise_sum([4, 9, 2], laplace(epsilon=1.0, m=5))
@@ -197,7 +190,7 @@ def noise_sum(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """Cells with several possible rows, and all others as one law with its range of true sums."""
+    """Cells with several possible distributions; all others as distributions with their range of true sums."""
 
     released: int
     open: tuple[PossibleRows, ...]
@@ -224,10 +217,10 @@ class _Parts:
 
     @classmethod
     def _by_rows(cls, released: int, rows: Sequence[PossibleRows]) -> _Parts:
-        known = [found for found in rows if found.known]
+        known = [found for found in rows if found.unique]
         return cls(
             released,
-            tuple(found for found in rows if not found.known),
+            tuple(found for found in rows if not found.unique),
             tuple(found.law for found in known),
             tuple(found.times for found in known),
             sum(int(found.least[0]) * found.times for found in known),
@@ -235,12 +228,12 @@ class _Parts:
         )
 
     def with_laws(self, cells: PickedCells, chosen: NDArray[np.bool_]) -> _Parts:
-        """Cells whose noise does not depend on the count, too: terms of one row are counted together."""
+        """Add cells whose noise does not depend on the count; terms of one row are combined."""
         if not chosen.any():
             return self
         noisy = (cells.laws[at] for at in np.flatnonzero(chosen) if cells.laws[at] != NO_NOISE)
         sums = combine_terms(law.laws[0] for law in noisy)
-        laws = tuple(Distribution(*law.law()).kept(CUT) for law in sums)
+        laws = tuple(Distribution(*law.law()).trim(CUT) for law in sums)
         released = int(cells.counts[chosen].sum())
         least, most = released - sum(law.last for law in laws), released - sum(law.first for law in laws)
         return _Parts(
@@ -254,7 +247,7 @@ class _Parts:
         )
 
     def negative(self) -> _Parts:
-        """The same cells, taken off a sum."""
+        """The same cells, subtracted from a sum."""
         return _Parts(
             -self.released,
             tuple(rows.negative() for rows in self.open),
@@ -267,7 +260,7 @@ class _Parts:
 
 
 def _combine(parts: Sequence[_Parts]) -> NoiseSum:
-    """The noise of some cells and of others, which is independent of theirs."""
+    """The noise of independent groups of cells together."""
     cells = [rows for part in parts for rows in part.open]
     laws = [law for part in parts for law in part.known]
     times = [often for part in parts for often in part.times]
@@ -286,7 +279,7 @@ def _combine(parts: Sequence[_Parts]) -> NoiseSum:
 def _tails(
     cells: Sequence[PossibleRows], known: Distribution, ranges: tuple[int, int], released: int
 ) -> tuple[Tails, Tails]:
-    """The largest tails of the noise and of its negative: exactly where that is feasible, else bounds."""
+    """The largest tails of the noise and of its negative: exact where that is feasible, else bounds."""
     if not cells:
         return _exact_tails(known), _exact_tails(known.mirror())
     width = len(known.chances) + sum(rows.times * (rows.laws.shape[1] - 1) for rows in cells)
@@ -313,7 +306,6 @@ def _bound(
     ranges: tuple[int, int],
     tested: Callable[[NDArray[np.int64]], NDArray[np.int64]],
 ) -> Tails:
-    """A bound of the upper tail; for very many cells a wider one."""
     found = worst_case_tails(cells, known, ranges, tested)
     return _exact_tails(sum_distribution([chernoff_bound(cells), known], [1, 1])) if found is None else found
 
@@ -321,7 +313,7 @@ def _bound(
 def _tails_by_sum(
     cells: Sequence[PossibleRows], known: Distribution, ranges: tuple[int, int]
 ) -> tuple[Tails, Tails]:
-    """The largest tails of each sum by trying all compositions."""
+    """The largest tails of each sum over all compositions."""
     up, down = _tails_by_composition(cells, known, ranges)
     start = int(up.least.min())
     return (
@@ -348,7 +340,7 @@ def _tails_by_composition(
 def _largest(
     tails: NDArray[np.float64], least: NDArray[np.int64], most: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """For each sum the largest tail of the compositions that can have it."""
+    """For each sum the largest tail over the compositions that can have it."""
     largest = np.zeros((int(most.max() - least.min()) + 1, tails.shape[1]))
     for tail, low, high in zip(tails, least - least.min(), most - least.min(), strict=True):
         np.maximum(largest[low : high + 1], tail, out=largest[low : high + 1])

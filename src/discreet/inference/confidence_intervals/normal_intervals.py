@@ -1,36 +1,20 @@
-"""Estimates of a weighted table with their errors: totals, sums, differences, ratios and shares, from printed numbers alone.
+"""Intervals that rest on the normal distribution of estimates: weighted tables, and joint tables under `dp`.
 
-A printed number X has a printed relative standard error; e = RSE · X bounds its root mean squared error, of sampling and
-noise together. How the errors of two cells go together is not printed. But root mean squares obey Minkowski's inequality,
-whatever the correlation, so
+Weighted tables print a relative standard error: e = RSE X bounds the root mean squared error of X, of sampling and noise
+together. Correlations are not printed, but by Minkowski's inequality
 
     error(A + B), error(A - B)  ≤  e_A + e_B
     error(A / B)                ≤  (e_A + R e_B) / B,              R = A / B
     error(A / (A + C))          ≤  ((1 - p) e_A + p e_C) / (A + C),    p the share
 
-The last two are of first order (delta method): the bias of a ratio is at most the relative error of its base times the
-error of the ratio, so bases with an error of more than 25 % are refused. A result is as good as the printed errors are. It
-is rounded up to the ladder of errors.
-
-Limits of a total hold every T with (X - T)² ≤ c X T, c = (z RSE)²: the variance grows with the total, as that of a count
-does. So T = X (1 + c/2 ± √(c + c²/4)). Limits of all else are those of the totals, added, subtracted and divided at their
-worst: A - R B has a root mean square of at most e_A + R e_B, and R is kept where |A - R B| ≤ z (e_A + R e_B), which is
-Fieller's way and divides no estimates. They rest on the normal law of estimates.
-
-Source: Wilson (1927); Korn & Graubard (1998) for surveys; Fieller (1954); Hartley & Ross (1954) for the bias of ratios.
-
-Intervals for cells of a joint table: sums, differences, shares and ratios from unrounded values and their covariances.
-
-All cells of a joint universe share the noise of its residuals, and the covariance of any of them is known exactly. For
-weights w and unrounded values x with covariance V,
+The last two are of first order, so bases with an error above 25 % are refused. In a joint table the covariance V of all
+cells is known; x are its unrounded values:
 
     sum, difference   w'x ± z √(w'Vw)
     share, ratio      all p with  (a - p b)² ≤ z² (V_aa - 2 p V_ab + p² V_bb)          (Fieller)
 
-where z is the normal quantile at the level plus `LATTICE`, which a sum over the coarsest grid that is planned may miss.
-True sums are whole, so limits of sums are rounded inwards.
-
-Source: Fieller (1954); docs/methods/dp-joint.md.
+Source: Wilson (1927); Korn & Graubard (1998) for surveys; Fieller (1954); Hartley & Ross (1954) for the bias of ratios;
+docs/methods/dp-joint.md.
 """
 
 from __future__ import annotations
@@ -48,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
-from discreet.inference.confidence_intervals.count_intervals import Interval
+from discreet.inference.confidence_intervals.count_intervals import Interval, check_level
 from discreet.inference.confidence_intervals.picked_cells import (
     cell_members,
     cell_place,
@@ -60,7 +44,7 @@ from discreet.model.release import NO_ERROR, NOT_APPLICABLE, WHOLE, Release, rou
 Codes = tuple[str, ...]
 
 Number = TypeVar("Number", float, "NDArray[np.float64]")
-#: The largest relative error of a base: the bias of a ratio is then at most a quarter of its error.
+#: Maximum relative error of a base: the bias of a ratio is then at most a quarter of its error.
 MOST_BASE_ERROR = 0.25
 
 
@@ -69,7 +53,8 @@ class WeightedInterval(Interval):
     """An interval for a number of the population, for sampling and noise together.
 
     Args:
-        relative_standard_error: In percent, rounded up to the ladder; None where the estimate is 0 or the error beyond it.
+        relative_standard_error: In percent, rounded up to the scale of errors; None where the estimate is 0 or the error
+            is off the scale.
     """
 
     relative_standard_error: float | None = None
@@ -77,12 +62,12 @@ class WeightedInterval(Interval):
 
 @dataclass(frozen=True, slots=True)
 class BoundedEstimate:
-    """An estimate, what its standard error is at most, and its limits.
+    """An estimate, an upper bound of its standard error, and its limits.
 
     >>> men, women = BoundedEstimate(60, 6, 50, 72), BoundedEstimate(40, 4, 33, 48)
     >>> men - women
-    Bounded(value=20, error=10, low=2, high=39)
-    >>> round(men.over(women).error, 3), round(men.beside(women).error, 3)
+    BoundedEstimate(value=20, error=10, low=2, high=39)
+    >>> round(men.over(women).error, 3), round(men.share_with(women).error, 3)
     (0.3, 0.048)
     """
 
@@ -92,13 +77,13 @@ class BoundedEstimate:
     high: float
 
     def __add__(self, other: BoundedEstimate) -> BoundedEstimate:
-        """Their sum, whatever the correlation of their errors."""
+        """Their sum, for any correlation of their errors."""
         return BoundedEstimate(
             self.value + other.value, self.error + other.error, self.low + other.low, self.high + other.high
         )
 
     def __sub__(self, other: BoundedEstimate) -> BoundedEstimate:
-        """Their difference, whatever the correlation of their errors."""
+        """Their difference, for any correlation of their errors."""
         return BoundedEstimate(
             self.value - other.value, self.error + other.error, self.low - other.high, self.high - other.low
         )
@@ -110,8 +95,8 @@ class BoundedEstimate:
             ratio, (self.error + ratio * base.error) / base.value, self.low / base.high, self.high / base.low
         )
 
-    def beside(self, rest: BoundedEstimate) -> BoundedEstimate:
-        """The share of it in itself and the rest together, to first order: the error of both together is small."""
+    def share_with(self, rest: BoundedEstimate) -> BoundedEstimate:
+        """Its share in the sum with a rest, to first order: the error of the sum is small."""
         whole = self.value + rest.value
         share = self.value / whole
         return BoundedEstimate(
@@ -122,7 +107,7 @@ class BoundedEstimate:
         )
 
     def as_base(self) -> BoundedEstimate:
-        """The same, to divide by.
+        """The same, as a divisor.
 
         Raises:
             BadRequest: It is not above zero, or its error is not small.
@@ -138,11 +123,11 @@ class BoundedEstimate:
         return self
 
     def at_most(self, most: float) -> BoundedEstimate:
-        """The same, where it cannot be larger."""
+        """The same, with an upper limit."""
         return BoundedEstimate(min(self.value, most), self.error, min(self.low, most), min(self.high, most))
 
     def interval(self, level: float) -> WeightedInterval:
-        """What a reader is told of it; its limits belong to this level."""
+        """The published interval; the limits belong to this level."""
         tenths = round_up_to_step(np.array(self.error / abs(self.value) * WHOLE)) if self.value else NO_ERROR
         told = None if tenths < 0 else float(tenths) / 10
         return WeightedInterval(self.value, self.low, self.high, level, told)
@@ -151,10 +136,13 @@ class BoundedEstimate:
 def total_limits(value: Number, error: Number, quantile: float) -> tuple[Number, Number]:
     """The limits of a total from its printed number and error, or those of many.
 
+    They hold every T with (X - T)² ≤ c X T, c = (z RSE)²: the variance grows with the total, as for a count. So
+    T = X (1 + c/2 ± √(c + c²/4)).
+
     Args:
         value: The released number.
         error: Its relative standard error, as a fraction.
-        quantile: Of the normal law, 1.96 for 95 %.
+        quantile: Of the normal distribution, 1.96 for 95 %.
 
     >>> [round(limit) for limit in total_limits(1000, 0.1, 1.96)]
     [822, 1216]
@@ -168,7 +156,7 @@ def estimate_sum(release: Release, cells: Sequence[Codes], level: float) -> Boun
     """The sum of cells that share no people.
 
     Raises:
-        BadRequest: The level is no chance, a cell has no error, its number was changed to add up, or two share people.
+        BadRequest: A wrong level, a cell without an error, numbers that were changed to add up, or cells that share people.
     """
     quantile = _quantile(release, level)
     places = [cell_place(release, codes) for codes in cells]
@@ -179,27 +167,27 @@ def estimate_sum(release: Release, cells: Sequence[Codes], level: float) -> Boun
 def estimate_share(
     release: Release, part: Sequence[Codes], rest: Sequence[Codes] | None, whole: Codes, level: float
 ) -> BoundedEstimate:
-    """The share of a part, beside its rest or in one total.
+    """The share of a part in the sum with its rest, or in one total.
 
-    Of the whole population the declared number is taken, which has no error. Where the parts of the total are in the table
-    too, part and rest together are another estimate of it: the share with the smaller error is taken.
+    For the whole population the declared number is used, which has no error. If the parts of the total are in the table too,
+    part and rest together are another estimate of it, and the share with the smaller error is used.
     """
     one = estimate_sum(release, part, level)
     if rest is not None:
         left = estimate_sum(release, rest, level)
         (one + left).as_base()
-        return one.beside(left)
+        return one.share_with(left)
     total = _population(release, whole) or estimate_sum(release, [whole], level).as_base()
     found = [one.over(total).at_most(1.0)]
     others = _rest_in(release, part, whole)
     if others and release.errors is not None and all(release.errors[place] >= 0 for place in others):
         quantile = _quantile(release, level)
-        found.append(one.beside(reduce(add, (_total(release, place, quantile) for place in others))))
+        found.append(one.share_with(reduce(add, (_total(release, place, quantile) for place in others))))
     return min(found, key=lambda each: each.error)
 
 
 def estimate_limits(release: Release, level: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The limits of every cell by itself, in whole people; -1 where a cell has no error."""
+    """The limits of each cell by itself, in whole people; -1 where a cell has no error."""
     quantile = _quantile(release, level)
     errors = np.full(release.values.shape, NO_ERROR) if release.errors is None else release.errors
     zero = release.status == NOT_APPLICABLE
@@ -212,7 +200,6 @@ def estimate_limits(release: Release, level: float) -> tuple[NDArray[np.int64], 
 
 
 def _quantile(release: Release, level: float) -> float:
-    """Of the normal law, where the table has errors at all."""
     if not 0 < level < 1:
         raise BadRequest(
             message("The level is {level}.", level=level),
@@ -228,7 +215,7 @@ def _quantile(release: Release, level: float) -> float:
 
 
 def _total(release: Release, place: tuple[int, ...], quantile: float) -> BoundedEstimate:
-    """One cell; one that cannot occur is exactly 0."""
+    """One cell; an impossible one is exactly 0."""
     if release.status[place] == NOT_APPLICABLE:
         return BoundedEstimate(0.0, 0.0, 0.0, 0.0)
     error = NO_ERROR if release.errors is None else int(release.errors[place])
@@ -242,7 +229,7 @@ def _total(release: Release, place: tuple[int, ...], quantile: float) -> Bounded
 
 
 def _population(release: Release, whole: Codes) -> BoundedEstimate | None:
-    """The declared population, where a cell is everybody."""
+    """The declared population, if a cell is the whole population."""
     place, survey = cell_place(release, whole), release.dataset.survey
     everybody = all(
         len(set(d.members()[at])) == len(d.base) for d, at in zip(release.dimensions, place, strict=True)
@@ -254,7 +241,7 @@ def _population(release: Release, whole: Codes) -> BoundedEstimate | None:
 
 
 def _rest_in(release: Release, part: Sequence[Codes], whole: Codes) -> list[tuple[int, ...]]:
-    """The cells of a total beside the part, where they and the part differ from it in one variable and are all of it."""
+    """The other cells of a total, if they and the part are a partition of it by one variable; else none."""
     top = cell_place(release, whole)
     places = [cell_place(release, codes) for codes in part]
     varied = {axis for place in places for axis, at in enumerate(place) if at != top[axis]}
@@ -270,20 +257,18 @@ def _rest_in(release: Release, part: Sequence[Codes], whole: Codes) -> list[tupl
     return [(*top[:axis], at, *top[axis + 1 :]) for at in parts if at not in inside]
 
 
-#: What the chance of an interval may miss by, since noise lies on a grid of at least 8 steps a standard deviation.
+#: Error of the coverage, because noise is on a grid of at least 8 steps per standard deviation.
 LATTICE = 1 / (24 * 8**2)
 
 
 def joint_sum(release: Release, cells: Sequence[Codes], minus: Sequence[Codes], level: float) -> Interval:
-    """The interval of the true sum of cells, less that of others."""
+    """The interval of the true sum of cells minus that of others; true sums are whole, so limits are rounded inwards."""
     x, covariance = _moments(release, [cells, minus] if minus else [cells])
     signs = np.array([1.0, -1.0])[: x.size]
-    value, reach = (
-        float(signs @ x),
-        _joint_quantile(level) * sqrt(max(float(signs @ covariance @ signs), 0.0)),
-    )
+    value = float(signs @ x)
+    reach = _joint_quantile(level) * sqrt(max(float(signs @ covariance @ signs), 0.0))
     low, high = ceil(value - reach), floor(value + reach)
-    if high < low:  # no whole number is so near: the nearest is
+    if high < low:  # no whole number inside: the nearest
         low = high = round(value)
     if not minus:
         low, high = max(low, 0), max(high, 0)
@@ -293,7 +278,7 @@ def joint_sum(release: Release, cells: Sequence[Codes], minus: Sequence[Codes], 
 def joint_quotient(
     release: Release, cells: Sequence[Codes], base: Sequence[Codes], level: float, *, share: bool
 ) -> Interval:
-    """The interval of the ratio of two true sums; of a share, which lies between 0 and 1."""
+    """The interval of the ratio of two true sums; a share is between 0 and 1."""
     x, v = _moments(release, [cells, base])
     most = 1.0 if share else inf
     low, high = _fieller(x, v, _joint_quantile(level))
@@ -302,7 +287,7 @@ def joint_quotient(
 
 
 def _fieller(x: NDArray[np.float64], v: NDArray[np.float64], z: float) -> tuple[float, float]:
-    """The smallest and the largest quotient; without a limit where the base may be zero."""
+    """The smallest and the largest quotient; unbounded where the base may be zero."""
     square = float(x[1] ** 2 - z**2 * v[1, 1])
     linear = float(x[0] * x[1] - z**2 * v[0, 1])
     constant = float(x[0] ** 2 - z**2 * v[0, 0])
@@ -315,7 +300,7 @@ def _fieller(x: NDArray[np.float64], v: NDArray[np.float64], z: float) -> tuple[
 def _moments(
     release: Release, groups: Sequence[Sequence[Codes]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sum of each group and their covariances; a cell that cannot occur is exactly 0."""
+    """The sum of each group and their covariances; an impossible cell is exactly 0."""
     if release.unrounded is None:
         raise ValueError("only a joint table has unrounded values")
     places = [[cell_place(release, codes) for codes in group] for group in groups]
@@ -332,10 +317,7 @@ def _moments(
 
 
 def _joint_quantile(level: float) -> float:
-    if not 0 < level < 1:
-        raise BadRequest(
-            message("The level is {level}.", level=level), message("It lies between 0 and 1, as in 0.95.")
-        )
     from scipy.special import ndtri  # noqa: PLC0415 - slow to import, and few intervals need it
 
+    check_level(level)
     return float(ndtri((1 + min(level + LATTICE, (1 + level) / 2)) / 2))

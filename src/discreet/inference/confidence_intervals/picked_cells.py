@@ -1,8 +1,8 @@
-"""Some cells of a release, with the law of the noise of each: what a sum, a share or a difference is made of.
+"""Some cells of a release with the noise distribution of each, for intervals of sums, shares and differences.
 
-Under `dp` two cells may be sums of the same released base cells (a total and a cell in it): their noise is then
-not independent, and no interval of their sum follows from their laws. Such cells are refused. Only where one is a total that
-holds all the others does something follow: what it holds beyond them is a sum of the other base cells (`rest_of`).
+Under `dp` two cells can be sums of the same released base cells, as a total and a cell inside it. Their noise is then not
+independent, and such cells are refused. The exception is a total that holds all the others: the remainder is a sum of the
+other base cells (`rest_of`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class PickedCells:
     """Released cells that share no people.
 
     Args:
-        counts: Their counts, as released.
-        laws: The law of each cell's noise.
-        base: Where each cell's noise comes from (None: it is its own), and the cell's categories.
-        digest: Which version of the records they come from.
+        counts: Their released counts.
+        laws: The noise distribution of each cell.
+        base: The source of each cell's noise (None: independent noise), and the cell's base categories.
+        digest: The version of the records.
     """
 
     counts: NDArray[np.int64]
@@ -47,10 +47,10 @@ class PickedCells:
 
 
 def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
-    """Some cells of a release, each by its codes in the order of the dimensions; one that cannot occur is exactly 0.
+    """Select cells of a release by their codes in the order of the dimensions; an impossible cell is exactly 0.
 
     Raises:
-        BadRequest: A cell that is not there or is withheld, or two that share people.
+        BadRequest: A cell does not exist or is withheld, or two share people.
     """
     if release.request.measure != "count" or not cells:
         raise BadRequest(
@@ -66,19 +66,15 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
     places = [cell_place(release, codes) for codes in cells]
     members = [cell_members(release, place) for place in places]
     refuse_shared_people(combinations(members, 2))
-    empty = [release.status[place] == NOT_APPLICABLE for place in places]
-    counts = np.array(
-        [0 if zero else int(release.noisy[place]) for zero, place in zip(empty, places, strict=True)]
-    )
-    laws = tuple(
-        NO_NOISE if zero else release.law.at(*place) for zero, place in zip(empty, places, strict=True)
-    )
+    empty = {place for place in places if release.status[place] == NOT_APPLICABLE}
+    counts = np.array([0 if place in empty else int(release.noisy[place]) for place in places])
+    laws = tuple(NO_NOISE if place in empty else release.law.at(*place) for place in places)
     sources = (release.law.source(*place) for place in places)
     return PickedCells(counts, laws, tuple(zip(sources, members, strict=True)), release.digest)
 
 
 def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
-    """Refuse two groups of which some cells add up the same released base cells."""
+    """Refuse two groups in which some cells add up the same released base cells."""
     if one.digest == two.digest:
         refuse_shared_people(
             (a[1], b[1]) for a in one.base for b in two.base if a[0] is not None and a[0] == b[0]
@@ -86,13 +82,13 @@ def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
 
 
 def rest_of(whole: PickedCells, part: PickedCells) -> PickedCells | None:
-    """What one total holds beyond cells in it, where all of them add up the same released base cells.
+    """A total minus cells inside it, where all of them add up the same released base cells.
 
-    The rest adds up the base cells that are left: its count is the difference of the counts, as released, and it has as
-    many terms of noise as the total has more than its parts. This noise is independent of theirs.
+    The remainder adds up the other base cells. Its count is the difference of the released counts, and its noise, which is
+    independent of that of the cells, has the terms of the total that the cells do not have.
 
     Returns:
-        The rest as a cell; None where it does not follow, since the total has noise of its own or does not hold the cells.
+        The remainder as a cell; None if the total has independent noise or does not hold the cells.
     """
     source, outer = whole.base[0] if len(whole.base) == 1 else (None, {})
     inside = all(inner[name] <= outer.get(name, frozenset()) for _, inner in part.base for name in inner)
@@ -105,17 +101,16 @@ def rest_of(whole: PickedCells, part: PickedCells) -> PickedCells | None:
 
 
 def _terms(cells: PickedCells) -> list[SumDistribution]:
-    """The noise of cells that add up base cells; none for those that cannot occur."""
     return [
         own for law in cells.laws if law != NO_NOISE for own in law.laws if isinstance(own, SumDistribution)
     ]
 
 
 def cell_place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
-    """Where a cell stands in the arrays of a release.
+    """The index of a cell in the arrays of a release.
 
     Raises:
-        BadRequest: It is not there, or it is withheld.
+        BadRequest: It does not exist, or it is withheld.
     """
     place = place_of(release.dimensions, codes)
     if release.status[place] == WITHHELD:
@@ -127,10 +122,10 @@ def cell_place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
 
 
 def place_of(dimensions: Sequence[Dimension], codes: Sequence[str]) -> tuple[int, ...]:
-    """Where a cell stands along the variables of a table.
+    """The index of a cell in the dimensions of a table.
 
     Raises:
-        BadRequest: It is not there.
+        BadRequest: It does not exist.
     """
     lists = [dimension.codes for dimension in dimensions]
     if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
@@ -151,7 +146,7 @@ def cell_members(release: Release, place: tuple[int, ...]) -> Members:
 
 
 def refuse_shared_people(pairs: Iterable[tuple[Members, Members]]) -> None:
-    """Refuse cells that overlap: no variable of both tells them apart."""
+    """Refuse cells that overlap in every variable that both have."""
     for one, two in pairs:
         if all(one[name] & two[name] for name in one.keys() & two.keys()):
             raise BadRequest(

@@ -1,19 +1,15 @@
-"""Intervals of a released table by the names of its cells: each cell, a sum, a share, a difference.
+"""Intervals of a released table, requested by the codes of its cells, and their JSON and text.
 
-A cell is named by a code of each dimension, `{"sex": "1", "age": "20-24"}` or `sex=1,age=20-24`; a dimension that is
-not named means its total. A label will do for a code. Several cells are a sum. One question serves every face:
+A cell has a code for each dimension, `{"sex": "1", "age": "20-24"}` or `sex=1,age=20-24`; a missing dimension means its
+total, and a label works as a code. Several cells are a sum:
 
     cells            the sum of the true counts
     cells, of        the share of the cells in the sum of `of`, to which they belong
     cells, over      the ratio of the two sums
-    cells, minus     the difference of the two sums; of a weighted table with `of`, the difference of two shares: `minus`
-                     is then a part of `minus_of`, or of `of` where that is not given
+    cells, minus     the difference of the two sums; in a weighted table with `of`, the difference of two shares: `minus`
+                     is then a part of `minus_of`, by default of `of`
 
-The cells of `of` may be the parts of the whole, the given cells among them, or one total that holds them. Under `dp` such a
-total may be the sum of the very base cells of its parts. It then has their noise, and the rest is taken in its place.
-Weighted tables are about the population (`weighted_interval`); cells of a joint table share noise (`joint_interval`).
-
-Intervals as JSON and as words: of one number, and of all cells of a table, block by block.
+`of` lists the parts of the whole, the given cells among them, or one total that holds them.
 """
 
 from __future__ import annotations
@@ -100,7 +96,7 @@ def interval_of(
     """The interval of a sum of cells, of its share in others, its ratio to others, or its difference to others.
 
     Raises:
-        BadRequest: Cells that are not there, have no value, or share people or noise.
+        BadRequest: Cells do not exist, have no value, or share people or noise.
     """
     if not cells:
         raise BadRequest(message("No cell is named."), message("Name one, as in sex=1,age=20-24."))
@@ -114,24 +110,47 @@ def interval_of(
             message("Give `over`; or `of`, `minus` or both. `minus_of` needs both."),
         )
     if release.measure.has_errors:
-        return _population_interval(release, one, whole, others, base, their_whole, level)
+        found = _estimate(release, one, whole, level)
+        if base:
+            found = found.over(estimate_sum(release, base, level).as_base())
+        if others:
+            found -= _estimate(release, others, their_whole or whole, level)
+        return found.interval(level)
     if whole and others:
         raise BadRequest(
             message("A share and a difference are asked for at once."), message("Give `of` or `minus`.")
         )
     for codes in (*one, *whole, *others, *base):
         _refuse_other_numbers(release, codes)
-    found = _independent_interval if release.unrounded is None else _joint_interval
-    return found(release, one, whole, others, base, level)
+    if whole:
+        return _share(release, one, whole, level)
+    return _count_interval(release, one, others, base, level)
+
+
+def _count_interval(
+    release: Release, one: list[Codes], others: list[Codes], base: list[Codes], level: float
+) -> Interval:
+    if release.unrounded is not None:
+        if base:
+            return joint_quotient(release, one, base, level, share=False)
+        return joint_sum(release, one, others, level)
+    cell = picked(release, *one)
+    if others:
+        return _difference(cell, picked(release, *others), level)
+    if base:
+        return ratio_interval(cell, picked(release, *base), level=level)
+    if len(one) == 1:
+        return distribution_interval(int(cell.counts[0]), cell.laws[0], level)
+    return sum_interval(cell, level=level)
 
 
 def every_interval(
     release: Release, level: float = DEFAULT_LEVEL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The smallest and the largest true count of every cell by itself; -1 where no value is released.
+    """The smallest and the largest true count of each cell by itself; -1 where no value is released.
 
-    Cells with the same law and the same released count have the same interval, so it is worked out once. Of a weighted
-    table: the limits of the population's totals; -1 where a cell has no error.
+    Cells with the same distribution and released count share one computation. In a weighted table these are the limits of
+    population totals; -1 where a cell has no error.
     """
     if release.measure.has_errors:
         return estimate_limits(release, level)
@@ -153,7 +172,7 @@ def every_interval(
 
 
 def refuse_no_counts(release: Release) -> None:
-    """Refuse a table whose numbers are no counts with noise of their own.
+    """Refuse a table whose numbers are not counts with independent noise.
 
     Raises:
         BadRequest: It is weighted, or it was made to add up.
@@ -167,7 +186,6 @@ def refuse_no_counts(release: Release) -> None:
 
 
 def _read(text: str) -> dict[str, str]:
-    """`sex=1,age=20-24` as codes by name."""
     found: dict[str, str] = {}
     for part in split(text, ","):
         name, *code = split(part, "=", limit=1)
@@ -181,7 +199,7 @@ def _read(text: str) -> dict[str, str]:
 
 
 def _code(dimension: Dimension, code: str) -> str:
-    """A code of a dimension, by itself or by a label that one of its outputs has."""
+    """A code of a dimension, given as a code or as a unique label."""
     name, codes = dimension.name, dimension.codes
     same = [
         known
@@ -201,7 +219,7 @@ def _code(dimension: Dimension, code: str) -> str:
 
 
 def _refuse_other_numbers(release: Release, codes: Codes) -> None:
-    """Refuse a cell that shows something else than its count with noise."""
+    """Refuse a cell that does not show its noisy count."""
     place = cell_place(release, codes)
     shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
     if not release.measure.is_count or not shown:
@@ -211,79 +229,18 @@ def _refuse_other_numbers(release: Release, codes: Codes) -> None:
         )
 
 
-def _of_one(release: Release, codes: Codes, level: float) -> Interval:
-    cell = picked(release, codes)
-    return distribution_interval(int(cell.counts[0]), cell.laws[0], level)
-
-
-def _independent_interval(
-    release: Release,
-    one: list[Codes],
-    whole: list[Codes],
-    others: list[Codes],
-    base: list[Codes],
-    level: float,
-) -> Interval:
-    """Of a table whose cells have noise of their own, or sums of it."""
-    if others:
-        return _difference(picked(release, *one), picked(release, *others), level)
-    if base:
-        return ratio_interval(picked(release, *one), picked(release, *base), level=level)
-    if whole:
-        return _share(release, one, whole, level)
-    if len(one) == 1:
-        return _of_one(release, one[0], level)
-    return sum_interval(picked(release, *one), level=level)
-
-
-def _joint_interval(
-    release: Release,
-    one: list[Codes],
-    whole: list[Codes],
-    others: list[Codes],
-    base: list[Codes],
-    level: float,
-) -> Interval:
-    """The same of a joint table, whose cells share noise with known covariances."""
-    if whole:
-        _rest(release, one, whole)
-        return joint_quotient(release, one, whole, level, share=True)
-    return (
-        joint_quotient(release, one, base, level, share=False)
-        if base
-        else joint_sum(release, one, others, level)
-    )
-
-
-def _population_interval(
-    release: Release,
-    one: list[Codes],
-    whole: list[Codes],
-    others: list[Codes],
-    base: list[Codes],
-    their_whole: list[Codes],
-    level: float,
-) -> Interval:
-    """The same of a weighted table: about the population, for sampling and noise together."""
-
-    def quantity(cells: list[Codes], of: list[Codes]) -> BoundedEstimate:
-        if not of:
-            return estimate_sum(release, cells, level)
-        return estimate_share(release, cells, _rest(release, cells, of), of[0], level)
-
-    found = quantity(one, whole)
-    if base:
-        found = found.over(estimate_sum(release, base, level).as_base())
-    if others:
-        found -= quantity(others, their_whole or whole)
-    return found.interval(level)
+def _estimate(release: Release, cells: list[Codes], of: list[Codes], level: float) -> BoundedEstimate:
+    """A sum of cells of a weighted table, or its share."""
+    if not of:
+        return estimate_sum(release, cells, level)
+    return estimate_share(release, cells, _rest(release, cells, of), of[0], level)
 
 
 def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes] | None:
-    """The cells of the whole beside the part; None where the whole is one total that holds the part.
+    """The other cells of the whole; None where the whole is one total that holds the part.
 
     Raises:
-        BadRequest: The part is the whole, or does not lie in it.
+        BadRequest: The part is the whole, or is not inside it.
     """
     rest = [codes for codes in whole if codes not in part]
     if len(rest) + len(part) == len(whole):
@@ -306,19 +263,22 @@ def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes
 
 
 def _share(release: Release, part: list[Codes], whole: list[Codes], level: float) -> Interval:
+    """A share; if a dp total has the noise of its own parts, that of the part in the sum with the remainder."""
     rest = _rest(release, part, whole)
+    if release.unrounded is not None:
+        return joint_quotient(release, part, whole, level, share=True)
     one = picked(release, *part)
     if rest is not None:
         return share_interval(one, rest=picked(release, *rest), level=level)
-    all_of = picked(release, whole[0])
-    remainder = rest_of(all_of, one)
+    total = picked(release, whole[0])
+    remainder = rest_of(total, one)
     if remainder is not None:
         return share_interval(one, rest=remainder, level=level)
-    return share_interval(one, whole=all_of, level=level)
+    return share_interval(one, whole=total, level=level)
 
 
 def _difference(one: PickedCells, others: PickedCells, level: float) -> Interval:
-    """The interval of a difference; of a total and cells in it with the same noise, that of the rest."""
+    """The interval of a difference; of a total and cells in it with the same noise, that of the remainder."""
     beyond, short = rest_of(one, others), rest_of(others, one)
     if beyond is not None:
         return sum_interval(beyond, level=level)
@@ -328,27 +288,25 @@ def _difference(one: PickedCells, others: PickedCells, level: float) -> Interval
     return difference_interval(one, others, level=level)
 
 
-#: Of a share in percent, after the point.
+#: Maximum number of decimals of a share in percent.
 _MOST_DIGITS = 6
-#: Cells of a document that are lists and texts at the same time.
+#: Cells per block of a streamed document.
 CELLS_AT_ONCE = 4_096
 
 
 def interval_document(found: Interval) -> dict[str, Any]:
-    """An interval as JSON; an end without a limit is null. Of a weighted table with its error in percent."""
-    ends = {name: _number(getattr(found, name)) for name in ("estimate", "low", "high")}
-    error = (
-        {"relative_standard_error": found.relative_standard_error}
-        if isinstance(found, WeightedInterval)
-        else {}
-    )
-    return {**ends, "level": found.level, **error}
+    """An interval as JSON; an infinite end is null. A weighted one has its error in percent."""
+    ends = {name: getattr(found, name) for name in ("estimate", "low", "high")}
+    document = {name: value if np.isfinite(value) else None for name, value in ends.items()}
+    document["level"] = found.level
+    if isinstance(found, WeightedInterval):
+        document["relative_standard_error"] = found.relative_standard_error
+    return document
 
 
 def interval_texts(found: Interval, *, share: bool, ratio: bool, minus: bool) -> tuple[str, str, str]:
-    """The estimate and the limits as people read them; a narrow share has enough digits to show its width.
+    """The estimate and the limits as text; a narrow share has enough digits to show its width.
 
-    >>> from discreet.inference.confidence_intervals.count_intervals import Interval
     >>> interval_texts(Interval(0.49242, 0.49237, 0.49248, 0.95), share=True, ratio=False, minus=False)
     ('49.242 %', '49.237 %', '49.248 %')
     """
@@ -365,7 +323,7 @@ def interval_texts(found: Interval, *, share: bool, ratio: bool, minus: bool) ->
 
 
 def error_text(found: Interval) -> str:
-    """The relative standard error of a weighted estimate in words; empty for counts."""
+    """The relative standard error of a weighted estimate as text; empty for counts."""
     if not isinstance(found, WeightedInterval):
         return ""
     error = found.relative_standard_error
@@ -380,13 +338,13 @@ def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, 
 
 
 def limits_document(release: Release, known: Limits, level: float) -> dict[str, Any]:
-    """All cells with limits that are known, as `every_document` tells them."""
+    """All cells with known limits, as `every_document`."""
     cells = [cell for block in _blocks(release, known) for cell in block]
     return {**_limits_head(release, level), "cells": cells}
 
 
 def every_piece(release: Release, level: float = DEFAULT_LEVEL) -> Iterator[bytes]:
-    """`every_document` as the bytes of its JSON, block by block: a large table is never a list of its cells."""
+    """`every_document` as JSON bytes, block by block, so that a large table is never one list."""
     blocks = _blocks(release, every_interval(release, level))
     yield f'{json.dumps(_limits_head(release, level), ensure_ascii=False)[:-1]}, "cells": ['.encode()
     before = ""
@@ -401,7 +359,6 @@ def _limits_head(release: Release, level: float) -> dict[str, Any]:
 
 
 def _blocks(release: Release, known: Limits) -> Iterator[list[dict[str, Any]]]:
-    """The cells in their order, some at a time."""
     codes = product(*(dimension.codes for dimension in release.dimensions))
     values, hidden, low, high = (each.ravel() for each in (release.values, release.missing, *known))
     for start in range(0, values.size, CELLS_AT_ONCE):
@@ -416,7 +373,3 @@ def _blocks(release: Release, known: Limits) -> Iterator[list[dict[str, Any]]]:
             }
             for cell, value, missing, first, last in zip(islice(codes, CELLS_AT_ONCE), *numbers, strict=True)
         ]
-
-
-def _number(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -1,47 +1,9 @@
-"""Which noise may lie behind a released cell: the laws that serve its possible true counts.
+"""Tails of a sum of noise when the rows of the noise table that apply to its cells are unknown.
 
-A reader sees x and not n. The counts n with P(x | n) > 0 are possible, and the true one is always among them. Some
-of them have the same law, so a cell is a short list of laws, each with the counts that it serves:
-
-    law r:  chances of the noise,  least and most of the counts.
-
-A cell with one law has known noise. In a difference a cell counts against the sum: its noise and its counts change
-sign, and nothing else does.
-
-Every way in which the possible rows can serve some cells, and the exact law of the noise of each.
-
-The law of a sum of noise depends on how many cells each law serves, and not on which:
-
-    law of the sum = convolution of k_1 times law 1, k_2 times law 2, ...
-
-So a composition k = (k_1, k_2, ...) stands for many true counts. It knows the smallest and the largest sum of them.
-Laws are convolved directly, and not by a transform: `worst_rows` multiplies small chances by large weights, so
-each chance must be right in itself.
-
-Chernoff's bound of the noise of very many cells, whichever rows serve them.
-
-    P(sum >= t) <= exp(-h t + sum over cells of max over rows of log E exp(h noise)),   the smallest over h.
-
-It costs the same for any number of cells and is about 1.4 times as wide as the truth at a level of 95 %.
-
-Source: Chernoff (1952).
-
-The largest tail that the noise of many cells may have, whichever rows serve them.
-
-The true rows are fixed, but unknown. Let an opponent choose them block by block, and let him see the noise of the blocks
-before: he can do no less than the truth, so his tail is a bound. It is found backwards, one block at a time:
-
-    V(t) <- max over the compositions c of a block of  w_c  sum over z of P_c(z) V(t - z),
-
-from V(t) = P(noise of the known cells >= t). The weight w_c = exp(h (sum of counts of c)) ties the rows to the sum s
-that is tested. For every true table with that sum, and every tilt h,
-
-    P(noise >= t) <= exp(-h s) V_h(t),
-
-and the smallest over a few tilts counts. h = 0 is the bound that holds for every sum.
-
-Source: dynamic programming against an adaptive opponent; the weight is a Lagrange multiplier. Both Chernoff's bound
-and the sum of the largest tails of single cells are functions that such a step cannot lower, so neither is below V.
+A released count x has several possible counts n, with P(x | n) > 0, and they can have different noise distributions
+(`PossibleRows`). `compositions` enumerates how many cells each distribution applies to, which is exact; `worst_case_tails`
+bounds the tail by dynamic programming, and `chernoff_bound` does so for very many cells.
+Source: Chernoff (1952); dynamic programming against an adaptive adversary.
 """
 
 from __future__ import annotations
@@ -61,14 +23,14 @@ from discreet.model.noise_distribution import CellDistribution
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PossibleRows:
-    """The laws that may serve some cells with the same released count.
+    """The noise distributions that are possible for cells with the same released count.
 
     Args:
         first: The smallest noise value.
-        laws: One line a law: the chances of first, first + 1, ...
-        least: The smallest count that each law serves here.
+        laws: One row per distribution: the probabilities of first, first + 1, ...
+        least: The smallest possible count with each distribution.
         most: The largest.
-        times: How many cells these are.
+        times: The number of cells.
     """
 
     first: int
@@ -78,8 +40,8 @@ class PossibleRows:
     times: int
 
     @property
-    def known(self) -> bool:
-        """Whether one law serves every possible count."""
+    def unique(self) -> bool:
+        """Whether every possible count has the same distribution."""
         return len(self.laws) == 1
 
     @property
@@ -89,11 +51,11 @@ class PossibleRows:
 
     @property
     def law(self) -> Distribution:
-        """The law of known noise."""
+        """The distribution, where it is unique."""
         return Distribution(self.first, self.laws[0])
 
     def negative(self) -> Self:
-        """The same cells, counted against the sum."""
+        """The same cells, subtracted from the sum."""
         return type(self)(-self.last, self.laws[:, ::-1], -self.most, -self.least, self.times)
 
     def mirror_noise(self) -> Self:
@@ -101,14 +63,14 @@ class PossibleRows:
         return type(self)(-self.last, self.laws[:, ::-1], self.least, self.most, self.times)
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of each law."""
+        """Mean and variance of each distribution."""
         values = np.arange(self.first, self.last + 1)
         mean = self.laws @ values
         return mean, self.laws @ values**2 - mean**2
 
 
 def possible_rows(cells: ArrayLike, noise: CellDistribution) -> Iterator[PossibleRows]:
-    """The possible rows of each released count, counts that occur often together.
+    """The possible distributions of each distinct released count.
 
     >>> from discreet.noise import maxent
     >>> [(rows.times, len(rows.laws)) for rows in possible_rows([0, 20, 0], maxent(D=5, V=3, js=2))]
@@ -127,17 +89,17 @@ def possible_rows(cells: ArrayLike, noise: CellDistribution) -> Iterator[Possibl
         yield PossibleRows(channel.lowest, channel.laws[rows], least, most, often)
 
 
-#: By how often each law occurs: the smallest and the largest sum, and the law of the noise with its first value.
+#: By multiplicity of each distribution: the smallest and the largest sum; first value and probabilities of the noise.
 _Ways = dict[tuple[int, ...], tuple[int, int, int, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compositions:
-    """The laws of a sum of noise, one for each composition.
+    """The distribution of a sum of noise for each composition k = (k_1, k_2, ...): k_i cells have distribution i.
 
     Args:
         first: The smallest value of the sum of the noise.
-        laws: One line a composition: the chances of first, first + 1, ...
+        laws: One row per composition: the probabilities of first, first + 1, ...
         least: The smallest sum of true counts of each composition.
         most: The largest.
     """
@@ -151,12 +113,17 @@ class Compositions:
 def compositions(cells: Sequence[PossibleRows]) -> Compositions:
     """All compositions of some cells.
 
-    >>> from discreet.inference.confidence_intervals.tail_bounds import possible_rows
+    Distributions are convolved directly, not by a transform: `worst_case_tails` multiplies small probabilities by large
+    weights, so each must have a small relative error.
+
     >>> from discreet.noise import maxent
     >>> len(compositions([*possible_rows([0, 0], maxent(D=5, V=3, js=2))]).laws)
     21
     """
-    places = _places(cells)
+    known: dict[tuple[int, bytes], int] = {}
+    places = [
+        [known.setdefault((rows.first, law.tobytes()), len(known)) for law in rows.laws] for rows in cells
+    ]
     ways: _Ways = {(0,) * (1 + max(map(max, places))): (0, 0, 0, np.ones(1))}
     for rows, own in zip(cells, places, strict=True):
         for _ in range(rows.times):
@@ -173,26 +140,18 @@ def compositions(cells: Sequence[PossibleRows]) -> Compositions:
 
 
 def number_of_compositions(cells: Sequence[PossibleRows]) -> int:
-    """How many compositions there are, or a larger number."""
+    """An upper bound on the number of compositions."""
     distinct = len({(rows.first, law.tobytes()) for rows in cells for law in rows.laws})
     together = comb(distinct + sum(rows.times for rows in cells) - 1, distinct - 1)
     apart = prod(comb(len(rows.laws) + rows.times - 1, rows.times) for rows in cells)
     return min(together, apart)
 
 
-def _places(cells: Sequence[PossibleRows]) -> list[list[int]]:
-    """For each cell the numbers of its laws; the same law has one number."""
-    known: dict[tuple[int, bytes], int] = {}
-    return [
-        [known.setdefault((rows.first, law.tobytes()), len(known)) for law in rows.laws] for rows in cells
-    ]
-
-
 def _add_cell(ways: _Ways, rows: PossibleRows, own: list[int]) -> _Ways:
-    """One more cell: each composition goes on with each of its laws.
+    """Extend each composition by each distribution of one more cell.
 
-    Laws of a single value come first. They only move the law of the others, which is quick: of 400 zeros that may be kept,
-    one composition in each step needs a convolution.
+    Distributions of a single value come first. They only shift the others, which is quick: of 400 zeros that may be kept,
+    one composition per step needs a convolution.
     """
     more: _Ways = {}
     trimmed = [_trim(rows.first, law) for law in rows.laws]
@@ -210,7 +169,6 @@ def _add_cell(ways: _Ways, rows: PossibleRows, own: list[int]) -> _Ways:
 
 
 def _trim(first: int, law: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
-    """A law from its first to its last value that can occur."""
     inside = np.flatnonzero(law)
     return first + int(inside[0]), law[inside[0] : inside[-1] + 1]
 
@@ -221,7 +179,12 @@ _UNDERFLOW = -600.0
 
 
 def chernoff_bound(cells: Sequence[PossibleRows]) -> Distribution:
-    """The law whose upper tail is the bound."""
+    """A distribution whose upper tail is Chernoff's bound, for any rows of the noise table.
+
+        P(sum >= t) <= exp(-h t + sum over cells of max over rows of log E exp(h noise)),   minimised over h.
+
+    Its cost does not depend on the number of cells; it is about 1.4 times as wide as the truth at a level of 95 %.
+    """
     total = np.zeros(len(_CHERNOFF_TILTS))
     for rows in cells:
         total += rows.times * log_generating(rows.laws, rows.first).max(axis=0)
@@ -238,7 +201,7 @@ def chernoff_bound(cells: Sequence[PossibleRows]) -> Distribution:
 
 
 def log_generating(laws: NDArray[np.float64], lowest: int) -> NDArray[np.float64]:
-    """The log of E exp(h noise) of each law at each tilt h, or something larger."""
+    """An upper bound of log E exp(h noise), for each distribution and each tilt h."""
     values = lowest + np.arange(laws.shape[1])
     largest = values[laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)]
     with np.errstate(divide="ignore"):
@@ -248,16 +211,16 @@ def log_generating(laws: NDArray[np.float64], lowest: int) -> NDArray[np.float64
     return np.asarray(np.where(relative > _UNDERFLOW, exact, largest[:, None] * _CHERNOFF_TILTS))
 
 
-#: Tilts of all sizes, and tilts in units of one standard deviation of the noise; the first count most.
+#: Tilts of all sizes, and tilts in units of one standard deviation of the noise; the first are the most important.
 _TILTS = (0.0, -0.4, -8.0, -1.5, 0.4, 8.0, 1.5)
 _SMALL_TILTS = (-0.15, 0.15, -0.4, 0.4, -0.05, 0.05, -0.8, 0.8)
-#: Tails between these are of interest: a tilt that is never the best there is not used.
+#: A tilt that is never the best for a tail in this range is not used.
 _OF_INTEREST = 2e-4, 0.3
-#: What a bound may cost, in multiplications; more where only one tilt is affordable.
+#: Maximum cost of a bound in multiplications, and with one tilt only.
 WORK, MOST_WORK = 3e8, 3e9
 _MOST_POWER, _TINY = 600.0, 1e-300
 _BLOCKS = (6, 5, 4, 3, 2, 1)
-#: Windows are cut so many standard deviations away; what lies beyond gets the value at the edge, which is no smaller.
+#: Windows end at this many standard deviations; values beyond get the bound at the edge, which is no smaller.
 _DEVIATIONS = 8.0
 
 
@@ -267,11 +230,11 @@ class TiltedTails:
 
     Args:
         first: The smallest t; below it the bound is 1.
-        tails: One line a tilt: V of first, first + 1, ...; above it the last one counts.
-        tilts: The tilts.
-        least: The smallest sum of the open cells, and the largest: weights are relative to one of them.
+        tails: One row per tilt: V of first, first + 1, ...; beyond the end the last value applies.
+        tilts: The tilts h.
+        least: The smallest sum of the cells with several distributions; weights are relative to it or to `most`.
         most: The largest.
-        known: The smallest and the largest sum of the known cells.
+        known: The smallest and the largest sum of the other cells.
     """
 
     first: int
@@ -288,15 +251,15 @@ class TiltedTails:
 
     @property
     def by_sum(self) -> bool:
-        """Whether the bound is another for another sum."""
+        """Whether the bound depends on the sum."""
         return len(self.tilts) > 1
 
     def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The bound of P(noise >= value) where the true counts have this sum."""
+        """The bound of P(noise >= value) for true counts with this sum."""
         return np.where(values < self.first, 1.0, np.minimum(self.each(sums, values).min(axis=0), 1.0))
 
     def each(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The same by each tilt."""
+        """The bound of each tilt."""
         place = np.clip(values - self.first, 0, self.tails.shape[1] - 1)
         return np.stack(
             [
@@ -306,7 +269,7 @@ class TiltedTails:
         )
 
     def _weight(self, tilt: float, sums: NDArray[np.int64]) -> NDArray[np.float64]:
-        """exp(-h s) for the open cells' part s of a sum; the known cells may have any sum of theirs."""
+        """exp(-h s) for the part s of the sum in these cells; the other cells can have any of their sums."""
         if tilt <= 0:
             beyond = np.minimum(sums - self.known[0], self.most) - self.least
         else:
@@ -322,15 +285,23 @@ def worst_case_tails(
     known: tuple[int, int],
     tested: Callable[[NDArray[np.int64]], NDArray[np.int64]],
 ) -> TiltedTails | None:
-    """The bound for open cells beside known noise; None where it would cost too much.
+    """A bound of the tails over all possible distributions of the cells; None where it would cost too much.
 
-    Tilts are tried with blocks of one cell. Those that help are used with the largest blocks that time allows.
+    An adversary chooses the distributions block by block and sees the noise of the blocks before, so its tail is an upper
+    bound. It is computed backwards, one block at a time, from V(t) = P(noise of the other cells >= t):
+
+        V(t) <- max over the compositions c of a block of  w_c  sum over z of P_c(z) V(t - z).
+
+    The weight w_c = exp(h (sum of counts of c)), a Lagrange multiplier, ties the choice to the tested sum s. For every true
+    table with that sum and every tilt h, P(noise >= t) <= exp(-h s) V_h(t); the smallest bound over a few tilts is taken.
+    Neither Chernoff's bound nor the sum of the largest single tails is ever below V. Tilts are tried with blocks of one
+    cell; those that help are used with the largest blocks that are affordable.
 
     Args:
-        cells: The cells with several possible rows.
-        noise: The law of the sum of the known noise.
-        known: The smallest and the largest sum of the known cells' true counts.
-        tested: The noise that each sum of true counts would mean.
+        cells: The cells with several possible distributions.
+        noise: The distribution of the sum of the other noise.
+        known: The smallest and the largest sum of the other cells' true counts.
+        tested: The noise that each sum of true counts implies.
     """
     window, deviation = _window(cells, noise)
     width = window[1] - window[0] + 1
@@ -348,7 +319,7 @@ def worst_case_tails(
 def _best_tilts(
     found: TiltedTails, tested: Callable[[NDArray[np.int64]], NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """The tilts that give the smallest bound of a tail of interest."""
+    """The tilts that give the smallest bound of some tail of interest."""
     sums = np.arange(found.least + found.known[0], found.most + found.known[1] + 1)
     each = found.each(sums, tested(sums))
     smallest = each.min(axis=0)
@@ -358,14 +329,14 @@ def _best_tilts(
 
 
 def _cost(cells: Sequence[PossibleRows], block: int) -> float:
-    """What the blocks cost for each value, in multiplications, or a little more."""
+    """An upper bound of the cost of the blocks per value, in multiplications."""
     number = sum(rows.times for rows in cells)
     laws, width = (max(rows.laws.shape[axis] for rows in cells) for axis in (0, 1))
     return float(ceil(number / block) * comb(laws + block - 1, block) * (block * (width - 1) + 1))
 
 
 def _window(cells: Sequence[PossibleRows], noise: Distribution) -> tuple[tuple[int, int], float]:
-    """The values of the noise that matter, and its standard deviation at most."""
+    """The relevant values of the noise, and an upper bound of its standard deviation."""
     low, high, variance, reach = noise.mean, noise.mean, noise.variance, 0
     for rows in cells:
         mean, spread = rows.moments()
@@ -379,7 +350,7 @@ def _window(cells: Sequence[PossibleRows], noise: Distribution) -> tuple[tuple[i
 
 
 def _blocks(cells: Sequence[PossibleRows], size: int) -> list[tuple[Compositions, int]]:
-    """The cells in blocks of at most this size, equal blocks together."""
+    """The cells in blocks of at most this size, with the multiplicity of each block."""
     single = [place for place, rows in enumerate(cells) for _ in range(rows.times)]
     found: dict[tuple[int, ...], int] = {}
     for start in range(0, len(single), size):
@@ -416,7 +387,7 @@ def _backwards(
 def _step(
     tails: NDArray[np.float64], block: Compositions, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """One block: the largest of its compositions at each tilt and value."""
+    """The largest value over the compositions of one block, for each tilt and value."""
     size, width = tails.shape[1], block.laws.shape[1]
     last = block.first + width - 1
     # V(t - z) for z from `last` down to `first`: values below the window have V = 1, above it that of its edge.

@@ -62,7 +62,7 @@ def with_noise(
     [5]
     """
     if isinstance(noise, NoiseByCell):
-        return counts + noise.drawn(counts.size // noise.kind.size, rng).reshape(counts.shape)
+        return counts + noise.draw(counts.size // noise.kind.size, rng).reshape(counts.shape)
     keys = rng.integers(0, noise.modulus, counts.shape, dtype=np.uint64)
     return counts + noise.noise(counts, keys)
 
