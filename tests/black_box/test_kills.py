@@ -29,7 +29,7 @@ from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.records.keys import read_secret
 from discreet.workspace.ledger_location import LEDGER
 from discreet.workspace.versions import charge_load as booking
-from discreet.workspace.versions.ledger_marks import MARK, read_mark
+from discreet.workspace.versions.checkpoints import MARK, read_checkpoint
 from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill, pytest.mark.usefixtures("parsed_once")]
@@ -174,7 +174,7 @@ def run(target, *arguments):
 def uncovered(folder, got):
     """The answers that came out before the mark of their version knew of their charge."""
     secret, (place,) = read_secret(folder / "secret"), (folder / "datasets" / "town").glob(f"*/{MARK}")
-    mark = read_mark(place.parent, place.parent.name, secret)
+    mark = read_checkpoint(place.parent, place.parent.name, secret)
     engine = create_engine(os.environ.get("DISCREET_LEDGER", f"sqlite:///{folder / LEDGER}"))
     with engine.connect() as connection:
         asked = text("SELECT what FROM charges WHERE position > :last")
@@ -274,9 +274,9 @@ def test_a_mark_after_the_answer_would_be_found_out(folder, key, fresh, site_of)
     """Wrong alternative: a kill leaves an answer that an older ledger does not know of, and no mark tells."""
 
     def late(site, rows):
-        from discreet.workspace.versions.ledger_marks import VersionMarks
+        from discreet.workspace.versions.checkpoints import VersionCheckpoints
 
-        VersionMarks.write = lambda _self, _mark: None
+        VersionCheckpoints.write = lambda _self, _mark: None
         write(site.folder, rows, site.get({"rows": rows, "format": "csv"}, key).content)
         die()
 

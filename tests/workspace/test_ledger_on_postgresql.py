@@ -19,7 +19,7 @@ from discreet.records.keys import read_secret
 from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER, open_accounts, open_ledger
 from discreet.workspace.operate.diagnosis import examine
-from discreet.workspace.versions.ledger_marks import MARK, VersionMarks
+from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -129,7 +129,7 @@ def test_a_fail_over_loses_no_charge_with_a_synchronous_standby_and_is_refused_w
     lagging.run("pg_ctl", "-w", "-m", "fast", "stop")
     secret = read_secret(folder / "secret")
     (place,) = (path.parent for path in (folder / "datasets" / "town").glob(f"*/{MARK}"))
-    served = open_ledger(folder).with_checkpoints(VersionMarks(folder, secret, place))
+    served = open_ledger(folder).with_checkpoints(VersionCheckpoints(folder, secret, place))
     answered: list[str] = []
     charge_on_and_on(served, "early", answered, 3)
     lagging.start("-c primary_conninfo=''")  # the server that it followed is out of its reach
@@ -150,7 +150,7 @@ def test_a_fail_over_loses_no_charge_with_a_synchronous_standby_and_is_refused_w
             target=charge_on_and_on, args=(open_ledger(folder).with_checkpoints(marks), name, answered)
         )
         for name in ("one", "two", "three")
-        for marks in [VersionMarks(folder, secret, place)]
+        for marks in [VersionCheckpoints(folder, secret, place)]
     ]
     for client in clients:
         client.start()

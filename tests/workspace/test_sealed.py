@@ -26,8 +26,9 @@ from discreet.workspace.sealed import (
     seal_records,
     verify_records,
 )
-from discreet.workspace.versions import ledger_marks, version
+from discreet.workspace.versions import checkpoints as ledger_marks
 from discreet.workspace.versions import load_version as load
+from discreet.workspace.versions import version
 from discreet.workspace.versions import version_engine as engine_place
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import read_version

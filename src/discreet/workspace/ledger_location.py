@@ -15,7 +15,7 @@ from discreet.errors import LedgerUnusable, NotFound
 from discreet.model.revision import knows_arithmetic
 from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.options import read_options
-from discreet.workspace.versions.ledger_marks import MARK, VersionMarks
+from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints
 from discreet.workspace.versions.version import FINGERPRINT, read_revisions, read_version
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def open_ledger(folder: Path) -> Ledger:
 
     secret = read_secret(folder / "secret")
     _refuse_lost_marks(folder, secret)
-    return Ledger.open(ledger_location(folder), chain_key(secret), VersionMarks(folder, secret))
+    return Ledger.open(ledger_location(folder), chain_key(secret), VersionCheckpoints(folder, secret))
 
 
 def _refuse_lost_marks(folder: Path, secret: Secret) -> None:

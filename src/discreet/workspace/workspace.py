@@ -50,9 +50,9 @@ from discreet.rules.verdict import Verdict
 from discreet.workspace.folder_layout import refuse_newer_workspace
 from discreet.workspace.ledger_location import LEDGER, has_ledger, ledger_location, open_ledger
 from discreet.workspace.sealed import verify_records
+from discreet.workspace.versions.checkpoints import VersionCheckpoints
 from discreet.workspace.versions.history import HISTORY, VersionFacts, resolve_version, version_facts
 from discreet.workspace.versions.label_corrections import WORDING, apply_labels, labels_mtime
-from discreet.workspace.versions.ledger_marks import VersionMarks
 from discreet.workspace.versions.public_parts import PublicParts, public_parts
 from discreet.workspace.versions.version import DIGEST, Version, read_version
 from discreet.workspace.versions.version_engine import (
@@ -363,7 +363,7 @@ class Workspace:
 
         if self._ledger is None:
             self._ledger = open_ledger(self.folder)
-        ledger = self._ledger.with_checkpoints(VersionMarks(self.folder, secret, folder))
+        ledger = self._ledger.with_checkpoints(VersionCheckpoints(self.folder, secret, folder))
         ledger.refuse_other_terms(plan_budget(version.noise))
         source = DescriptionNoise(
             secret, dataset, dataset.version, version.fingerprint, version.noise.noise()

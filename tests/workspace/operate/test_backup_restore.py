@@ -16,7 +16,7 @@ from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER, open_ledger
 from discreet.workspace.operate.backup_restore import INSIDE, MANIFEST, back_up, move, restore
 from discreet.workspace.operate.rotate import rotate
-from discreet.workspace.versions.ledger_marks import MARK, VersionMarks
+from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -33,7 +33,7 @@ def spend(folder, name):
     secret = read_secret(folder / "secret")
     (place,) = (path.parent for path in (folder / "datasets" / "town").glob(f"*/{MARK}"))
     charge = Charge("town", name, Fraction(1, 10**6), Fraction(0))
-    ledger.with_checkpoints(VersionMarks(folder, secret, place)).charge(charge)
+    ledger.with_checkpoints(VersionCheckpoints(folder, secret, place)).charge(charge)
     ledger.close()
 
 

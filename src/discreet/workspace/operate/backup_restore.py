@@ -32,7 +32,7 @@ from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refu
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
 from discreet.workspace.sealed import fsync_path, fsync_tree
 from discreet.workspace.server_state import FOLDER as STATE
-from discreet.workspace.versions.ledger_marks import VersionMarks
+from discreet.workspace.versions.checkpoints import VersionCheckpoints
 
 MANIFEST = "backup.json"
 INSIDE = "workspace"
@@ -256,7 +256,7 @@ def _open(ledger: Path, folder: Path) -> Ledger:
     from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
 
     secret = read_secret(folder / "secret")
-    return Ledger.open(ledger, chain_key(secret), VersionMarks(folder, secret))
+    return Ledger.open(ledger, chain_key(secret), VersionCheckpoints(folder, secret))
 
 
 def _same_secret(folder: Path, other: Path) -> bool:
@@ -277,7 +277,7 @@ def _chain_again(aside: Path, there: Path) -> None:
 def _forgotten(ledger: Ledger, there: Path) -> list[str]:
     """Whether the marks that were there tell of charges that the restored ledger lacks."""
     try:
-        ledger.with_checkpoints(VersionMarks(there, read_secret(there / "secret"))).check_checkpoints()
+        ledger.with_checkpoints(VersionCheckpoints(there, read_secret(there / "secret"))).check_checkpoints()
     except LedgerUnusable as error:
         return [f"{error.message} Charges are forgotten: count them as spent."]
     return []

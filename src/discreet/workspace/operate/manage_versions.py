@@ -50,10 +50,10 @@ from discreet.workspace.folder_layout import (
     lock_dataset,
 )
 from discreet.workspace.sealed import CUBES, fsync_path, fsync_tree, seal_records, verify_records
+from discreet.workspace.versions.checkpoints import MARK, lock_checkpoints
 from discreet.workspace.versions.history import VersionFacts, read_history, write_history
 from discreet.workspace.versions.id_overlap import SKETCH
 from discreet.workspace.versions.label_corrections import apply_labels
-from discreet.workspace.versions.ledger_marks import MARK, lock_marks
 from discreet.workspace.versions.load_version import set_current
 from discreet.workspace.versions.public_parts import RESIDUALS
 from discreet.workspace.versions.version import (
@@ -287,7 +287,7 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
             write_version(moving, moved, digest, secret)
             fsync_tree(moving)
             old = home / f".loading-{secrets.token_hex(8)}"
-            with lock_marks(home):  # a charge may raise the mark until the last moment
+            with lock_checkpoints(home):  # a charge may raise the mark until the last moment
                 place.rename(old)
                 if (old / MARK).is_file():
                     shutil.copy2(old / MARK, moving / MARK)

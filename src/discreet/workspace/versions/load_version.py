@@ -55,9 +55,9 @@ from discreet.workspace.folder_layout import refuse_newer_workspace, write_schem
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_if_any, refuse_lost_ledger
 from discreet.workspace.sealed import fsync_path, fsync_tree, report_full_disk, seal_records, verify_records
 from discreet.workspace.versions.charge_load import charge_load, record_load, refuse_other_method
+from discreet.workspace.versions.checkpoints import VersionCheckpoints
 from discreet.workspace.versions.history import read_history, write_history
 from discreet.workspace.versions.id_overlap import IdOverlap, find_id_overlaps, write_sketch
-from discreet.workspace.versions.ledger_marks import VersionMarks
 from discreet.workspace.versions.lineage import lineage_defaults, lineage_keys
 from discreet.workspace.versions.public_parts import write_residuals
 from discreet.workspace.versions.version import (
@@ -164,7 +164,11 @@ def load_dataset(
         write_version(loading, version, loaded.digest, secret)
         fsync_tree(loading)
         receipt = charge_load(
-            folder, dataset, noise, loaded.fingerprint, VersionMarks(folder, secret, loading, loaded.digest)
+            folder,
+            dataset,
+            noise,
+            loaded.fingerprint,
+            VersionCheckpoints(folder, secret, loading, loaded.digest),
         )
         if receipt is not None:
             charged(receipt)

@@ -45,7 +45,7 @@ from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
 from discreet.records.keys import Purpose, Secret
 from discreet.workspace.sealed import RECORDS_SEAL, RecordsSeal, read_records_seal, refuse_foreign_files
-from discreet.workspace.versions.ledger_marks import MARK
+from discreet.workspace.versions.checkpoints import MARK
 
 REVISIONS = "version.json"
 

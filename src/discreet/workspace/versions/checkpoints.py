@@ -30,7 +30,7 @@ MARK = "ledger.mark"
 _PLACES = (f"*/[0-9a-f]*/{MARK}", f"*/removed/*/{MARK}")
 
 
-class VersionMarks:
+class VersionCheckpoints:
     """All marks of a workspace, and that of one version.
 
     Args:
@@ -54,7 +54,7 @@ class VersionMarks:
         """
         homes = self._folder / "datasets"
         paths = sorted(path for pattern in _PLACES for path in homes.glob(pattern))
-        found = {path: read_mark(path.parent, path.parent.name, self._secret) for path in paths}
+        found = {path: read_checkpoint(path.parent, path.parent.name, self._secret) for path in paths}
         return {
             f'version {path.parent.name[:8]} of "{path.relative_to(homes).parts[0]}"': mark
             for path, mark in found.items()
@@ -67,7 +67,7 @@ class VersionMarks:
         Raises:
             LedgerUnusable: It was changed.
         """
-        return None if self._place is None else read_mark(self._place, self._digest, self._secret)
+        return None if self._place is None else read_checkpoint(self._place, self._digest, self._secret)
 
     def write(self, mark: Checkpoint) -> None:
         """Raise the mark of the version; it is on disk when this returns, and it never goes down.
@@ -89,7 +89,7 @@ class VersionMarks:
             ) from None
 
 
-def read_mark(place: Path, digest: str, secret: Secret) -> Checkpoint | None:
+def read_checkpoint(place: Path, digest: str, secret: Secret) -> Checkpoint | None:
     """The mark that stands in a folder; None where there is none.
 
     Raises:
@@ -109,7 +109,7 @@ def read_mark(place: Path, digest: str, secret: Secret) -> Checkpoint | None:
 
 
 @contextmanager
-def lock_marks(home: Path) -> Iterator[None]:
+def lock_checkpoints(home: Path) -> Iterator[None]:
     """Nobody else changes a mark of the dataset meanwhile."""
     with FileLock(home / ".mark.lock"):
         yield

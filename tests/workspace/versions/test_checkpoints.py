@@ -15,7 +15,7 @@ from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER, chain_key, open_accounts, open_ledger
 from discreet.workspace.operate.manage_versions import remove_dataset
 from discreet.workspace.versions.charge_load import plan_budget
-from discreet.workspace.versions.ledger_marks import MARK, VersionMarks, read_mark
+from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints, read_checkpoint
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import read_version
 from discreet.workspace.workspace import Workspace
@@ -37,7 +37,7 @@ def place(folder):
 
 @pytest.fixture
 def marks(folder, place):
-    return VersionMarks(folder, read_secret(folder / "secret"), place)
+    return VersionCheckpoints(folder, read_secret(folder / "secret"), place)
 
 
 def ask(folder):
@@ -153,7 +153,7 @@ def test_a_mark_that_was_changed_is_refused(folder, place, marks, fault):
     (place / MARK).write_text(changed, "ascii")
     if fault == "other version":
         with pytest.raises(LedgerUnusable, match="was changed after it was written"):
-            read_mark(place, "0" * 32, read_secret(folder / "secret"))
+            read_checkpoint(place, "0" * 32, read_secret(folder / "secret"))
         return
     with pytest.raises(
         LedgerUnusable, match=r"mark of the ledger of version .* was changed after it was written"
@@ -226,7 +226,7 @@ def test_a_mark_that_cannot_be_written_means_no_answer(marks, monkeypatch):
     def full(*_given):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.workspace.versions.ledger_marks._write_mark", full)
+    monkeypatch.setattr("discreet.workspace.versions.checkpoints._write_mark", full)
     with pytest.raises(LedgerUnusable, match="cannot be written: No space left") as refused:
         marks.write(Checkpoint(99, "x"))
     assert "stays paid" in refused.value.advice
@@ -238,7 +238,7 @@ def test_the_mark_of_a_removed_version_still_counts(folder, marks):
     ask(folder)
     remove_dataset(folder, "town")
     assert [
-        mark.position for mark in VersionMarks(folder, read_secret(folder / "secret")).by_version().values()
+        mark.position for mark in VersionCheckpoints(folder, read_secret(folder / "secret")).by_version().values()
     ] == [7]
     put(folder, older)
     with pytest.raises(LedgerUnusable, match="older than the answers"):
@@ -256,7 +256,7 @@ def test_a_cap_that_was_raised_before_there_was_a_chain_is_refused_by_the_sealed
     (place / MARK).unlink()
     secret = read_secret(folder / "secret")
     ledger = Ledger.open(folder / LEDGER, chain_key(secret))
-    VersionMarks(folder, secret, place).write(ledger._chain.last)
+    VersionCheckpoints(folder, secret, place).write(ledger._chain.last)
     plan = read_version(place, secret).noise
     with pytest.raises(LedgerUnusable, match='another cap, rule or neighbours for the budget "town"'):
         ledger.refuse_other_terms(plan_budget(plan))
