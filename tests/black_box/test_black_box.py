@@ -169,7 +169,7 @@ def none(patch):
 
 def rules_alone(patch):
     """The rules without the complement, which looks at the other areas: each of them has one person more here."""
-    patch.setattr("discreet.rules.verdict.complement", lambda failed, _seeds, _slices: failed)
+    patch.setattr("discreet.rules.verdict.add_secondary", lambda failed, _seeds, _slices: failed)
 
 
 def scale(patch):
@@ -188,7 +188,7 @@ def zeros(patch):
         cells.noisy[empty] = 0
         return cells
 
-    patch.setattr("discreet.protect.dp_protector.described_noise", spared)
+    patch.setattr("discreet.protect.dp_protector.add_description_noise", spared)
 
 
 def no_fingerprint(patch):
@@ -208,7 +208,7 @@ def no_epsilon(patch):
 
 def one_key(patch):
     """The margin is not in the key."""
-    patch.setattr(noise_module, "margin_cells", lambda m, d: replace(canonical_cells(m, d), domain=""))
+    patch.setattr(noise_module, "canonical_cells", lambda m, d: replace(canonical_cells(m, d), domain=""))
 
 
 def uncharged(patch):

@@ -37,7 +37,8 @@ from discreet.workspace.operate import rotate as rotation
 from discreet.workspace.operate.backup_restore import back_up, restore
 from discreet.workspace.operate.make_cubes import make_cubes
 from discreet.workspace.operate.manage_versions import remove_version, roll_back
-from discreet.workspace.versions.load_version import load_dataset, set_current
+from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.versions.version import set_current
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill]
 
@@ -182,7 +183,7 @@ def test_a_pointer_that_is_written_in_place_would_be_found_out(template, tmp_pat
     """A writer without a rename leaves half a pointer, and nothing is served."""
     lost = {}
     for writer in (set_current, points_in_place):
-        monkeypatch.setattr("discreet.workspace.operate.manage_versions.point_to", writer)
+        monkeypatch.setattr("discreet.workspace.operate.manage_versions.set_current", writer)
         base = shutil.copytree(template, tmp_path / writer.__name__ / "all")
         whole, found = changes_of(base, partial(rolls_back, base / "w")), set()
         for number in range(1, whole + 1):
@@ -190,7 +191,7 @@ def test_a_pointer_that_is_written_in_place_would_be_found_out(template, tmp_pat
             outcome(base, partial(killed, number), partial(rolls_back, base / "w"))
             found.add(served(base / "w")[0])
         lost[writer.__name__] = "" in found
-    assert lost == {"point_to": False, "points_in_place": True}
+    assert lost == {"set_current": False, "points_in_place": True}
 
 
 def test_what_lies_outside_of_the_protected_store_would_be_found_out(template, tmp_path):

@@ -29,7 +29,7 @@ from discreet.protect.promise import (
 )
 from discreet.release.load_cautions import load_with_cautions
 from discreet.release.pipeline import release_table
-from discreet.workspace.versions.load_version import noise_for
+from discreet.workspace.versions.load_version import LoadJob, noise_for
 from discreet.workspace.workspace import Workspace
 
 NOISE = NoiseTable(7, (NoiseRow((0,), (7,)), NoiseRow((-1, 0, 1), (2, 5, 7))), family="hand")
@@ -110,7 +110,9 @@ def test_exact_counts_under_the_name_of_noise_are_refused(private_town, tmp_path
     with pytest.raises(
         BadDescription, match=r"exact with probability 99\.9999999 %, and max_exact of the budget is 0\.9"
     ):
-        load_with_cautions(tmp_path / "w", at(private_town.description, 1000.0), private_town.records)
+        load_with_cautions(
+            LoadJob(tmp_path / "w", at(private_town.description, 1000.0), private_town.records)
+        )
     assert not (tmp_path / "w").exists()
 
 
@@ -128,11 +130,10 @@ def test_a_custodian_is_warned_from_epsilon_5_on(private_town, tmp_path):
     assert noise_cautions(plan) == ()
     almost = replace(plan, terms=replace(plan.terms, epsilon=Fraction("4.999")))
     assert noise_cautions(almost) == ()
-    said = []
-    load_with_cautions(
-        tmp_path / "w", at(private_town.description, 5.0), private_town.records, caution=said.append
+    report = load_with_cautions(
+        LoadJob(tmp_path / "w", at(private_town.description, 5.0), private_town.records)
     )
-    assert "a factor of 148" in said[0]
+    assert "a factor of 148" in report.cautions[0]
 
 
 def test_under_the_cell_key_method_little_noise_is_cautioned_and_loaded():

@@ -32,7 +32,7 @@ def test_a_door_holds_nothing_that_a_face_could_read_records_through(doors):
         name for name in dir(door) if not name.startswith("_") and name in {"engine", "stored", "secret"}
     ]
     assert not hasattr(door, "__dict__")
-    assert repr(door) == f"<Door of town {door.digest[:8]}>"
+    assert repr(door) == f"<DatasetService of town {door.digest[:8]}>"
     assert unlock_service(door).dataset is door.dataset
 
 

@@ -23,8 +23,10 @@ from discreet.release.load_cautions import (
     disappearing,
     find_slivers,
     load_with_cautions,
+    sliver_cautions,
     variables_to_count,
 )
+from discreet.workspace.versions.load_version import LoadJob, load
 from discreet.workspace.workspace import Workspace
 
 
@@ -39,26 +41,28 @@ def almost_empty(town):
 def test_groups_that_differ_by_two_people_are_named_before_the_version_is_served(
     town, tmp_path, almost_empty
 ):
-    folder, said = tmp_path / "w", []
+    folder = tmp_path / "w"
 
-    def caution(sentence):
+    def inspect(dataset, engine):
         assert not list(folder.rglob("current*"))
-        said.append(sentence)
+        return sliver_cautions(dataset, engine)
 
-    digest = load_with_cautions(folder, town.description, almost_empty, caution=caution)
-    assert any("'N1' of \"area\" and 'N' of \"region\" differ by 2 people" in sentence for sentence in said)
-    assert Workspace(folder).stored("town").digest == digest
+    report = load(LoadJob(folder, town.description, almost_empty, inspect=inspect))
+    assert any(
+        "'N1' of \"area\" and 'N' of \"region\" differ by 2 people" in sentence
+        for sentence in report.cautions
+    )
+    assert Workspace(folder).stored("town").digest == report.digest
 
 
 @pytest.mark.slow
 def test_records_without_slivers_get_no_caution_and_those_under_dp_the_same_one_always(
     town, private_town, tmp_path, almost_empty
 ):
-    said = []
     ruled = town.description + '\n[[rule]]\nkind = "nested-groups"\nfewer_than = 2\n'
-    load_with_cautions(tmp_path / "plain", ruled, town.records, caution=said.append)
-    load_with_cautions(tmp_path / "dp", private_town.description, almost_empty, caution=said.append)
-    assert said == [LEFT_OUT]
+    assert load_with_cautions(LoadJob(tmp_path / "plain", ruled, town.records)).cautions == ()
+    job = LoadJob(tmp_path / "dp", private_town.description, almost_empty)
+    assert load_with_cautions(job).cautions == (LEFT_OUT,)
 
 
 def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
@@ -69,8 +73,7 @@ def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
     text = town.description.replace(
         "[[hierarchy]]", f'[[variable]]\nname = "household"\ncategories = [{codes}]\n\n[[hierarchy]]', 1
     )
-    said = []
-    load_with_cautions(tmp_path / "w", text, records, caution=said.append)
+    said = load_with_cautions(LoadJob(tmp_path / "w", text, records)).cautions
     (asked,) = [sentence for sentence in said if "is it an id?" in sentence]
     assert asked.startswith("household has 600 categories for 3,000 records: is it an id?")
 

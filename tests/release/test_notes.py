@@ -11,6 +11,7 @@ from discreet.model.request import request_from_text
 from discreet.release.load_cautions import load_with_cautions
 from discreet.release.notes import DP_NOTES, joint_note, mandatory_note
 from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import LoadJob
 
 SAME = "The same group of people always shows the same value."
 
@@ -83,7 +84,7 @@ def test_keys_by_description_do_not_say_that_the_same_people_show_the_same_numbe
     told = {}
     for keys in ("hashed", "participants-and-description"):
         text = town.description.replace('keys = "hashed"', f'keys = "{keys}"')
-        load_with_cautions(tmp_path / keys, text, town.records)
+        load_with_cautions(LoadJob(tmp_path / keys, text, town.records))
         table = discreet.open(tmp_path / keys).table("town", rows=["sex"])
         told[keys] = " ".join((*table.release.notes, *table.release.promise))
     assert "same group of people" in told["hashed"]

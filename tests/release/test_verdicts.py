@@ -52,7 +52,7 @@ def test_cells_are_the_same_whether_the_rules_counted_them_or_not(keyed, monkeyp
     stored.verdicts.clear()
     once = ask(stored, **asked)
     again = ask(stored, **asked)  # the verdict is known now: the request is counted by itself
-    monkeypatch.setattr(pipeline, "known_cells", lambda *_: None)
+    monkeypatch.setattr(pipeline, "reusable_cells", lambda *_: None)
     stored.verdicts.clear()
     apart = ask(stored, **asked)
     for release in (again, apart):

@@ -60,8 +60,8 @@ def test_a_schema_that_cannot_be_read_gives_no_answers(folder, text):
         Workspace(folder)
 
 
-def test_a_closed_version_is_found_by_its_name_and_by_its_digest(folder):
-    home = dataset_folder(folder, "town")
+def test_a_closed_version_is_found_by_its_name_and_by_its_digest(town_versions):
+    home = dataset_folder(town_versions, "town")
     closed = find_version(home, "0")
     assert closed.closed
     assert find_version(home, closed.digest[:8]) == closed

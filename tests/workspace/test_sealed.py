@@ -22,14 +22,12 @@ from discreet.workspace.sealed import (
     RECORDS_SEAL,
     make_private_folder,
     read_records_seal,
+    replace_file,
     report_full_disk,
     seal_records,
     verify_records,
 )
-from discreet.workspace.versions import checkpoints as ledger_marks
-from discreet.workspace.versions import load_version as load
-from discreet.workspace.versions import version
-from discreet.workspace.versions import version_engine as engine_place
+from discreet.workspace.versions import checkpoints, history, load_version, version, version_engine
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import read_version
 from discreet.workspace.workspace import Workspace
@@ -47,15 +45,16 @@ def full_in_words(*_arguments):
 
 #: Every step of a load that writes, in order, and how it meets a full disk.
 STEPS = {
-    "mark": (load, "mark_workspace", full),
+    "schema": (load_version, "write_schema", full),
     "stage": (pa.ipc, "new_file", full),
     "store": (duckdb_engine, "_write_tag", full_in_words),
-    "roll up": (load, "roll_up", full),
-    "seal": (load, "write_version", full),
-    "keep": (load, "keep", full),
-    "ledger mark": (ledger_marks, "_write", full),
-    "settle": (load, "keep_names", full),
-    "point": (load.os, "fsync", full),
+    "first cube": (load_version, "write_first_cube", full),
+    "seal": (load_version, "write_version", full),
+    "fsync": (load_version, "fsync_tree", full),
+    "checkpoint": (checkpoints, "replace_file", full),
+    "settle": (load_version, "fsync_path", full),
+    "history": (history, "replace_file", full),
+    "current": (version, "replace_file", full),
 }
 
 
@@ -66,10 +65,6 @@ def test_a_full_disk_leaves_the_version_before(town, town_workspace, tmp_path, m
     home = folder / "datasets" / "town"
     before = (home / "current").read_text()
     where, name, fault = STEPS[step]
-    if step == "point":
-        monkeypatch.setattr(load, "keep", lambda _folder: None)
-        monkeypatch.setattr(load, "keep_names", lambda _folder: None)
-        monkeypatch.setattr(ledger_marks, "keep_names", lambda _folder: None)
     with monkeypatch.context() as patch:
         patch.setattr(where, name, fault)
         with pytest.raises(WorkspaceUnusable) as raised:
@@ -82,6 +77,17 @@ def test_a_full_disk_leaves_the_version_before(town, town_workspace, tmp_path, m
     assert workspace.verify("town") == before.strip()
     assert workspace.stored("town").dataset.label == "A town"
     workspace.close()
+
+
+def test_a_file_that_cannot_be_flushed_is_not_replaced_and_leaves_nothing(tmp_path, monkeypatch):
+    (tmp_path / "current").write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            replace_file(tmp_path / "current", "new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"current": "old"}
+    replace_file(tmp_path / "current", "new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"current": "new"}
 
 
 def test_what_is_no_full_disk_is_not_called_one(tmp_path):
@@ -163,7 +169,7 @@ class TestOtherRecords:
         shutil.copy(without / "data.duckdb", current / "data.duckdb")
         monkeypatch.setattr(version, "refuse_foreign_files", lambda *_: None)
         refused(folder, "are not those of its load")
-        monkeypatch.setattr(engine_place, "record_tag", lambda *_: _tag_in(current))
+        monkeypatch.setattr(version_engine, "record_tag", lambda *_: _tag_in(current))
         shutil.rmtree(current / "cubes")  # its roll-up has a seal of its own, and still tells the truth
         assert served(folder) != once, "the wrong alternative: without tag and seal they are served"
 

@@ -31,6 +31,7 @@ from discreet.release.load_cautions import load_with_cautions
 from discreet.workspace.description_file import name_description_in_errors, read_description
 from discreet.workspace.options import read_options, workspace_folder
 from discreet.workspace.versions.history import VersionFacts
+from discreet.workspace.versions.load_version import LoadJob
 
 #: The groups of one variable: lists of codes, groups by their names, or text.
 GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
@@ -301,16 +302,19 @@ def load(
     """
     path = Path(description)
     with name_description_in_errors(path):
-        return load_with_cautions(
+        job = LoadJob(
             Path(folder),
             read_description(path),
             records,
             beside=path.parent,
-            caution=logging.getLogger("discreet.load").warning,
             engine=engine,
             corrections=corrections,
             serve_beside=serve_beside,
         )
+        report = load_with_cautions(job)
+    for caution in report.cautions:
+        logging.getLogger("discreet.load").warning(caution)
+    return report.digest
 
 
 def _request(

@@ -1,13 +1,12 @@
-"""The anchors of a fitted table: the tables that it agrees with (`fit_to`), and which of its cells they decide.
+"""The anchors of a fitted table: the tables that it agrees with (`fit_to`), and the cells that they decide.
 
-The tables of the set are made one after the other, each fitted to those before it, so that they agree among themselves.
-A cell of the asked table is decided by an anchor where it is a sum of that one's cells: the people of every
-variable are whole categories there, and every variable that the anchor does not have counts everybody.
+The anchors are made one after the other, each fitted to those before it, so that they agree. An anchor decides a cell that
+is a sum of the anchor's cells: for every variable of the anchor the cell covers whole categories, and it counts everybody
+for every other variable.
 
-    asked   area x sex x age      anchor   area x sex      decided   every (area, sex, total), and their sums
+    request   area x sex x age      anchor   area x sex      decided   every (area, sex, total), and their sums
 
-They are questions like any other: the rules judge them, and under `dp` they must be covered. Only released numbers are
-read here.
+Anchors are requests like any other: rules apply, and under `dp` they must be covered. Only released numbers are read.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:
-    """The tables that a canonical request is fitted to, in their order; those before it, if it is one of them."""
+    """The anchors of a canonical request in their order; only those before it, if it is one of them."""
     if (asked.additivity or dataset.protection.additivity) != "fitted":
         return ()
     words = asked.fit_to or dataset.protection.fit_to
@@ -46,13 +45,12 @@ def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest
 
 
 def _is_table(asked: TableRequest, names: tuple[str, ...]) -> bool:
-    """Whether a request asks for the very table of these variables."""
     plain = asked.totals and not (asked.filters or asked.groups or asked.levels)
     return plain and set(asked.variables) == set(names)
 
 
 def anchor_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]) -> PublishedCells | None:
-    """Which cells of a table the anchors decide, and their values; None if there are no anchors."""
+    """The cells that the anchors decide, and their values; None without anchors."""
     if not anchors:
         return None
     from discreet.additivity.fitting import PublishedCells  # noqa: PLC0415 - only fitted tables need it
@@ -69,9 +67,9 @@ def anchor_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]
 def with_exact(
     kept: PublishedCells | None, values: NDArray[np.int64], exact: NDArray[np.bool_], dataset: Dataset
 ) -> PublishedCells | None:
-    """The same with the exact numbers of a declared level: a fitted table keeps them, too.
+    """Add the exact numbers of a declared level, which a fitted table keeps.
 
-    A public number of records alone is fitted as before: numbers that were published stay as they are.
+    If the number of records is the only invariant, it is not kept: published numbers must not change.
     """
     held = dp_terms(dataset)[0].held if dataset.protection.is_dp else ()
     if not held or not exact.any():
@@ -87,7 +85,7 @@ def with_exact(
 def _cells_of_anchor(
     shape: TableShape, dataset: Dataset, release: Release
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """The cells that one anchor decides, and the sums of its cells there."""
+    """The cells that one anchor decides, and their values as sums of its cells."""
     table = release.values[tuple(slice(0, -1) for _ in release.dimensions)]
     good = [_counts_everybody(dimension) for dimension in shape.dimensions]
     used: list[int] = []
@@ -127,7 +125,7 @@ def _cells_of_anchor(
 def _matching_axes(
     shape: TableShape, dataset: Dataset, name: str
 ) -> list[tuple[int | None, str, list[tuple[int, ...]]]]:
-    """What of a table looks at a variable or another level of it: the axis or None for a filter, and its categories."""
+    """Axes and filters (axis None) of a table that use a variable or another level of it, with their categories."""
     axes = [
         (axis, dimension.name, dimension.members())
         for axis, dimension in enumerate(shape.dimensions)
@@ -138,14 +136,13 @@ def _matching_axes(
 
 
 def _counts_everybody(dimension: Dimension) -> NDArray[np.bool_]:
-    """Which places of an axis count everybody."""
     return np.array([len(members) == len(dimension.base) for members in dimension.members()])
 
 
 def _sums(
     dataset: Dataset, name: str, members: list[tuple[int, ...]], onto: str
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each set of categories of a variable the categories of the anchor that it adds up, and whether it is a sum."""
+    """For each set of categories, the anchor's categories that it adds up, and whether it is such a sum."""
     up, down = ancestors(dataset, onto, name), ancestors(dataset, name, onto)
     chosen = np.zeros((len(members), len(dataset.variable(name))), dtype=np.int64)
     for line, each in enumerate(members):

@@ -1,9 +1,9 @@
-"""Check a request: once, before a record is read. A `Question` is a request that may be answered.
+"""Check a request once, before a record is read. A `CheckedRequest` may be answered.
 
-    request -> readable, canonical, shape -> rules of shape -> cover (what answers it, what it costs) -> Question
+    request -> parse -> canonical request, shape -> rules on shape -> cover (protector, cost) -> CheckedRequest
 
-A face may hold a `Question`: it tells the request, its shape and its title. What can count it is behind a private
-name; `pipeline.answer` alone uses it.
+An interface may hold a `CheckedRequest`: it shows request, shape and title. The version and the protector are private;
+`pipeline.make_release` uses them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from discreet.workspace.workspace import StoredDataset
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ParsedRequest:
-    """A request that can be read: canonical, with its measure, its shape and the request that is counted for it."""
+    """A valid request: canonical, with its measure, its shape and the request that is counted for it."""
 
     request: TableRequest
     kind: MeasureKind
@@ -37,13 +37,13 @@ class ParsedRequest:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CheckedRequest:
-    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet.
+    """A request that may be answered: valid and allowed by its shape; nothing is counted yet.
 
     Args:
         dataset: The public description.
-        digest: Which version answers.
-        asked: The request as it is understood.
-        metered: The answer was allowed to one account: nobody may keep it for others.
+        digest: The version.
+        asked: The parsed request.
+        metered: The answer was allowed to one account and must not be cached for others.
         anchors: The tables that it is fitted to, in their order.
     """
 
@@ -62,22 +62,22 @@ class CheckedRequest:
 
     @property
     def shape(self) -> TableShape:
-        """Which cells the answer has."""
+        """The cells of the answer."""
         return self.asked.shape
 
     @property
     def cells(self) -> int:
-        """How many cells the answer has, totals included."""
+        """The number of cells of the answer, totals included."""
         return self.shape.cells
 
     @property
     def lasting(self) -> bool:
-        """Whether the answer is the same for everybody from now on: nothing is counted or charged for an account."""
+        """Whether the answer is the same for all readers: nothing is metered or charged to an account."""
         return not self.metered and not any(each._protector.unpaid for each in (self, *self.anchors))  # noqa: SLF001 - ours
 
     @property
     def additivity(self) -> str:
-        """How totals relate to their parts."""
+        """How totals relate to their parts, by request or by default."""
         return self.request.additivity or self.dataset.protection.additivity
 
     @property
@@ -90,20 +90,20 @@ class CheckedRequest:
 
 
 def unlock(question: CheckedRequest) -> tuple[StoredDataset, Protector]:
-    """What can count a question: for the modules of `answer` alone."""
+    """The version and the protector of a request: for the modules of `release` alone."""
     return question._stored, question._protector  # noqa: SLF001 - this is the lock
 
 
 def title_of(dataset: Dataset, asked: ParsedRequest) -> str:
-    """What is counted, by what; known before anything is counted."""
+    """The title of the answer, known before anything is counted."""
     return table_title(dataset, asked.shape.dimensions, asked.request, asked.kind.measure)
 
 
 def parse_request(dataset: Dataset, request: TableRequest) -> ParsedRequest:
-    """Understand a request, or say what is wrong with it.
+    """Parse and validate a request.
 
     Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
     """
     kind = measure_kind(request.measure)
     asked = canonical(request, dataset)
@@ -119,28 +119,28 @@ def check_request(
     asker: Requester | None = None,
     most_cells: int | None = None,
 ) -> CheckedRequest:
-    """Check a request against its dataset and the rules of shape, before a record is read.
+    """Check a request against its dataset and the rules on shape, before a record is read.
 
-    Groups of one's own that a rule counts are counted here, for the account that asks.
+    Free groups that a rule counts are counted here, for the requester's account.
 
     Args:
-        stored: The version that is asked.
-        request: What is asked.
-        asker: Who asks.
-        most_cells: In place of `max_cells`, where the table is not laid out (`nonzero.py`).
+        stored: The version.
+        request: The request.
+        asker: The requester.
+        most_cells: Replaces `max_cells` if the table is not laid out (`nonzero_listing.py`).
 
     Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
         Refused: A rule does not allow it; the message says which and what to do.
     """
     return apply_rules(stored, parse_listed_request(stored, request), asker, most_cells)
 
 
 def parse_listed_request(stored: StoredDataset, request: TableRequest) -> ParsedRequest:
-    """Understand a request: where a rule may withhold areas, it shows every area that it names.
+    """Parse a request; if a rule may suppress areas, the result lists every area that the request names.
 
     Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
     """
     asked = parse_request(stored.dataset, request)
     if not needs_table(stored.rules, asked.counted, stored.dataset):
@@ -152,12 +152,16 @@ def parse_listed_request(stored: StoredDataset, request: TableRequest) -> Parsed
 def apply_rules(
     stored: StoredDataset, asked: ParsedRequest, asker: Requester | None = None, most_cells: int | None = None
 ) -> CheckedRequest:
-    """The question of a request that was read.
+    """Apply the rules on shape to a parsed request, and find the protector that covers it.
 
     Raises:
         Refused: A rule does not allow it, or nothing covers it.
     """
-    _refuse_strata_request(stored, asked)
+    if (
+        asked.counted != asked.request
+    ):  # a table made stratum by stratum must be allowed with its strata shown
+        shape = table_shape(asked.counted, stored.dataset)
+        refuse_by_rules(asked.counted, shape, stored.dataset, stored.rules)
     metered = is_metered(asked.request, stored.rules)
     if asker is not None and metered:
         with count_free_groups(asker, asked.request) as meter:
@@ -176,10 +180,3 @@ def apply_rules(
     protector = stored.protector.cover(asked.counted, shapes, asker)
     anchors = tuple(check_request(stored, each) for each in anchor_requests(asked.request, stored.dataset))
     return CheckedRequest(stored.dataset, stored.digest, asked, metered, anchors, stored, protector)
-
-
-def _refuse_strata_request(stored: StoredDataset, asked: ParsedRequest) -> None:
-    """A table made stratum by stratum must be allowed with its strata shown."""
-    if asked.counted != asked.request:
-        shape = table_shape(asked.counted, stored.dataset)
-        refuse_by_rules(asked.counted, shape, stored.dataset, stored.rules)

@@ -1,14 +1,14 @@
-"""Numbers below zero: what it does to a table to show them as zero, and what a reader is told where they are shown.
+"""Clipping of negative numbers, its bias, and the notes on it.
 
-A count c with noise e is shown as max(0, c + e) where clipping is on. That raises it on average by
+A count c with noise e is shown as max(0, c + e) if clipping is on. That raises it on average by
 
     bias(c) = E max(0, -(c + e)) = sum over k < -c of (-c - k) P(e = k | c),
 
-which is largest for the smallest counts and goes to zero as c grows. It follows from the public law of the noise alone.
-Sums of clipped cells add their biases up; so totals are added up first and clipped last.
+which is largest for the smallest counts and tends to zero as c grows. It follows from the public distribution of the noise.
+Sums of clipped cells add their biases up, so totals are added first and clipped last.
 
-A joint table adds up before anything is clipped, so it is not clipped cell by cell: the nearest table without negative
-numbers that adds up takes its place (`additivity/additivity.py`).
+A joint table adds up before clipping. It is replaced by the nearest table without negative numbers that adds up
+(`additivity/additivity.py`).
 """
 
 from __future__ import annotations
@@ -29,24 +29,23 @@ from discreet.release.checked_request import CheckedRequest
 
 
 class Nearest(NamedTuple):
-    """A table without negative numbers, and what was done for it."""
+    """A table without negative numbers, and the note on it."""
 
     values: NDArray[np.int64]
     note: str
 
 
 def goes_below_zero(law: NoiseDistribution) -> bool:
-    """Whether the noise can take any count of a table below zero."""
+    """Whether noise can make a count of the table negative."""
     return any(_bias(cell) > 0 for cell in law.laws)
 
 
 def without_negatives(
     question: CheckedRequest, cells: NoisyCells, impossible: NDArray[np.bool_]
 ) -> Nearest | None:
-    """The nearest table without negative numbers; None where cells are clipped one by one.
+    """The nearest table without negative numbers; None if cells are clipped one by one.
 
-    A table that is not joint has no consistent whole, and one that leaves out parts of a total has no sums to keep. One
-    with several exact numbers would lose them: only the grand total is kept.
+    Only a joint table with complete sums and at most one exact number has one: the grand total is all that it keeps.
     """
     if (
         cells.unrounded is None
@@ -75,7 +74,7 @@ def without_negatives(
 
 
 def largest_bias(law: NoiseDistribution) -> float:
-    """By how much clipping raises, on average, the count that it raises most.
+    """The largest bias of clipping over all counts.
 
     >>> from discreet.noise import laplace
     >>> from discreet.noise.table_distribution import TableDistribution
@@ -86,7 +85,7 @@ def largest_bias(law: NoiseDistribution) -> float:
 
 
 def clipping_note(law: NoiseDistribution, *, clips: bool) -> str:
-    """What a reader is told of numbers below zero; nothing where there can be none."""
+    """The note on negative numbers; empty if there can be none."""
     bias = largest_bias(law)
     if not bias:
         return ""
@@ -105,7 +104,7 @@ def clipping_note(law: NoiseDistribution, *, clips: bool) -> str:
 
 @lru_cache(maxsize=256)
 def _bias(law: CellDistribution) -> float:
-    """The largest bias of one cell's law over all counts: of each row at the smallest count that it serves."""
+    """The largest bias of one cell's distribution: of each row at the smallest count that it serves."""
     lowest = min(each.reach[0] for each in law.laws)
     counts = np.arange(max(0, -lowest))
     rows, first = np.unique(law.distribution_index(counts), return_index=True)

@@ -1,9 +1,9 @@
-"""The doors of a workspace: which datasets there are, and who may open which.
+"""The dataset registry: which datasets a workspace has, and who may query which.
 
-    doors = open_doors(folder)          a workspace, one door for each dataset
-    door = doors.door("census", key)    whoever asks, with a key or without
+    registry = open_registry(folder)
+    service = registry.door("census", key)    for the account of a key, or without one
 
-A `Gate` decides who asks and what is open; a server puts its own before them.
+An `Authoriser` decides who asks and what is open; a server has its own.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 
 class Authoriser:
-    """Who asks, and what they may see. This one stands before a workspace on disk: whoever can read it may see it all."""
+    """Decides who asks and what they may see. This one is for local use: who can read the files may see all of them."""
 
     def asker(self, workspace: Workspace, key: str | None) -> Requester | None:
-        """Whose key it is, or nobody's without one."""
+        """The account of a key; None without a key."""
         return workspace.asker(key)
 
-    def is_open(self, dataset: Dataset) -> bool:  # noqa: ARG002 - others look at it
-        """Whether whoever asks may see a dataset."""
+    def is_open(self, dataset: Dataset) -> bool:  # noqa: ARG002 - subclasses use it
+        """Whether the current requester may see a dataset."""
         return True
 
     def admit(self, question: CheckedRequest) -> None:
         """Called before each answer: it may raise, and then nothing is charged or counted."""
 
     def open(self, stored: StoredDataset, asker: Requester | None) -> DatasetService:
-        """The door of a version."""
+        """The service of a version, which calls `admit` before each answer."""
         return DatasetService(stored, asker)
 
 
 class DatasetRegistry:
-    """The doors of a workspace, one for each dataset, behind a gate: what it closes is as if it were not there."""
+    """The services of a workspace, one per dataset; a dataset that the authoriser closes seems not to exist."""
 
     __slots__ = ("_gate", "_version", "_workspace")
 
@@ -57,19 +57,19 @@ class DatasetRegistry:
         self._gate = gate or Authoriser()
 
     def at(self, version: str) -> DatasetRegistry:
-        """The same doors, which open a version where none is named; empty for the current ones."""
+        """The same registry with another default version; empty for the current ones."""
         return DatasetRegistry(self._workspace, version, self._gate)
 
     def behind(self, gate: Authoriser) -> DatasetRegistry:
-        """The same doors behind another gate."""
+        """The same registry with another authoriser."""
         return DatasetRegistry(self._workspace, self._version, gate)
 
     def opener(self) -> Callable[[], DatasetRegistry]:
-        """Opens the same doors anew, in another process."""
+        """A function that opens the same registry in another process."""
         return partial(open_registry, self.folder, threads=self._workspace.threads)
 
     def log_key(self) -> bytes | None:
-        """The key that seals the log of a server; None where there is no secret to derive it from.
+        """The key of the server's audit log; None without a secret.
 
         Raises:
             SecretUnusable: The secret of the workspace cannot be used.
@@ -77,7 +77,7 @@ class DatasetRegistry:
         return log_key(self.folder)
 
     def register(self) -> Register | None:
-        """All accounts and keys as they are now; None where there is no ledger.
+        """All current accounts and keys; None without a ledger.
 
         Raises:
             LedgerUnusable: The ledger of accounts cannot be read.
@@ -85,34 +85,34 @@ class DatasetRegistry:
         return self._workspace.register()
 
     def accounts_stamp(self) -> object:
-        """What changes with the accounts, where that is cheap to tell."""
+        """A stamp that changes with the accounts; None if that is not known."""
         return self._workspace.accounts_stamp()
 
     @property
     def folder(self) -> Path:
-        """Where the workspace is."""
+        """The folder of the workspace."""
         return self._workspace.folder
 
     def prepare(self, *, wait: bool = False) -> None:
-        """Make the compiled count in the background, where a dataset has records enough for it; or wait for it."""
+        """Compile the fast count in the background if a dataset is large enough for it, or wait for it."""
         from discreet.records.compiled_count import CODES, prepare_kernel
 
         if any((self.folder / "datasets").glob(f"*/*/{CODES}")):
             prepare_kernel(wait=wait)
 
     def ids(self) -> list[str]:
-        """The datasets that can be asked, by whoever asks."""
+        """The datasets that the requester may query."""
         return [name for name in self._workspace.ids() if self._is_open(name)]
 
     def _is_open(self, dataset_id: str) -> bool:
-        """Whether a dataset may be seen, by what is said of its current version; what cannot be read is told when asked."""
+        """Whether the current version may be seen; one that cannot be read is reported when it is queried."""
         try:
             return self._gate.is_open(self._workspace.stored(dataset_id).dataset)
         except DiscreetError:
             return True
 
     def _refuse_closed(self, dataset_id: str) -> None:
-        """Refuse a dataset that may not be seen as one that is not there, by as much work: no time tells them apart."""
+        """Refuse a closed dataset as one that does not exist, with equal work: timing must not tell them apart."""
         is_there = self._workspace.has(dataset_id)
         if is_there and self._is_open(dataset_id):
             return
@@ -122,16 +122,16 @@ class DatasetRegistry:
         raise dataset_not_found(dataset_id, self.ids())
 
     def door(self, dataset_id: str, key: str | None = None, version: str = "") -> DatasetService:
-        """A version of a dataset, for whoever has the API key.
+        """The service of a version of a dataset.
 
         Args:
             dataset_id: The dataset.
-            key: Of an account.
-            version: The beginning of its digest, or its declared name; empty for the current one.
+            key: The API key of an account.
+            version: The first letters of its digest, or its declared name; empty for the current one.
 
         Raises:
             UnknownDataset, UnknownVersion: With the nearest match.
-            VersionClosed: It is not answered beside the current one.
+            VersionClosed: It cannot be queried next to the current one.
             BadKey: The key is unknown or revoked.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
@@ -140,26 +140,24 @@ class DatasetRegistry:
         return self._gate.open(stored, self._gate.asker(self._workspace, key))
 
     def mark(self, dataset_id: str) -> Hashable:
-        """What changes whenever an answer of a dataset may change; of all datasets for an empty name."""
+        """A stamp that changes whenever an answer may change; of all datasets for an empty name."""
         return self._version, self._workspace.mark(dataset_id)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The versions of a dataset that are known, the newest last."""
+        """The known versions of a dataset, the newest last."""
         self._refuse_closed(dataset_id)
         return self._workspace.versions(dataset_id)
 
     def public_parts(self, dataset_id: str) -> PublicParts:
-        """What is public of the version that is served, for machines that have no records."""
+        """The public parts of the current version, for machines without records."""
         return self._workspace.public_parts(dataset_id)
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
-        """The public methodology of a version of a dataset: see docs/reference/methodology.md.
-
-        It is the doors' and not a door's: it tells of the other versions, and of what the workspace measured.
+        """The public methodology of a version, with the facts of all versions: see docs/reference/methodology.md.
 
         Raises:
             UnknownDataset, UnknownVersion: With the nearest match.
-            VersionClosed: It is not answered beside the current one.
+            VersionClosed: It cannot be queried next to the current one.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
         from discreet.model.messages.red_team import RED_TEAM
@@ -172,11 +170,11 @@ class DatasetRegistry:
         return methodology(stored, self.versions(dataset_id), measured)
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
-        """Read all stored records of a dataset and compare them with their seal; returns the version's digest.
+        """Read all stored records of a dataset and verify their seal; returns the version's digest.
 
         Args:
-            dataset_id: The dataset. Where it fails, these doors do not answer for it until it is sound again.
-            pace: Called with the number of bytes after every chunk that was read; it may wait.
+            dataset_id: The dataset. If it fails, it is refused until a later call finds it intact.
+            pace: Called with the number of bytes after each chunk; it may wait to limit the rate.
 
         Raises:
             UnknownDataset: With the nearest match.
@@ -185,10 +183,10 @@ class DatasetRegistry:
         return self._workspace.verify(dataset_id, pace)
 
     def close(self) -> None:
-        """Let go of all records, and of the ledger."""
+        """Close all records, the ledger and the database of accounts."""
         self._workspace.close()
 
 
 def open_registry(folder: Path, *, threads: int | None = None) -> DatasetRegistry:
-    """The doors of the workspace in a folder."""
+    """The registry of the workspace in a folder."""
     return DatasetRegistry(Workspace(folder, threads=threads))

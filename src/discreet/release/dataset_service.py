@@ -1,9 +1,10 @@
-"""The door: all that a face may hold of a dataset. It answers; nothing reaches a record through it.
+"""A dataset service: everything an interface (web, API, command line) may do with one version of a dataset.
 
-    door = doors.door("census", key)    whoever asks, with a key or without (`doors`)
-    door.answer(door.check(request))    a `Release`, or a refusal
+    service = registry.door("census", key)         for the account of a key, or without one
+    service.answer(service.check(request))         a `Release`, or a refusal
 
-A method other than a table's imports what it needs when it is called: a table starts without SciPy.
+No record can be reached through it. Methods other than those of a table import what they need when they are called, so a
+table starts without SciPy.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from discreet.model.dataset import Dataset
 from discreet.model.measure import COUNT
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
-from discreet.release import checked_request as question
-from discreet.release import pipeline
-from discreet.release.checked_request import CheckedRequest
+from discreet.release.checked_request import CheckedRequest, ParsedRequest, check_request, parse_request
 from discreet.release.notes import whole_note
+from discreet.release.pipeline import make_release
 from discreet.workspace.workspace import StoredDataset
 
 if TYPE_CHECKING:
@@ -31,27 +31,29 @@ if TYPE_CHECKING:
     from discreet.release.dry_run import Attempt
 
 
-#: So many tables are looked for in place of one that is refused.
+#: How many alternatives to a refused table are looked for.
 MOST_REPAIRS = 5
 
 
-def _admit(_question: CheckedRequest) -> None:
-    """Let every question through."""
-
-
 class DatasetService:
-    """One version of a dataset, for somebody who asks."""
+    """One version of a dataset, for one requester.
 
-    __slots__ = ("_admit", "_asker", "_stored")
+    Args:
+        stored: The version.
+        requester: The account that asks; None without one.
+        admit: Called before each answer; it may raise, and then nothing is charged or counted.
+    """
+
+    __slots__ = ("_admit", "_requester", "_stored")
 
     def __init__(
         self,
         stored: StoredDataset,
-        asker: Requester | None = None,
-        admit: Callable[[CheckedRequest], None] = _admit,
+        requester: Requester | None = None,
+        admit: Callable[[CheckedRequest], None] = lambda _checked: None,
     ) -> None:
         self._stored = stored
-        self._asker = asker
+        self._requester = requester
         self._admit = admit
 
     @property
@@ -61,83 +63,83 @@ class DatasetService:
 
     @property
     def digest(self) -> str:
-        """Which version answers."""
+        """The version."""
         return self._stored.digest
 
     @property
     def edition(self) -> str:
-        """Which version answers, and in which words: what a reader sees follows from it."""
+        """Version and labels: everything that a reader sees follows from it."""
         return f"{self.digest} {self.dataset.wording}".rstrip()
 
     @property
     def account(self) -> str | None:
-        """Who asks; None for anybody."""
-        return None if self._asker is None else self._asker.account
+        """The account that asks; None without one."""
+        return None if self._requester is None else self._requester.account
 
     def require(self, role: str) -> None:
-        """Refuse who asks, unless the account has a role; nobody has none."""
-        if self._asker is not None:
-            self._asker.require(role)
+        """Refuse an account that has not the role; local use without an account may do everything."""
+        if self._requester is not None:
+            self._requester.require(role)
 
     def promise(self) -> tuple[str, ...]:
-        """What the protection does and does not promise."""
+        """What the protection does and does not guarantee."""
         stored = self._stored
         return stored.protector.promise(stored.dataset, "", COUNT.subject)
 
     def note(self, additivity: str = "") -> str:
-        """What every reader must be told."""
+        """The note that every reader must see."""
         return whole_note(self.dataset, self._stored.protector.tables, additivity)
 
     def noise_text(self) -> str:
-        """The noise that is looked up, as our JSON: the noise table, or under `dp` the plan with all its tables."""
+        """The noise as our JSON: the noise table, or under `dp` the plan with all its tables."""
         from discreet.release.methodology_document import noise_text
 
         return noise_text(self._stored)
 
     def check(self, request: TableRequest) -> CheckedRequest:
-        """Check a request, before a record is read.
+        """Check a request before a record is read.
 
         Raises:
-            BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+            BadRequest, UnknownVariable, UnknownCategory: The request cannot be parsed.
             Refused: A rule does not allow it; the message says which and what to do.
         """
-        return question.check_request(self._stored, request, self._asker)
+        return check_request(self._stored, request, self._requester)
 
     def answer(self, asked: CheckedRequest) -> Release:
-        """Charge, count, protect and release; whoever admits questions may refuse it before."""
+        """Admit, charge, count, protect and release."""
         self._admit(asked)
-        return pipeline.make_release(asked)
+        return make_release(asked)
 
     def check_nonzero(self, request: TableRequest, most_cells: int | None = None) -> CheckedRequest:
-        """Check a request of which only the cells that are not 0 are listed; the table may be too large to lay out.
+        """Check a request for the list of its non-zero cells; the table may be too large to lay out.
 
         Args:
-            request: What is asked.
-            most_cells: How many cells the table may have; as many as can be numbered by default.
+            request: The table.
+            most_cells: The maximum number of cells of the table; by default as many as can be numbered.
 
         Raises:
             BadRequest: Its cells cannot be listed, and why.
             Refused: A rule does not allow it.
         """
-        from discreet.release import nonzero_listing as nonzero
+        from discreet.release.nonzero_listing import check_nonzero
 
-        return nonzero.check_nonzero(self._stored, request, self._asker, most_cells)
+        return check_nonzero(self._stored, request, self._requester, most_cells)
 
     def nonzero(self, asked: CheckedRequest) -> Listing:
-        """The cells that are not 0 of a question that `check_nonzero` gave."""
-        from discreet.release import nonzero_listing as nonzero
+        """The non-zero cells of a request that `check_nonzero` returned."""
+        from discreet.release.nonzero_listing import list_nonzero
 
-        return nonzero.list_nonzero(asked)
+        return list_nonzero(asked)
 
     def release(self, request: TableRequest) -> Release:
         """Answer a request, or refuse it."""
         return self.answer(self.check(request))
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
-        """How large a table is and what the rules say of it, without its numbers."""
-        from discreet.release import dry_run
+        """The size of a table and the verdict of the rules, without its numbers."""
+        from discreet.release.dry_run import dry_run
 
-        return dry_run.dry_run(self._stored, request, self._asker)
+        return dry_run(self._stored, request, self._requester)
 
     def refuse_unreleased(self, request: TableRequest) -> None:
         """Refuse a table that `answer` would refuse, without its numbers; nothing unpaid is read.
@@ -145,72 +147,72 @@ class DatasetService:
         Raises:
             Refused: As `answer` would.
         """
-        from discreet.release import dry_run
+        from discreet.release.dry_run import try_request
 
-        refusal = dry_run.try_request(self._stored, request, self._asker).refusal
+        refusal = try_request(self._stored, request, self._requester).refusal
         if refusal is not None:
             raise refusal
 
     def foresee(self, request: TableRequest) -> Attempt:
-        """What would become of a request, as far as it is known without counting a record.
+        """The outcome of a request as far as it is known without counting a record.
 
         Raises:
-            BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+            BadRequest, UnknownVariable, UnknownCategory: The request cannot be parsed.
         """
-        from discreet.release import dry_run
+        from discreet.release.dry_run import try_request
 
-        asker = None if self._asker is None else replace(self._asker, takes=False)
-        return dry_run.try_request(self._stored, request, asker, counting=False)
+        requester = None if self._requester is None else replace(self._requester, takes=False)
+        return try_request(self._stored, request, requester, counting=False)
 
     def repairs(
         self, request: TableRequest, *, counting: bool, most: int = MOST_REPAIRS
     ) -> list[TableRequest]:
-        """The tables nearby that are allowed, the nearest first.
+        """Allowed tables near a refused one, the nearest first.
 
         Args:
-            request: What was refused.
-            counting: Whether records may be counted for the rules on counts; without, only rules of shape are sure.
+            request: The refused table.
+            counting: Whether records may be counted for the rules on counts; otherwise only rules on shape are certain.
             most: How many are looked for.
         """
-        from discreet.release import dry_run
+        from discreet.release.dry_run import repairs
 
-        return list(islice(dry_run.repairs(self._stored, request, counting=counting), most))
+        return list(islice(repairs(self._stored, request, counting=counting), most))
 
     def offer(self, request: TableRequest) -> TableRequest | None:
-        """The table that a reader's choice leads to: its own, or one that is offered in its place; None: nowhere."""
+        """The table for a reader's choice: the same, or one in its place; None if there is none."""
         return request
 
     def start(self, request: TableRequest) -> TableRequest:
-        """The table that is shown where nobody has chosen one: this one, if it is offered."""
+        """The table that is shown first: this one, if it is offered."""
         return self.offer(request) or request
 
-    def read(self, request: TableRequest) -> question.ParsedRequest:
-        """Understand a request without asking whether it is allowed."""
-        return question.parse_request(self.dataset, request)
+    def read(self, request: TableRequest) -> ParsedRequest:
+        """Parse a request without a check whether it is allowed."""
+        return parse_request(self.dataset, request)
 
     def budget(self) -> dict[str, Any]:
         """What a dataset under `dp` promises and costs, and what its budget has left."""
-        from discreet.release import budget_document as budgets
+        from discreet.release.budget_document import budget_of
 
-        return budgets.budget_of(self._stored)
+        return budget_of(self._stored)
 
     def budget_left(self) -> str | None:
-        """What is left of the budget, in a sentence; None for a dataset without one."""
-        from discreet.release import budget_document as budgets
+        """What is left of the budget, in a sentence; None without a budget."""
+        from discreet.release.budget_document import budget_left
 
-        return budgets.budget_left(self._stored)
+        return budget_left(self._stored)
 
     def ledger(self) -> dict[str, Any]:
-        """What the budget has spent, and by whom; for custodians."""
-        from discreet.release import budget_document as budgets
+        """What the budget has spent, by account; for custodians."""
+        from discreet.release.budget_document import ledger_of
 
-        return budgets.ledger_of(self._stored)
+        return ledger_of(self._stored)
 
     def open_share(self, account: str, cap: tuple[Fraction, Fraction]) -> None:
-        """Open the ledger to an account, up to a cap of its own; for custodians."""
-        from discreet.release import budget_document as budgets
+        """Give an account a share of the budget, up to a cap; for custodians."""
+        from discreet.release.budget_document import open_share
 
-        budgets.open_share(self._stored, account, cap)
+        open_share(self._stored, account, cap)
 
     def margins(
         self,
@@ -222,7 +224,7 @@ class DatasetService:
         *,
         spend: bool = True,
     ) -> dict[str, Any]:
-        """Many margins released together; without `spend` only what they would cost."""
+        """Many margins released together; without `spend` only their cost and expected errors."""
         from discreet.release.joint_margins import JointMargins
 
         wish = JointMargins.of(self._stored, wanted, method, epsilon, delta, weights)
@@ -232,9 +234,9 @@ class DatasetService:
         return wish.release(self.account).document()
 
     def __repr__(self) -> str:
-        return f"<Door of {self.dataset.id} {self.digest[:8]}>"
+        return f"<DatasetService of {self.dataset.id} {self.digest[:8]}>"
 
 
-def unlock_service(door: DatasetService) -> StoredDataset:
-    """What stands behind a door: for `assess`, which shows a custodian risk and utility, alone."""
-    return door._stored  # noqa: SLF001 - this is the lock
+def unlock_service(service: DatasetService) -> StoredDataset:
+    """The version behind a service: for `assess` alone, which shows a custodian risk and utility."""
+    return service._stored  # noqa: SLF001 - this is the lock

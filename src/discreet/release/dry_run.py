@@ -1,6 +1,6 @@
-"""A dry run: how large a table is and what the rules say of it, without its numbers.
+"""A dry run: the size of a table, the verdict of the rules and its cost, without its numbers.
 
-A request is checked once; the size, the verdict and the price all come from that one check.
+A request is checked once; size, verdict and cost come from that check.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from discreet.rules.suppression import layout_for
 from discreet.rules.verdict import Verdict, needs_table, rule_table
 from discreet.workspace.workspace import StoredDataset
 
-#: How many tables are tried at most in search of one that is allowed; those that fail by size alone are free.
+#: How many tables a search for an allowed one tries; those that fail by size alone do not count.
 MOST_TRIED = 25
 _CHEAP = (TooManyVariables, GroupsOnGeography, TooManyCells)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
-    """What became of a request that was checked and not answered.
+    """The outcome of a request that was checked and not answered.
 
     Args:
-        asked: The request as it is understood.
-        question: The question, where the shape allows it.
-        verdict: What the rules on counts say, where they were looked at; nothing unpaid is read.
-        refusal: Why there is no answer; None if there is one.
-        sure: Whether everything was looked at: not where rules on counts apply and nothing may be counted for them.
+        asked: The parsed request.
+        question: The checked request, if its shape is allowed.
+        verdict: The verdict of the rules on counts, if they were applied; nothing unpaid is read.
+        refusal: Why it is refused; None if it is not.
+        sure: False if rules on counts apply and were not looked at.
     """
 
     asked: ParsedRequest
@@ -55,16 +55,16 @@ class Attempt:
 def try_request(
     stored: StoredDataset, request: TableRequest, asker: Requester | None = None, *, counting: bool = True
 ) -> Attempt:
-    """Check a request and, where nothing must be paid first, what the rules on counts say of it.
+    """Check a request and, unless it must be paid first, apply the rules on counts.
 
     Args:
-        stored: The version that is asked.
-        request: What is asked.
-        asker: Who asks.
-        counting: Whether records may be counted for the rules; without, only what is known already is told.
+        stored: The version.
+        request: The request.
+        asker: The requester.
+        counting: Whether records may be counted for the rules; otherwise only cached verdicts are used.
 
     Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
     """
     asked = parse_listed_request(stored, request)
     try:
@@ -88,7 +88,7 @@ def try_request(
 
 
 def _is_unknown(stored: StoredDataset, counted: TableRequest) -> bool:
-    """Whether the rules on counts have something to say that nobody has asked yet."""
+    """Whether rules on counts apply and their verdict is not cached."""
     needed = needs_table(stored.rules, counted, stored.dataset)
     return needed and rule_table(counted, stored.dataset) not in stored.verdicts
 
@@ -108,7 +108,7 @@ def dry_run(stored: StoredDataset, request: TableRequest, asker: Requester | Non
 
 
 def dry_run_document(stored: StoredDataset, found: Attempt, instead: TableRequest | None) -> dict[str, Any]:
-    """What became of a request as data, with the nearest table that is allowed."""
+    """The document of an attempt, with the nearest allowed table."""
     return {
         "cells": found.asked.shape.cells,
         "allowed": found.refusal is None,
@@ -119,12 +119,12 @@ def dry_run_document(stored: StoredDataset, found: Attempt, instead: TableReques
 
 
 def suggestion(stored: StoredDataset, request: TableRequest) -> TableRequest | None:
-    """The nearest request that is allowed; None where none was found among the first few."""
+    """The nearest allowed request; None if none was found among the first few."""
     return next(repairs(stored, request), None)
 
 
 def repairs(stored: StoredDataset, request: TableRequest, *, counting: bool = True) -> Iterator[TableRequest]:
-    """The requests nearby that are allowed, the nearest first, among the first few."""
+    """Allowed requests near this one, the nearest first, among the first few."""
     tried = 0
 
     def refusal(candidate: TableRequest) -> Refused | None:
@@ -143,11 +143,11 @@ def repairs(stored: StoredDataset, request: TableRequest, *, counting: bool = Tr
 
 
 class _SearchEnd(Exception):
-    """So many tables were tried that the search ends."""
+    """The search has tried enough tables."""
 
 
 def _verdict(found: Attempt) -> dict[str, Any]:
-    """What the rules say as data: of the counts where they were looked at, else of the shape alone."""
+    """The verdict as data: of the rules on counts if they were applied, else of the shape."""
     if found.verdict is not None and isinstance(found.refusal, TableNotReleased | None):
         return found.verdict.as_json()
     if found.refusal is None:

@@ -1,12 +1,11 @@
-"""The cells of a table whose number is not 0, counted and protected block by block: for tables too wide to lay out.
+"""The non-zero cells of a table, counted and protected block by block: for tables too large to lay out.
 
-    listing = { cell : its number is not 0 },   a function of the released table, and of nothing else
+    listing = { cell : its number is not 0 },   a function of the released table only
 
-Under the cell key method with kept zeros a cell in which nobody is has the number 0 for certain, and so has a cell whose
-people the noise has taken away: neither is listed, and nothing tells them apart. Where empty cells have noise of their own
-(`zeros = "perturbed"`, `dp`) their numbers are not 0, and all of them would have to be made and listed: to list only cells
-in which somebody is would tell which are empty. Such tables are refused here, as are those that need all cells at once:
-fitted and interior totals, rules on counts, strata and clusters.
+Under the cell key method with kept zeros, an empty cell has the number 0, and so has a cell that the noise reduced to 0:
+neither is listed, and nothing distinguishes them. If empty cells have noise (`zeros = "perturbed"`, `dp`), a listing of
+occupied cells would reveal which are empty, so such tables are refused. So are tables that need all cells at once: fitted
+and interior totals, rules on counts, strata and clusters.
 
 Source: docs/methods/wide-tables.md.
 """
@@ -37,14 +36,14 @@ from discreet.release.verdicts import uses_weight_steps, weight_steps
 from discreet.rules.verdict import needs_table
 from discreet.workspace.workspace import StoredDataset
 
-#: Cells that are protected and given on at a time.
+#: How many cells are protected at a time.
 LINES = 65_536
 NOTE = message("Only cells whose number is not 0 are listed: every cell that is not listed has the number 0.")
 
 
 @dataclass(frozen=True, slots=True)
 class _FlatShape(TableShape):
-    """So many cells of a table, in a line."""
+    """A number of cells in a line."""
 
     lines: int = 0
 
@@ -63,10 +62,10 @@ def check_nonzero(
     """Check a request for a listing, before a record is read.
 
     Args:
-        stored: The version that is asked.
-        request: What is asked.
-        asker: Who asks.
-        most_cells: How many cells the table may have, in place of `max_cells`; as many as can be numbered by default.
+        stored: The version.
+        request: The request.
+        asker: The requester.
+        most_cells: Replaces `max_cells`; by default as many cells as can be numbered.
 
     Raises:
         BadRequest: Its cells cannot be listed, and why.
@@ -107,12 +106,12 @@ def _refuse_noisy_zeros(stored: StoredDataset) -> None:
 
 
 def list_nonzero(question: CheckedRequest) -> Listing:
-    """Count and protect the cells in which somebody is, as they are taken; list those that are not 0."""
+    """Count and protect the occupied cells, as they are iterated; list those that are not 0."""
     dataset, kind = question.dataset, question.asked.kind
     protector = _cell_key(question)
     law, clips = protector.law(_FlatShape((), lines=1)), dataset.protection.clips
-    nobody = _Block(question).nobody()
-    shown = kind.show(question, *nobody)
+    block = _Block(question)
+    shown = kind.show(question, *block.nobody())
     notes = (
         table_note(dataset, question.additivity, question.shape.dimensions, law, protector.tables),
         clipping_note(law, clips=clips),
@@ -127,7 +126,7 @@ def list_nonzero(question: CheckedRequest) -> Listing:
         notes=tuple(filter(None, notes)),
         promise=protector.promise(dataset, question.request.additivity, kind.measure.subject) + shown.promise,
         measure=kind.measure,
-        nothing=_Block(question).listed(_no_cells(question)),
+        nothing=block.nonzero(_no_cells(question)),
         cells=_cells(question),
     )
 
@@ -138,7 +137,7 @@ def _cells(question: CheckedRequest) -> Iterator[ListedCells]:
     weights = kind.weights or uses_weight_steps(dataset)
     for cells in wide_blocks(stored.engine, question.shape, weights=weights, sums=kind.sums(dataset)):
         for first in range(0, cells.counts.size, LINES):
-            yield block.listed(cells.rows(slice(first, first + LINES)))
+            yield block.nonzero(cells.rows(slice(first, first + LINES)))
 
 
 def _cell_key(question: CheckedRequest) -> CellKeyProtector:
@@ -149,14 +148,13 @@ def _cell_key(question: CheckedRequest) -> CellKeyProtector:
 
 
 def _no_cells(question: CheckedRequest) -> SparseCells:
-    """Nobody, with all sums."""
     none = np.empty(0, dtype=np.int64)
     further = tuple(none for _ in question.asked.kind.sums(question.dataset))
     return SparseCells((none,), none, none.astype(np.uint64), none, further)
 
 
 class _Block:
-    """How some cells of a question are protected and shown."""
+    """Protects and shows blocks of cells of a request."""
 
     def __init__(self, question: CheckedRequest) -> None:
         self._question = question
@@ -164,13 +162,13 @@ class _Block:
         self._keys_at = self._protector.keys(question.shape)
 
     def nobody(self) -> tuple[ExactTable, NoisyCells]:
-        """No cells."""
-        return self._protected(_no_cells(self._question))
+        """An empty block."""
+        return self._protect(_no_cells(self._question))
 
-    def listed(self, cells: SparseCells) -> ListedCells:
-        """Those of some cells, in which somebody is, whose number is not 0."""
+    def nonzero(self, cells: SparseCells) -> ListedCells:
+        """The cells of a block of occupied cells that are not 0."""
         question = self._question
-        exact, noisy = self._protected(cells)
+        exact, noisy = self._protect(cells)
         shown = question.asked.kind.show(question, exact, noisy)
         clips = question.dataset.protection.clips
         values = np.maximum(shown.values, 0) if clips else shown.values
@@ -185,8 +183,7 @@ class _Block:
             tuple(each.astype(np.int32) for each in places), values[kept], status[kept], *beside
         )
 
-    def _protected(self, cells: SparseCells) -> tuple[ExactTable, NoisyCells]:
-        """The exact cells and the noisy ones, in a line."""
+    def _protect(self, cells: SparseCells) -> tuple[ExactTable, NoisyCells]:
         dataset = self._question.dataset
         counts = weight_steps(cells.weight_sums, dataset) if uses_weight_steps(dataset) else cells.counts
         names = self._question.asked.kind.sums(dataset)

@@ -1,4 +1,4 @@
-"""What every reader of a table must be told, whatever the format."""
+"""The notes that every reader of a table must see, in every format."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ DP_NOTES: dict[str, str] = {
 
 
 def mandatory_note(dataset: Dataset, additivity: str = "") -> str:
-    """That counts were adjusted, and what that means for totals; of a dataset as such."""
+    """The note of a dataset: counts were adjusted, and what that means for totals."""
     return _noise_note(dataset, totals_note(dataset, additivity))
 
 
 def totals_note(dataset: Dataset, additivity: str = "") -> str:
-    """What becomes of totals and their parts."""
+    """The note on totals and their parts."""
     protection = dataset.protection
     chosen = additivity or protection.additivity
     if protection.universe.get("margins") == "joint" and chosen == "independent":
@@ -92,7 +92,7 @@ def totals_note(dataset: Dataset, additivity: str = "") -> str:
 
 
 def whole_note(dataset: Dataset, tables: Iterable[NoiseTable], additivity: str = "") -> str:
-    """The mandatory note, and how often the noise changes a count: a note never says more than the noise does."""
+    """The mandatory note, and how often the noise changes a count."""
     return join_sentences([mandatory_note(dataset, additivity), change_sentence(tables)])
 
 
@@ -103,10 +103,7 @@ def table_note(
     law: NoiseDistribution,
     tables: Iterable[NoiseTable],
 ) -> str:
-    """The same of one table: dimension by dimension where some totals add up by themselves and others do not.
-
-    It tells how often the noise changes a count: a note never says more than the noise does.
-    """
+    """The note of one table, by dimension if some totals add up by themselves and others do not."""
     note = mandatory_note(dataset, additivity)
     if additivity == "independent" and not law.rounds:
         steady = [] if dataset.protection.keyed_by_description else [unit_of(dataset).says(*_SAME)]
@@ -117,7 +114,7 @@ def table_note(
 
 
 def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withheld: NDArray[np.bool_]) -> str:
-    """Which numbers of a table have no noise; nothing where it shows none, or sums of noisy cells in their place."""
+    """The note on numbers without noise; empty if the table shows none."""
     exact = cells.law.exact & ~withheld
     if not exact.any() or (values[exact] != cells.noisy[exact]).any():
         return ""
@@ -132,7 +129,7 @@ def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withhe
 
 
 def _has_zeros(dataset: Dataset, dimensions: Sequence[Dimension]) -> bool:
-    """Whether a table looks at all variables of a combination that cannot occur, at some level."""
+    """Whether a table has all variables, at some level, of a structural zero."""
     shown = [dimension.name for dimension in dimensions]
     return any(
         all(any(is_level_of(dataset, name, own) for own in shown) for name, _ in zero.where)
@@ -141,7 +138,7 @@ def _has_zeros(dataset: Dataset, dimensions: Sequence[Dimension]) -> bool:
 
 
 def _totals(dimensions: Sequence[Dimension], law: NoiseDistribution) -> str:
-    """Which totals are sums of their parts; nothing where a table shows no whole beside its parts."""
+    """Which totals are sums of their parts; empty if the table shows no totals."""
     wholes = [(axis, each) for axis, each in enumerate(dimensions) if each.wholes]
     sums = tuple(each.label for axis, each in wholes if law.adds_up(axis, each.wholes))
     apart = tuple(each.label for axis, each in wholes if each.label not in sums)
@@ -158,7 +155,7 @@ def _totals(dimensions: Sequence[Dimension], law: NoiseDistribution) -> str:
 
 
 def _everybody(dimension: Dimension) -> str:
-    """That a total counts people who are in no category shown."""
+    """The note on a total that counts people in no category shown."""
     if not dimension.total or dimension.total_label or not dimension.leaves_out:
         return ""
     return message(
@@ -168,7 +165,7 @@ def _everybody(dimension: Dimension) -> str:
 
 
 def names_note(request: TableRequest, dataset: Dataset) -> str:
-    """That some labels are the words of whoever asked; nothing without such names."""
+    """The note on group names that the requester chose; empty without such names."""
     own = tuple(
         Message(
             "{label}: {names:comma}",
@@ -187,7 +184,7 @@ def names_note(request: TableRequest, dataset: Dataset) -> str:
 
 
 def joint_note() -> str:
-    """The same of margins that are released together."""
+    """The note of margins that are released together."""
     return join_sentences([_NOISE["dp"], message("Margins of one release were adjusted together."), _SMALL])
 
 

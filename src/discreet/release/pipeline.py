@@ -1,10 +1,10 @@
-"""From a question to a release, on one page: the only place where all stages meet.
+"""From a request to a release, on one page: the only place where all stages meet.
 
-    request -> check -> Question -> charge -> tabulate -> noise -> verdict -> measure -> totals -> Release
+    request -> check -> CheckedRequest -> charge -> tabulate -> noise -> verdict -> measure -> totals -> Release
 
-`check` (`question.py`) runs before a record is read, and what must be charged is charged before. Exact counts exist
-between `tabulate` and `protect`, and in the measures that need them, and nowhere else. A release is a pure function
-of the stored records, the protection, the canonical request and the secret.
+`check_request` runs before a record is read, and charges come before counts. Exact counts exist between `tabulate` and
+`protect`, in the measures that need them, and nowhere else. A release is a pure function of the stored records, the
+protection, the canonical request and the secret.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.workspace.workspace import StoredDataset
 
 
 def make_release(question: CheckedRequest) -> Release:
-    """Charge, count, protect and release; before it the tables that it is fitted to, one after the other."""
+    """Charge, count, protect and release; first the anchors that the table is fitted to, in their order."""
     anchors: list[Release] = []
     for table in question.anchors:
         anchors.append(_make_release(table, anchors))
@@ -51,7 +51,7 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
     kept = with_exact(anchor_cells(shape, dataset, anchors), shown.values, cells.law.exact, dataset)
     protection, clips = dataset.protection, dataset.protection.clips
     values, adjustment = add_up(shown.values, shape, question.additivity, impossible, protection, kept)
-    # Add first, clip last, and for display only: inference gets the noisy cells as they are.
+    # Add first, clip last, and for display only: inference gets the unclipped noisy cells.
     values = layout.add_shown(values)
     before = values if question.additivity != "fitted" else shown.values
     signed = _without(before, withheld) if clips and goes_below_zero(cells.law) else None
@@ -60,7 +60,7 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
     if clips and not nearest:
         np.maximum(values, 0, out=values)
     noisy = layout.add_shown(cells.noisy)
-    noisy[withheld] = 0  # nobody else needs them: a large table has no copy to spare
+    noisy[withheld] = 0  # in place: a large table has no memory for a copy
     dimensions = label_sums(shape.dimensions, layout)
     return Release(
         dataset=dataset,
@@ -100,7 +100,7 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
 def _count_and_protect(
     question: CheckedRequest, stored: StoredDataset, protector: Protector
 ) -> tuple[NoisyCells, MeasureValues]:
-    """The noisy cells and what is shown of them; the exact ones end here."""
+    """The noisy cells and the values of the measure; exact counts do not leave this function."""
     kind = question.asked.kind
     known = reusable_cells(stored, protector, question.asked)
     if known is not None:
@@ -113,7 +113,7 @@ def _count_and_protect(
 def _status(
     impossible: NDArray[np.bool_], withheld: NDArray[np.bool_], unreliable: NDArray[np.bool_] | None
 ) -> NDArray[np.uint8]:
-    """Why a cell has no value, or is to be used with caution; the first reason counts."""
+    """The status of each cell; impossible before withheld before unreliable."""
     status = np.zeros(impossible.shape, dtype=np.uint8)
     if unreliable is not None:
         status[unreliable] = UNRELIABLE
@@ -123,14 +123,14 @@ def _status(
 
 
 def _without(values: NDArray[Any], withheld: NDArray[np.bool_]) -> NDArray[Any]:
-    """A copy of numbers, with nothing of those that are withheld."""
+    """A copy with zeros in withheld cells."""
     values = values.copy()
     values[withheld] = 0
     return values
 
 
 def _unless(withheld: NDArray[np.bool_], tenths: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """What stands beside a value is withheld with it; a sum of areas has nothing beside it."""
+    """Errors of withheld cells are withheld, too; sums of areas have none."""
     return None if tenths is None else np.where(withheld, -1, tenths)
 
 

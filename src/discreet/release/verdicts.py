@@ -1,16 +1,16 @@
-"""What is counted for a table: records, or for a survey that tells weights only, steps of its largest weight.
+"""Exact counts of a table, and the verdict of the rules on noisy counts.
 
-    t_k = round(W_k / w_max),   W_k being the sum of the weights in cell k
+A survey that releases weights only is counted in steps of its largest weight,
 
-One person moves t_k by 1 at most. In such a dataset t stands wherever a count does: noise is put on it, rules look at
-it, and the number of records is never seen by anything that is released.
+    t_k = round(W_k / w_max),   W_k being the sum of the weights in cell k.
+
+One person changes t_k by at most 1. In such a dataset t replaces the count everywhere: noise is added to it, rules look at
+it, and nothing that is released depends on the number of records.
+
+Rules judge the unfiltered table of a request, so that no filter evades them. That table is counted and protected only if a
+rule applies, once for each version and table. Rules see noisy cells only.
 
 Source: Rinott et al. (2018), section 8; docs/methods/survey-weights.md.
-
-What the rules on noisy counts say of a request: of its unfiltered table, so that no filter evades them.
-
-The unfiltered table is counted and protected only where a rule applies, once for each version and table: a
-table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def count_cells(
     stored: StoredDataset, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
 ) -> ExactTable:
-    """The exact table of a shape that noise is to be put on; takes what `tabulate` takes."""
+    """The exact counts, or steps, of a shape; takes what `tabulate` takes."""
     if not uses_weight_steps(stored.dataset):
         return tabulate(stored.engine, shape, weights=weights, sums=sums)
     exact = tabulate(stored.engine, shape, weights=True)
@@ -48,7 +48,7 @@ def count_cells(
 
 
 def uses_weight_steps(dataset: Dataset) -> bool:
-    """Whether a dataset tells steps of its largest weight in place of counts."""
+    """Whether steps of the largest weight replace counts in a dataset."""
     return dataset.survey is not None and dataset.survey.weighted_only
 
 
@@ -59,7 +59,7 @@ def weight_steps(weight_sums: NDArray[np.int64] | None, dataset: Dataset) -> NDA
     return on_grid(weight_sums, round(dataset.survey.largest_weight * 10**dataset.weight_decimals))
 
 
-#: Verdicts of a version that are remembered; the first ones are made again when they are asked for.
+#: The size of the cache of verdicts of a version; the oldest are evicted.
 MOST_VERDICTS = 1_000
 
 
@@ -70,14 +70,14 @@ def verdict_on(
     shape: TableShape,
     noisy: NDArray[np.int64] | None = None,
 ) -> Verdict | None:
-    """The verdict on a canonical request; None where no rule on counts applies.
+    """The verdict on a canonical request; None if no rule on counts applies.
 
     Args:
-        stored: The version that is asked.
-        protector: What protects this question; nothing of it may be unpaid.
+        stored: The version.
+        protector: Of this request; nothing of it may be unpaid.
         asked: The request.
         shape: Its shape.
-        noisy: Its noisy counts if they are at hand; a table without filters is not counted again.
+        noisy: Its noisy counts if they are known; then a table without filters is not counted again.
     """
     if not needs_table(stored.rules, asked, stored.dataset):
         return None
@@ -95,7 +95,6 @@ def verdict_on(
 
 
 def _store_verdict(stored: StoredDataset, wide: TableRequest, table: NoisyTable) -> Verdict:
-    """The verdict on a table, which is remembered; the first ones make room."""
     stored.verdicts[wide] = found = verdict_of(stored.rules, table, stored.dataset)
     for old in list(stored.verdicts)[:-MOST_VERDICTS]:
         stored.verdicts.pop(old, None)
@@ -103,20 +102,20 @@ def _store_verdict(stored: StoredDataset, wide: TableRequest, table: NoisyTable)
 
 
 def reusable_cells(stored: StoredDataset, protector: Protector, question: ParsedRequest) -> NoisyCells | None:
-    """The noisy cells of a question that need no count of their own: made at load, or among those that the rules see."""
+    """Noisy cells that need no separate count: made at load, or part of the table that the rules look at."""
     kept = protector.stored(question.shape)
     if kept is not None:
-        return replace(kept, noisy=kept.noisy.copy())  # what is kept stays as it is
+        return replace(kept, noisy=kept.noisy.copy())  # callers write into it
     return _cells_of_rules(stored, protector, question)
 
 
 def _cells_of_rules(
     stored: StoredDataset, protector: Protector, question: ParsedRequest
 ) -> NoisyCells | None:
-    """The noisy cells of a request out of the table that the rules look at, so that records are counted once for both.
+    """The noisy cells of a request out of the rules' table, so that records are counted once for both.
 
-    None where the rules look at nothing new, or at other cells. Noise must belong to the people of a cell, and to what
-    the cell is called: then it does not matter in which of the two tables a cell stands.
+    None if the verdict is cached or the rules look at other cells. Noise must depend on the people of a cell and its
+    description only: then a cell has the same noise in both tables.
     """
     asked, shape = question.counted, question.shape
     keyed = isinstance(protector, CellKeyProtector) and question.kind.spends and not shape.filters
@@ -137,7 +136,7 @@ def _cells_of_rules(
 
 
 def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.int64] | None]] | None:
-    """For each dimension its axis in the wider table, and the places of its cells there (None: all of them, in order)."""
+    """For each dimension its axis in the wider table, and the positions of its cells there (None: all, in order)."""
     axes = {dimension.name: axis for axis, dimension in enumerate(wide.dimensions)}
     if axes.keys() != {dimension.name for dimension in shape.dimensions}:
         return None
@@ -152,7 +151,7 @@ def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.i
 
 
 def _places_along(whole: Dimension, part: Dimension) -> NDArray[np.int64] | None:
-    """Where the outputs of a dimension stand among those of a wider one of the same people; None if some do not."""
+    """The positions of the outputs of a dimension among those of a wider one; None if one is missing."""
     key = (_places_along, part)
     if key not in whole.worked_out:
         at = {members: place for place, members in enumerate(whole.members())}
@@ -163,7 +162,7 @@ def _places_along(whole: Dimension, part: Dimension) -> NDArray[np.int64] | None
 
 
 def shapes_to_count(stored: StoredDataset, counted: TableRequest, shape: TableShape) -> list[TableShape]:
-    """Every shape that an answer counts: its own, with strata, and what the rules on counts look at."""
+    """Every shape that an answer counts: its own, with strata, and that of the rules on counts."""
     shapes = [shape]
     if {dimension.name for dimension in shape.dimensions} != set(counted.variables):
         shapes.append(table_shape(counted, stored.dataset))
@@ -175,7 +174,7 @@ def shapes_to_count(stored: StoredDataset, counted: TableRequest, shape: TableSh
 def joint_verdict(
     stored: StoredDataset, asked: TableRequest, shape: TableShape, noisy: NDArray[np.int64]
 ) -> Verdict | None:
-    """The verdict on a margin without totals that was released with others: its totals are its own sums."""
+    """The verdict on a margin without totals that was released with others; its totals are its sums."""
     if not needs_table(stored.rules, asked, stored.dataset):
         return None
     wide = rule_table_shape(asked, stored.dataset)
@@ -191,7 +190,7 @@ def joint_verdict(
 def _same_cells(
     wide: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
-    """The noisy cells of a request in the order of its unfiltered table, where they are the same cells."""
+    """The noisy cells of a request in the order of its unfiltered table; None if the cells differ."""
     places = {dimension.name: place for place, dimension in enumerate(shape.dimensions)}
     if noisy is None or shape.filters or {d.name for d in wide.dimensions} != set(places):
         return None

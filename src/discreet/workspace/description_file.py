@@ -1,12 +1,7 @@
-"""Long lists of categories in files beside a description: `categories_file = "areas.csv"`.
+"""Read a description from its file, with its code-list files, and let errors name that file.
 
-The file is a CSV in UTF-8 with the columns `code`, `label` (else the code) and `parent` (else none). Its categories are
-put into the text of the description before that is read: what is loaded and sealed is one text, which needs no file.
-
-The description as the custodian's file: its text, and errors that name the file as the custodian named it.
-
-`model` reads a text and calls it `dataset.toml`, which is its usual name; whoever opened a file of another name is told
-that name.
+`categories_file = "areas.csv"` names a CSV in UTF-8 with the columns `code`, `label` (by default the code) and `parent` (by
+default none). Its categories are inserted into the text before it is parsed, so one text is loaded and sealed.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ COLUMNS = ("code", "label", "parent")
 
 
 def insert_code_lists(text: str, folder: Path) -> str:
-    """A description with the categories of its files in it.
+    """The description with each `categories_file` replaced by the categories of that file.
 
     Raises:
         NotFound: There is no such file.
@@ -82,7 +77,7 @@ def read_description(path: Path) -> str:
 
 @contextmanager
 def name_description_in_errors(path: Path) -> Iterator[None]:
-    """Let what is wrong with a description, or with records against it, name the file that was read.
+    """Let error messages name the file that was read in place of `dataset.toml`.
 
     >>> from pathlib import Path
     >>> with name_description_in_errors(Path("town.toml")):

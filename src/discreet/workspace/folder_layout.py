@@ -1,19 +1,15 @@
-"""The schema of a workspace: how its folders and files are laid out, by number.
+"""The folders of a workspace: its schema number, dataset folders, versions by name, and the lock of a dataset.
 
     workspace.json   {"schema": 1}, written by a load
 
-A workspace without the file was made before schemas had numbers and has schema 1. Opening one changes nothing. A newer
-schema than this program knows is refused: what it cannot read in full it must not answer from.
+A workspace without the file is older than schema numbers and has schema 1. A newer schema than this program's is refused.
 
 Source: docs/decisions/0007-versions.md.
-
-Where the things of a workspace stand, for those who keep it: homes, versions, one lock a dataset.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,20 +21,21 @@ from discreet.errors import NotFound, UnknownDataset, UnknownVersion, WorkspaceU
 from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records
 from discreet.records.keys import read_secret
+from discreet.workspace.sealed import replace_file
 from discreet.workspace.versions.history import SHORT, VersionFacts, version_facts
-from discreet.workspace.versions.version_conflicts import current_digest
+from discreet.workspace.versions.version import current_digest
 
 SCHEMA_FILE = "workspace.json"
 SCHEMA = 1
-#: Where a rotation of the secret puts what it replaces, until it has ended (`upkeep/rotation.py`).
+#: Holds what a rotation of the secret replaces, until it has ended (`operate/rotate.py`).
 RETIRING = "retiring"
 
 
 def refuse_newer_workspace(folder: Path) -> None:
-    """Refuse a workspace that this program does not know how to read, or whose secret is being rotated.
+    """Refuse a workspace that this program cannot read, or whose secret is being rotated.
 
     Raises:
-        WorkspaceUnusable: Its schema is newer, or cannot be read; a rotation was broken off.
+        WorkspaceUnusable: Its schema is newer or cannot be read, or a rotation did not finish.
     """
     refuse_rotating(folder)
     try:
@@ -61,7 +58,7 @@ def refuse_rotating(folder: Path) -> None:
     """Refuse a workspace between two secrets.
 
     Raises:
-        WorkspaceUnusable: A rotation is under way, or was broken off.
+        WorkspaceUnusable: A rotation is under way, or did not finish.
     """
     if (folder / RETIRING).exists():
         raise WorkspaceUnusable(
@@ -71,18 +68,16 @@ def refuse_rotating(folder: Path) -> None:
 
 
 def write_schema(folder: Path) -> None:
-    """Write the schema into a workspace that does not say it yet, in one step."""
+    """Write the schema into a workspace that has none yet."""
     if not (folder / SCHEMA_FILE).exists():
-        written = folder / f".{SCHEMA_FILE}-{secrets.token_hex(8)}"
-        written.write_text(json.dumps({"schema": SCHEMA}) + "\n", "utf-8")
-        written.replace(folder / SCHEMA_FILE)
+        replace_file(folder / SCHEMA_FILE, json.dumps({"schema": SCHEMA}) + "\n", f".{SCHEMA_FILE}-")
 
 
 def refuse_no_workspace(folder: Path) -> None:
-    """Refuse a folder that is none.
+    """Refuse a folder that is no workspace.
 
     Raises:
-        NotFound: There is no workspace there.
+        NotFound: There is no workspace.
         WorkspaceUnusable: It is between two secrets.
     """
     refuse_rotating(folder)
@@ -114,26 +109,31 @@ def list_versions(home: Path) -> tuple[VersionFacts, ...]:
 
 
 def find_version(home: Path, word: str) -> VersionFacts:
-    """The version that a custodian means: the beginning of its digest, or its name; open or closed.
+    """The version that a custodian means, open or closed.
+
+    Args:
+        home: The folder of the dataset.
+        word: The first 8 or more letters of a digest, or the version's name in its description.
 
     Raises:
-        UnknownVersion: There is none, or there are several of that name.
+        UnknownVersion: None matches, or several do.
     """
     versions = list_versions(home)
     found = [v for v in versions if v.digest.startswith(word) and len(word) >= SHORT]
     found = found or [v for v in versions if v.version == word]
-    if len(found) != 1:
-        known = [v.digest[:SHORT] for v in versions]
-        said = (
-            f'There is no version "{word}".' if not found else f'{len(found)} versions are called "{word}".'
+    known = [v.digest[:SHORT] for v in versions]
+    if not found:
+        raise UnknownVersion(f'There is no version "{word}".', nearest(word, known))
+    if len(found) > 1:
+        raise UnknownVersion(
+            f'{len(found)} versions are called "{word}".', f"Name one of {', '.join(known)}."
         )
-        raise UnknownVersion(said, nearest(word, known) if not found else f"Name one of {', '.join(known)}.")
     return found[0]
 
 
 @contextmanager
 def lock_dataset(home: Path) -> Iterator[None]:
-    """No load of the dataset at the same time."""
+    """Hold the lock of a dataset, so that no load runs."""
     with FileLock(home / ".lock"):
         yield
 
@@ -144,8 +144,8 @@ def folder_size(folder: Path) -> int:
 
 
 def delete_version_folder(folder: Path) -> None:
-    """Remove the folder of a version: it is renamed first, so that no reader sees half of it."""
-    aside = folder.with_name(f".loading-{folder.name}")  # what a load sweeps if we die here
+    """Delete a version: the folder is renamed first, so that no reader sees half of it."""
+    aside = folder.with_name(f".loading-{folder.name}")  # a later load deletes it if this process dies
     folder.rename(aside)
     forget_records(aside)
     shutil.rmtree(aside)

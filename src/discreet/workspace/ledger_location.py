@@ -1,9 +1,7 @@
-"""Where a workspace keeps its ledger: `ledger.sqlite` beside the datasets, or the database that an option names.
+"""The location of a workspace's ledger: `ledger.sqlite` in its folder, or the database that the option `ledger` names.
 
-A ledger is made when the first account or the first load under `dp` needs one, and never again: where something was
-charged, a missing ledger means that nobody knows what was spent, and nothing is answered.
-
-The database is imported by the functions that open it: a table that no ledger pays for starts without it.
+A ledger is created by the first account or the first load under `dp`, and never again: if something was charged and the
+ledger is missing, nothing is answered. Functions import the database when they open it: a table starts faster without it.
 """
 
 from __future__ import annotations
@@ -32,21 +30,21 @@ def ledger_location(folder: Path) -> Path | str:
 
 
 def open_ledger(folder: Path) -> Ledger:
-    """The ledger of a workspace, checked.
+    """Open and verify the ledger of a workspace.
 
     Raises:
         LedgerUnusable: It is missing, damaged, out of reach, or does not add up.
-        WorkspaceUnusable: A version has lost its mark, which may have known of charges that this ledger does not.
+        WorkspaceUnusable: A version has lost its checkpoint, which may have named later charges.
     """
     from discreet.ledger.ledger import Ledger
 
     secret = read_secret(folder / "secret")
-    _refuse_lost_marks(folder, secret)
+    _refuse_lost_checkpoints(folder, secret)
     return Ledger.open(ledger_location(folder), chain_key(secret), VersionCheckpoints(folder, secret))
 
 
-def _refuse_lost_marks(folder: Path, secret: Secret) -> None:
-    """A charged version without a mark must be one of before there were marks: its revision or its seal tells."""
+def _refuse_lost_checkpoints(folder: Path, secret: Secret) -> None:
+    """A charged version without a checkpoint must be older than checkpoints, by its revision or its seal."""
     for charged in sorted((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
         place = charged.parent
         if not (place / MARK).is_file() and knows_arithmetic(read_revisions(place).arithmetic):
@@ -54,7 +52,7 @@ def _refuse_lost_marks(folder: Path, secret: Secret) -> None:
 
 
 def ledger_if_any(folder: Path) -> Ledger | None:
-    """The ledger of a workspace; None where there is none, or no secret yet: then nothing was ever loaded.
+    """The ledger of a workspace; None without a ledger or a secret.
 
     Raises:
         LedgerUnusable: It cannot be used.
@@ -63,12 +61,12 @@ def ledger_if_any(folder: Path) -> Ledger | None:
 
 
 def chain_key(secret: Secret) -> bytes:
-    """The key of the chain of a workspace's ledger."""
+    """The key of the ledger's hash chain."""
     return secret.derive(Purpose.LEDGER_CHAIN)
 
 
 def ledger_for_loading(folder: Path) -> Ledger:
-    """The ledger of a workspace; a new one where nothing was ever charged."""
+    """The ledger of a workspace; created if nothing was ever charged."""
     _create_if_missing(folder)
     return open_ledger(folder)
 
@@ -83,10 +81,10 @@ def _create_if_missing(folder: Path) -> None:
 
 
 def refuse_lost_ledger(folder: Path) -> None:
-    """A workspace without a ledger must never have charged anything.
+    """Refuse a workspace that has lost its ledger.
 
     Raises:
-        LedgerUnusable: Datasets were charged to a ledger that is not there.
+        LedgerUnusable: Datasets were charged to a ledger that is missing.
     """
     places = ("*/[0-9a-f]*", "*/removed/*")
     names = [f"{place}/{name}" for place in places for name in (FINGERPRINT, MARK)]
@@ -98,7 +96,7 @@ def refuse_lost_ledger(folder: Path) -> None:
 
 
 def open_accounts(folder: Path) -> Accounts:
-    """The accounts of a workspace; their ledger is made when the first is needed.
+    """The accounts of a workspace; creates their ledger if there is none.
 
     Raises:
         NotFound: There is no such folder.
@@ -113,7 +111,7 @@ def open_accounts(folder: Path) -> Accounts:
 
 
 def has_ledger(folder: Path) -> bool:
-    """Whether a workspace has a ledger: it needs one for accounts and for what is loaded under `dp`."""
+    """Whether a workspace has a ledger: accounts and loads under `dp` create one."""
     from discreet.ledger.database import is_empty
 
     return not is_empty(ledger_location(folder))

@@ -1,9 +1,8 @@
-"""What the red team measured for a workspace, as files that a methodology can quote.
+"""Results of attacks that a methodology can quote (`discreet attack NAME --keep`).
 
     attacks/NAME.json   {attack, command, at, program, seed, figures: [sentence], study}
 
-The people of a study are invented: nothing here tells of anybody, and all of it is public. The command gives the same
-figures again to whoever doubts them.
+The people of a study are invented, so all of it is public. The command reproduces the figures.
 """
 
 from __future__ import annotations
@@ -18,21 +17,22 @@ from typing import Any
 from discreet import __version__
 from discreet.errors import WorkspaceUnusable
 from discreet.workspace.folder_layout import refuse_no_workspace
+from discreet.workspace.sealed import replace_file
 
 ATTACKS = "attacks"
 
 
 @dataclass(frozen=True, slots=True)
 class AttackResult:
-    """A study that was kept.
+    """The stored result of an attack.
 
     Args:
         attack: Its name.
-        command: What measured it, and measures it again.
+        command: The command that reproduces it.
         at: When, in UTC.
-        program: Which Discreet.
+        program: The version of Discreet.
         seed: Of the invented people and their noise.
-        figures: What was found, in sentences.
+        figures: The findings, in sentences.
         study: The whole result, as `discreet attack --json` prints it.
     """
 
@@ -46,25 +46,24 @@ class AttackResult:
 
 
 def write_attack_result(folder: Path, study: Mapping[str, Any], figures: Sequence[str], command: str) -> Path:
-    """Keep a study in a workspace, in the place of an earlier one of the same attack; returns its file.
+    """Store a result, in place of an earlier one of the same attack; returns its file.
 
     Raises:
         NotFound: There is no workspace.
     """
     refuse_no_workspace(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    kept = AttackResult(
+    result = AttackResult(
         study["attack"], command, at, f"discreet {__version__}", study["seed"], tuple(figures), study
     )
     (folder / ATTACKS).mkdir(exist_ok=True)
-    path = folder / ATTACKS / f"{kept.attack}.json"
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(asdict(kept), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    return unfinished.replace(path)
+    path = folder / ATTACKS / f"{result.attack}.json"
+    replace_file(path, json.dumps(asdict(result), indent=1, ensure_ascii=False) + "\n")
+    return path
 
 
 def read_attack_result(folder: Path, name: str) -> AttackResult | None:
-    """What was kept of an attack; None where it was not measured in this workspace.
+    """The stored result of an attack; None if this workspace has none.
 
     Raises:
         WorkspaceUnusable: The file is damaged.

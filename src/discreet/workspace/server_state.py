@@ -1,11 +1,10 @@
-"""Where a server writes: its log of requests, the tokens that its processes share, what was held back and why.
+"""The folder in which a server writes; not part of the workspace, and in no backup.
 
-    <workspace>/server/log/       the log of requests (`web/audit/log.py`)
-    <workspace>/server/shared.sqlite   tokens and holds, of all processes (`web/auth/rate_limit.py`)
-    <workspace>/server/alerts.jsonl    what the watch found
+    <workspace>/server/log/            the audit log (`web/audit/log.py`)
+    <workspace>/server/shared.sqlite   rate limits and blocks, shared by all processes (`web/auth/rate_limit.py`)
+    <workspace>/server/alerts.jsonl    alerts of the detectors
 
-The option `state` names another folder, for a workspace that the server may only read. What stands there is no part of
-the workspace: no backup has it, and nothing that is published depends on it.
+The option `state` names another folder, for a workspace that the server may only read.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ OWN_SECRET = "secret"  # noqa: S105 - the name of a file
 
 
 def state_folder(folder: Path) -> Path:
-    """Where the server of a workspace writes."""
+    """The folder in which the server of a workspace writes."""
     named = read_options(folder).state
     return Path(named) if named else folder / FOLDER
 
 
 def standalone_log_key(state: Path) -> bytes:
-    """The key of the log of a server without a workspace: made once, and kept beside the log."""
+    """The log key of a server without a workspace; created once, next to the log."""
     create_secret(state / OWN_SECRET)
     return read_secret(state / OWN_SECRET).derive(Purpose.AUDIT_LOG)
 
 
 def log_key(folder: Path) -> bytes:
-    """The key that seals the log and hashes addresses in it; whoever has not the secret cannot make a line.
+    """The key that seals the audit log and hashes IP addresses in it.
 
     Raises:
         SecretUnusable: The workspace has no secret that can be used.

@@ -1,19 +1,19 @@
-"""A workspace: a folder with datasets in versions, and the secret.
+"""A workspace: a folder with the versions of datasets, and the secret.
 
-    secret                        readable by its owner only
-    signing-key.pem               readable by its owner only, where something was signed (`records/signing.py`)
-    workspace.json                the schema of the workspace (`schema.py`); the first ones have none
-    workspace.toml                options, if there are any
-    ledger.sqlite                 accounts, and what they and versions have spent, when needed
-    attacks/                      what the red team measured, where somebody kept it (`kept_attacks.py`)
-    datasets/<id>/current         the digest of the version that is served
-    datasets/<id>/history.json    the versions that are kept, and which are answered beside it (`history.py`)
-    datasets/<id>/wording.json    labels and notes that were corrected after the load (`wording.py`)
-    datasets/<id>/removed/        how removed versions were described and keyed (`upkeep/removal.py`)
-    datasets/<id>/<digest>/       a version (`version.py`)
+    secret                        mode 0600
+    signing-key.pem               mode 0600, once something was signed (`records/signing.py`)
+    workspace.json                the schema of the workspace (`folder_layout.py`); the first ones have none
+    workspace.toml                options
+    ledger.sqlite                 accounts and charges, when needed
+    attacks/                      results of attacks (`measured_attacks.py`)
+    datasets/<id>/current         the digest of the current version
+    datasets/<id>/history.json    all versions, and which can be queried (`versions/history.py`)
+    datasets/<id>/wording.json    corrected labels and notes (`versions/label_corrections.py`)
+    datasets/<id>/removed/        descriptions and keys of removed versions (`operate/manage_versions.py`)
+    datasets/<id>/<digest>/       a version (`versions/version.py`)
 
-A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
-old version or the new one, never half of either. Everything but a load opens data read-only.
+A load writes a new version next to the others and then replaces `current` by a rename, so a reader sees the old version or
+the new one. Only a load writes data; everything else opens it read-only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from discreet.errors import (
     BadKey,
@@ -53,8 +53,8 @@ from discreet.workspace.sealed import verify_records
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 from discreet.workspace.versions.history import HISTORY, VersionFacts, resolve_version, version_facts
 from discreet.workspace.versions.label_corrections import WORDING, apply_labels, labels_mtime
-from discreet.workspace.versions.public_parts import PublicParts, public_parts
-from discreet.workspace.versions.version import DIGEST, Version, read_version
+from discreet.workspace.versions.public_parts import PublicParts, public_parts, read_residuals
+from discreet.workspace.versions.version import CURRENT, Version, current_digest, read_version
 from discreet.workspace.versions.version_engine import (
     open_engine,
     refuse_missing_records,
@@ -69,29 +69,19 @@ if TYPE_CHECKING:
     from discreet.protect.dp_protector import DpProtector
 
 
-#: The file that names the version that is served.
-CURRENT = "current"
 log = logging.getLogger("discreet.cubes")
 
 
 def dataset_not_found(dataset_id: str, known: list[str]) -> UnknownDataset:
-    """The refusal of an id that is none of those that are known to whoever asks."""
+    """The error for an unknown dataset id, with the nearest of those that the caller may see."""
     return UnknownDataset(
         message('There is no dataset "{dataset_id}".', dataset_id=dataset_id), nearest(dataset_id, known)
     )
 
 
-def _file_stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
-
-
 @dataclass(frozen=True)
 class StoredDataset:
-    """One version of a dataset, ready to be asked: description, records and what stands before them."""
+    """One version of a dataset, ready to be queried: description, records, protection and rules."""
 
     dataset: Dataset
     digest: str
@@ -103,7 +93,7 @@ class StoredDataset:
 
     @property
     def dp(self) -> DpProtector | None:
-        """The plan that was charged and its ledger, under `dp`."""
+        """The charged plan and its ledger, under `dp`."""
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415 - a cell key table starts without it
 
         return self.protector if isinstance(self.protector, DpProtector) else None
@@ -113,16 +103,24 @@ class StoredDataset:
 
 
 def _inode_stamp(path: str) -> tuple[int, int] | None:
-    """Which file it is and since when: files are replaced whole. Of the ledger, which is written to, only which it is."""
+    """Changes when a file is replaced. The ledger is written in place, so its mtime does not count."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - asked thousands of times a second
+        found = os.stat(path)  # noqa: PTH116 - called thousands of times per second
     except (OSError, ValueError):
         return None
     return found.st_ino, 0 if path.endswith(LEDGER) else found.st_mtime_ns
 
 
+def _file_stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
 class Workspace:
-    """A folder of datasets. Opening one makes no change to it.
+    """A folder of datasets, opened read-only and safe for many threads.
 
     Args:
         folder: An existing workspace.
@@ -139,65 +137,65 @@ class Workspace:
         self.folder = folder
         self.threads = threads
         self._open: dict[str, StoredDataset] = {}
-        self._served: dict[str, str] = {}
-        self._worded: dict[str, int] = {}
+        self._current_digests: dict[str, str] = {}
+        self._labels_mtimes: dict[str, int] = {}
         self._refused: dict[str, DiscreetError] = {}
         self._accounts: LedgerDatabase | None = None
-        self._ledger_place: Path | str | None = None
+        self._ledger_location: Path | str | None = None
         self._ledger: Ledger | None = None
-        self._opening = threading.Lock()
+        self._lock = threading.Lock()
 
     def ids(self) -> list[str]:
-        """The datasets that can be asked."""
+        """The datasets that can be queried."""
         found = (self.folder / "datasets").iterdir()
-        return sorted(entry.name for entry in found if (entry / "current").is_file())
+        return sorted(entry.name for entry in found if (entry / CURRENT).is_file())
 
     def has(self, dataset_id: str) -> bool:
-        """Whether a dataset can be asked: as `ids` tells, without looking at the others."""
+        """Whether a dataset can be queried, without a look at the others."""
         home = f"{self.folder}/datasets"
         return dataset_id in os.listdir(home) and os.path.isfile(f"{home}/{dataset_id}/{CURRENT}")  # noqa: PTH113, PTH208
 
     def stored(self, dataset_id: str, version: str = "") -> StoredDataset:
-        """A version of a dataset; one `open` a version, however often it is asked.
+        """A version of a dataset; each is opened once and cached.
 
         Args:
             dataset_id: The dataset.
-            version: The beginning of its digest, or what its description calls it; empty for the current one.
+            version: The first letters of its digest, or its name in the description; empty for the current one.
 
         Raises:
             UnknownDataset, UnknownVersion: With the nearest match.
-            VersionClosed: It is not answered beside the current one.
+            VersionClosed: It cannot be queried next to the current one.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
         digest = self._current(dataset_id)
         if version:
             digest = resolve_version(self.versions(dataset_id), version)
-        with self._opening:  # the server asks from many threads
+        with self._lock:
             if not version:
-                self._forget_older(dataset_id, digest)
+                self._evict_older(dataset_id, digest)
             if digest in self._refused:
                 raise self._refused[digest]
             home = self.folder / "datasets" / dataset_id
-            changed = labels_mtime(home)
+            mtime = labels_mtime(home)
             if digest not in self._open:
-                self._open[digest] = self._read(dataset_id, digest)
-            elif self._worded.get(digest) != changed:
+                self._open[digest] = self._read(home / digest)
+            elif self._labels_mtimes.get(digest) != mtime:
                 secret = read_secret(self.folder / "secret")
                 dataset = apply_labels(home, digest, read_version(home / digest, secret), secret)
                 self._open[digest] = replace(self._open[digest], dataset=dataset)
-            self._worded[digest] = changed
+            self._labels_mtimes[digest] = mtime
             return self._open[digest]
 
-    def _forget_older(self, dataset_id: str, digest: str) -> None:
-        """Let go of what was served before: its records are closed when the last answer from them has ended."""
-        if self._served.get(dataset_id, digest) != digest:
+    def _evict_older(self, dataset_id: str, digest: str) -> None:
+        """Drop the versions of a former current version; their records close after the last answer from them."""
+        if self._current_digests.get(dataset_id, digest) != digest:
             for old in [each for each, stored in self._open.items() if stored.dataset.id == dataset_id]:
                 if old != digest:
                     del self._open[old]
-        self._served[dataset_id] = digest
+        self._current_digests[dataset_id] = digest
 
     def mark(self, dataset_id: str) -> tuple[object, ...]:
-        """What changes whenever what is answered may change: another version, other words, a refusal, a ledger.
+        """A stamp that changes whenever an answer may change: another version, labels, a refusal, a ledger.
 
         Args:
             dataset_id: The dataset; empty for all of them together.
@@ -209,7 +207,7 @@ class Workspace:
         return dataset_id, tuple(self._refused), *map(_inode_stamp, files)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The versions of a dataset that are known, the newest last.
+        """The known versions of a dataset, the newest last.
 
         Raises:
             UnknownDataset: With the nearest match.
@@ -221,7 +219,7 @@ class Workspace:
         )
 
     def public_parts(self, dataset_id: str) -> PublicParts:
-        """What is public of the current version, for machines that have no records.
+        """The public parts of the current version, for machines without records.
 
         Raises:
             UnknownDataset: With the nearest match.
@@ -232,14 +230,14 @@ class Workspace:
         return public_parts(folder, read_version(folder, secret), secret)
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
-        """Read all stored records of the current version and compare them with their seal; returns its digest.
+        """Read all stored records of the current version and verify their seal; returns its digest.
 
-        Where the records are away, its cubes are read instead. A version that fails is not served any more, until a
-        later call finds it sound.
+        If the records are missing, the cubes are verified instead. A version that fails is refused until a later call
+        finds it intact.
 
         Args:
             dataset_id: The dataset.
-            pace: Called with the number of bytes after every chunk that was read; it may wait.
+            pace: Called with the number of bytes after each chunk; it may wait to limit the rate.
 
         Raises:
             UnknownDataset: With the nearest match.
@@ -254,21 +252,21 @@ class Workspace:
                 refuse_missing_records(folder, version)
                 verify_records(folder, version.records, secret, pace)
                 verify_engine(folder, version, secret)
-            except RecordsAway as away:
+            except RecordsAway as missing:
                 if not verify_cubes(folder, secret, digest):
                     raise
-                log.warning("%s: %s", dataset_id, away)
+                log.warning("%s: %s", dataset_id, missing)
         except (SecretUnusable, WorkspaceUnusable) as error:
-            with self._opening:
+            with self._lock:
                 self._refused[digest] = error
                 self._open.pop(digest, None)  # an answer under way ends; no other begins
             raise
-        with self._opening:
+        with self._lock:
             self._refused.pop(digest, None)
         return digest
 
     def asker(self, key: str | None) -> Requester | None:
-        """Whose API key it is, or nobody's without one.
+        """The account of an API key; None without a key.
 
         Raises:
             BadKey: The key is unknown or revoked, or the workspace has no accounts.
@@ -278,11 +276,14 @@ class Workspace:
             return None
         register = self.register()
         if register is None:
-            self._refuse_keys_without_accounts()
+            raise BadKey(
+                message("The API key is not accepted: this server has no accounts."),
+                message("Ask without a key. A custodian makes accounts with `discreet account create`."),
+            )
         return self.with_ledger(requester_of(register.key(key)))
 
     def register(self) -> Register | None:
-        """All accounts and keys as they are now; None where there is no ledger.
+        """All current accounts and keys; None without a ledger.
 
         Raises:
             LedgerUnusable: The ledger of accounts cannot be read.
@@ -297,25 +298,18 @@ class Workspace:
         return Accounts(self._accounts).register()
 
     def accounts_stamp(self) -> object:
-        """When the ledger's file was written last; None where it is none."""
-        place = self._ledger_place = self._ledger_place or ledger_location(self.folder)
+        """When the ledger's file was last written; None if it is not a file."""
+        place = self._ledger_location = self._ledger_location or ledger_location(self.folder)
         if isinstance(place, str):
             return None
         return [_file_stamp(place), _file_stamp(place.with_name(f"{place.name}-wal"))]
 
-    def with_ledger(self, asker: Requester) -> Requester:
-        """Who asks, with the place where what they use is written down: where accounts were read, it is known."""
-        return replace(asker, database=self._accounts)
-
-    def _refuse_keys_without_accounts(self) -> NoReturn:
-        """Without a ledger there are no accounts, and no key is one of theirs; what must be charged is refused elsewhere."""
-        raise BadKey(
-            message("The API key is not accepted: this server has no accounts."),
-            message("Ask without a key. A custodian makes accounts with `discreet account create`."),
-        )
+    def with_ledger(self, requester: Requester) -> Requester:
+        """The requester with the database in which its use is counted, once accounts were read."""
+        return replace(requester, database=self._accounts)
 
     def close(self) -> None:
-        """Let go of all records, and of the ledger."""
+        """Close all records, the ledger and the database of accounts."""
         for stored in self._open.values():
             stored.engine.close()
         self._open.clear()
@@ -325,38 +319,28 @@ class Workspace:
     def _current(self, dataset_id: str) -> str:
         if not self.has(dataset_id):
             raise dataset_not_found(dataset_id, self.ids())
-        pointer = self.folder / "datasets" / dataset_id / CURRENT
-        digest = pointer.read_text("ascii", errors="replace").strip()
-        if not DIGEST.match(digest):
+        digest = current_digest(self.folder / "datasets" / dataset_id)
+        if not digest:
             raise WorkspaceUnusable(f'The pointer of "{dataset_id}" is damaged.', "Load the dataset again.")
         return digest
 
-    def _read(self, dataset_id: str, digest: str) -> StoredDataset:
-        folder = self.folder / "datasets" / dataset_id / digest
+    def _read(self, folder: Path) -> StoredDataset:
         secret = read_secret(self.folder / "secret")
         version = read_version(folder, secret)
-        dataset = apply_labels(folder.parent, digest, version, secret)
+        dataset = apply_labels(folder.parent, folder.name, version, secret)
         protector = self._protector(version, secret, folder)
         engine = open_engine(folder, version, secret, self.threads)
-        return StoredDataset(
-            dataset,
-            digest,
-            engine,
-            protector,
-            version.revisions.arithmetic,
-            parse_rules(dataset.rules, dataset),
-        )
+        rules = parse_rules(dataset.rules, dataset)
+        return StoredDataset(dataset, folder.name, engine, protector, version.revisions.arithmetic, rules)
 
     def _protector(self, version: Version, secret: Secret, folder: Path) -> Protector:
-        dataset = version.dataset
-        if not isinstance(version.noise, NoisePlan):
-            keys = cell_keys(secret, noise_lineage(dataset), dataset.protection, version.noise.modulus)
-            dice = cell_chances(secret, noise_lineage(dataset))
+        dataset, noise = version.dataset, version.noise
+        if not isinstance(noise, NoisePlan):
+            keys = cell_keys(secret, noise_lineage(dataset), dataset.protection, noise.modulus)
+            chances = cell_chances(secret, noise_lineage(dataset))
             if dataset.protection.zeros == "kept":
-                return CellKeyProtector(keys, version.noise, dice)
-            return CellKeyProtector(
-                keys, version.noise, dice, EmptyCells(secret, dataset, version.noise.modulus)
-            )
+                return CellKeyProtector(keys, noise, chances)
+            return CellKeyProtector(keys, noise, chances, EmptyCells(secret, dataset, noise.modulus))
         from discreet.protect.description_keys import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415
         from discreet.workspace.versions.charge_load import plan_budget  # noqa: PLC0415
@@ -364,12 +348,8 @@ class Workspace:
         if self._ledger is None:
             self._ledger = open_ledger(self.folder)
         ledger = self._ledger.with_checkpoints(VersionCheckpoints(self.folder, secret, folder))
-        ledger.refuse_other_terms(plan_budget(version.noise))
-        source = DescriptionNoise(
-            secret, dataset, dataset.version, version.fingerprint, version.noise.noise()
-        )
-        if version.noise.joint is None:
-            return DpProtector(version.noise, source, ledger)
-        from discreet.workspace.versions.public_parts import read_residuals  # noqa: PLC0415
-
-        return DpProtector(version.noise, source, ledger, read_residuals(folder, version.noise.joint))
+        ledger.refuse_other_terms(plan_budget(noise))
+        source = DescriptionNoise(secret, dataset, dataset.version, version.fingerprint, noise.noise())
+        if noise.joint is None:
+            return DpProtector(noise, source, ledger)
+        return DpProtector(noise, source, ledger, read_residuals(folder, noise.joint))

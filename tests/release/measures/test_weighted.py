@@ -343,7 +343,7 @@ def test_a_dataset_without_weights_has_no_weighted_table(town_workspace):
         discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weigthed")
 
 
-ORACLES = Path(__file__).parents[1] / "oracles"
+ORACLES = Path(__file__).parents[2] / "oracles"
 R_NUMBERS = (
     json.loads((ORACLES / "r_survey.json").read_text()) if (ORACLES / "r_survey.json").exists() else {}
 )

@@ -10,6 +10,7 @@ from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.release.load_cautions import load_with_cautions
 from discreet.web.app import create_app
 from discreet.workspace.options import read_options
+from discreet.workspace.versions.load_version import LoadJob
 
 from ..conftest import Page, people_description, people_records
 
@@ -191,7 +192,7 @@ least = 1000000
 @pytest.mark.slow
 def test_a_large_table_that_a_rule_on_counts_refuses_is_shown_in_no_part(tmp_path):
     query = "rows=district&columns=age,job"
-    load_with_cautions(tmp_path, people_description() + STRICT, people_records())
+    load_with_cautions(LoadJob(tmp_path, people_description() + STRICT, people_records()))
     strict = TestClient(create_app(open_registry(tmp_path), read_options(tmp_path, page_cells=100)))
     for what in (
         "/api/datasets/people/table",

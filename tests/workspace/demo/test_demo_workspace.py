@@ -22,13 +22,13 @@ def small_demo(monkeypatch):
     )
     monkeypatch.setattr(demo, "DEMOS", {"census": small, "spudlandia": demo_data.DEMOS["spudlandia"]})
     loads = []
-    original = demo.load_dataset
+    original = demo.load
 
     def counted(*arguments, **options):
         loads.append(threading.get_ident())
         return original(*arguments, **options)
 
-    monkeypatch.setattr(demo, "load_dataset", counted)
+    monkeypatch.setattr(demo, "load", counted)
     return loads
 
 
@@ -72,11 +72,12 @@ def test_a_demo_of_another_arithmetic_is_refused_with_what_to_do(small_demo, tmp
 def test_records_of_real_people_never_come_beside_the_demo(small_demo, town, tmp_path, monkeypatch):
     """The wrong alternative said "loading into the demo workspace", and did."""
     from discreet.release.load_cautions import load_with_cautions
+    from discreet.workspace.versions.load_version import LoadJob
 
     demo.make_demo(tmp_path / "demo", quiet)
     monkeypatch.setattr(demo, "default_folder", lambda: tmp_path / "default")
     for folder in (tmp_path / "demo", tmp_path / "default"):
         with pytest.raises(BadRequest, match="--workspace my-tables"):
-            load_with_cautions(folder, town.description, town.records)
+            load_with_cautions(LoadJob(folder, town.description, town.records))
     assert Workspace(tmp_path / "demo").ids() == ["census", "spudlandia"]
     assert not (tmp_path / "default").exists()

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 from pyarrow import feather
-from tests.workspace.test_cube_files import place_of
+from tests.workspace.versions.test_version_engine import place_of
 
 from discreet.model.request import TableRequest, request_from_text
 from discreet.records import cube_plan
@@ -142,7 +142,7 @@ def test_a_build_that_dies_leaves_what_was_there(folder, monkeypatch):
     before, told = answers(folder), cube_summary(place_of(folder))
     files = {path.name for path in place_of(folder).rglob("*.arrow")}
     with monkeypatch.context() as patch:
-        patch.setattr(building, "write_list", lambda *_: 1 / 0)
+        patch.setattr(building, "write_cube_list", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             make_cubes(folder, "town", within=10**9)
     left = {path.name for path in place_of(folder).rglob("*.arrow")}

@@ -9,7 +9,7 @@ from discreet.model.request import request_from_text
 from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER, open_ledger
 from discreet.workspace.operate.rotate import rotate
-from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.versions.load_version import LoadJob, load, load_dataset
 from discreet.workspace.workspace import Workspace
 
 REQUEST = request_from_text("town", rows=["area", "sex"], columns=["age", "job"])
@@ -38,10 +38,8 @@ def test_the_ledger_stays_and_charges_the_new_load(dp_folder, town, private_desc
     older = (dp_folder / LEDGER).read_bytes()
     rotate(dp_folder)
     assert open_ledger(dp_folder).state("town") == before
-    receipts = []
     text = private_description.replace('version = "1"', 'version = "2"')
-    load_dataset(dp_folder, text, town.records, charged=receipts.append)
-    assert len(receipts) == 1
+    assert load(LoadJob(dp_folder, text, town.records)).receipt is not None
     (dp_folder / LEDGER).write_bytes(older)
     with pytest.raises(LedgerUnusable):
         open_ledger(dp_folder)

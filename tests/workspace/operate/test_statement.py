@@ -5,7 +5,7 @@ import sqlite3
 from fractions import Fraction
 
 import pytest
-from tests.workspace.test_ledger_marks import ask
+from tests.workspace.versions.test_checkpoints import ask
 
 from discreet.errors import LedgerUnusable, NotFound
 from discreet.ledger.entries import Budget, Charge, canonical_request

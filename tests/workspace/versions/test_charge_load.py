@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import BadDescription
 from discreet.workspace.ledger_location import open_ledger
 from discreet.workspace.versions.charge_load import refuse_other_method
-from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.versions.load_version import LoadJob, load, load_dataset
 from discreet.workspace.workspace import Workspace
 
 
@@ -65,9 +65,7 @@ def test_the_price_told_before_a_load_is_the_price_booked(private_town, tmp_path
     from discreet.release.budget_document import forecast_workspace_budget
 
     told = forecast_workspace_budget(None, private_town.description)
-    receipts = []
-    load_dataset(tmp_path / "w", private_town.description, private_town.records, charged=receipts.append)
-    (receipt,) = receipts
+    receipt = load(LoadJob(tmp_path / "w", private_town.description, private_town.records)).receipt
     assert told["price"] == {"epsilon": float(receipt.loss), "delta": float(receipt.failure)}
     assert told["left_after"]["epsilon"] == float(receipt.left[0])
     assert receipt.left == (Fraction(9) - receipt.loss, Fraction(1, 10**6) - receipt.failure)

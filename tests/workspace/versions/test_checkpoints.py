@@ -226,7 +226,7 @@ def test_a_mark_that_cannot_be_written_means_no_answer(marks, monkeypatch):
     def full(*_given):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.workspace.versions.checkpoints._write_mark", full)
+    monkeypatch.setattr("discreet.workspace.versions.checkpoints.replace_file", full)
     with pytest.raises(LedgerUnusable, match="cannot be written: No space left") as refused:
         marks.write(Checkpoint(99, "x"))
     assert "stays paid" in refused.value.advice

@@ -12,6 +12,7 @@ from discreet.errors import UnknownVersion, VersionClosed, WorkspaceUnusable
 from discreet.release.load_cautions import load_with_cautions
 from discreet.workspace.versions import load_version as load
 from discreet.workspace.versions.history import HISTORY, VersionFacts, resolve_version
+from discreet.workspace.versions.load_version import LoadJob
 from discreet.workspace.workspace import Workspace
 
 
@@ -20,7 +21,7 @@ def home(town, tmp_path):
     """A town with two versions, of which the first is closed."""
     for version, gone in (("1", 0), ("2", 5)):
         text = town.description.replace('version = "1"', f'version = "{version}"')
-        load_with_cautions(tmp_path / "w", text, town.records.slice(gone))
+        load_with_cautions(LoadJob(tmp_path / "w", text, town.records.slice(gone)))
     return tmp_path / "w" / "datasets" / "town"
 
 
@@ -49,7 +50,7 @@ def test_a_closed_version_cannot_be_opened_by_hand(home):
 @pytest.mark.slow
 def test_the_history_of_another_dataset_is_not_taken(home, town):
     text = town.description.replace('id = "town"', 'id = "city"')
-    load_with_cautions(home.parents[1], text, town.records)
+    load_with_cautions(LoadJob(home.parents[1], text, town.records))
     shutil.copy(home.parent / "city" / HISTORY, home / HISTORY)
     with pytest.raises(WorkspaceUnusable):
         ask(home, "1")
@@ -72,7 +73,7 @@ def test_a_load_that_dies_before_its_version_is_served_opens_nothing(home, town,
     monkeypatch.setattr(load, "set_current", die)
     text = town.description.replace('version = "1"', 'version = "3"')
     with pytest.raises(KeyboardInterrupt):
-        load_with_cautions(home.parents[1], text, town.records.slice(8))
+        load_with_cautions(LoadJob(home.parents[1], text, town.records.slice(8)))
     with pytest.raises(VersionClosed, match="not compared"):
         ask(home, "3")
     assert ask(home, "2") == ask(home, "")
@@ -81,7 +82,7 @@ def test_a_load_that_dies_before_its_version_is_served_opens_nothing(home, town,
 @pytest.mark.slow
 def test_a_version_that_was_removed_says_so(home, town):
     text = town.description.replace('version = "1"', 'version = "3"')
-    load_with_cautions(home.parents[1], text, town.records.slice(300))
+    load_with_cautions(LoadJob(home.parents[1], text, town.records.slice(300)))
     digest = ask(home, "2")
     shutil.rmtree(home / digest)
     with pytest.raises(VersionClosed, match="not kept any more"):
@@ -96,7 +97,7 @@ def test_the_time_of_the_first_load_stays(home, town):
     once = times()
     edit_time = home / HISTORY
     assert all(time.endswith("Z") for time in once.values())
-    load_with_cautions(home.parents[1], town.description, town.records)
+    load_with_cautions(LoadJob(home.parents[1], town.description, town.records))
     assert times() == once
     assert edit_time.is_file()
 

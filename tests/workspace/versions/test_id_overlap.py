@@ -7,6 +7,7 @@ from discreet.release.load_cautions import dry_load_document, load_with_cautions
 from discreet.workspace.operate.manage_versions import remove_dataset
 from discreet.workspace.operate.rotate import rotate
 from discreet.workspace.versions.id_overlap import SKETCH
+from discreet.workspace.versions.load_version import LoadJob
 from discreet.workspace.workspace import Workspace
 
 ID = "person"
@@ -28,9 +29,8 @@ def folder(town_folder):
 
 def cautions(folder, description, records):
     """What a rehearsal and a load say of ids, which must be the same."""
-    told = []
-    before = dry_load_document(folder, description, records)["cautions"]
-    load_with_cautions(folder, description, records, caution=told.append)
+    before = dry_load_document(LoadJob(folder, description, records))["cautions"]
+    told = load_with_cautions(LoadJob(folder, description, records)).cautions
     of_ids, rehearsed = ([each for each in found if "loaded before" in each] for found in (told, before))
     assert of_ids == rehearsed
     return of_ids

@@ -17,7 +17,7 @@ from discreet.model.request import TableRequest
 from discreet.release.load_cautions import dry_load_document
 from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER
-from discreet.workspace.versions.load_version import dry_run_load, load_dataset, noise_for
+from discreet.workspace.versions.load_version import LoadJob, dry_run_load, load, load_dataset, noise_for
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", ("sex",), ("age",))
@@ -130,27 +130,30 @@ def everything(folder):
 
 
 def test_nothing_is_written_where_nothing_was(private_town, tmp_path):
-    found = dry_run_load(tmp_path / "none", private_town.description, private_town.records)
+    found = dry_run_load(LoadJob(tmp_path / "none", private_town.description, private_town.records))
     assert not found.receipt.repeat
     assert not (tmp_path / "none").exists()
 
 
 def test_the_price_is_that_of_the_load_that_follows(private_town, tmp_path):
     folder = tmp_path / "w"
-    told = dry_load_document(folder, private_town.description, private_town.records)["charge"]
-    receipts = []
-    load_dataset(folder, private_town.description, private_town.records, charged=receipts.append)
-    assert (told["epsilon"], told["delta"]) == (float(receipts[0].loss), float(receipts[0].failure))
-    assert told["left"]["epsilon"] == float(receipts[0].left[0])
+    told = dry_load_document(LoadJob(folder, private_town.description, private_town.records))["charge"]
+    receipt = load(LoadJob(folder, private_town.description, private_town.records)).receipt
+    assert (told["epsilon"], told["delta"]) == (float(receipt.loss), float(receipt.failure))
+    assert told["left"]["epsilon"] == float(receipt.left[0])
 
 
 def test_a_workspace_is_left_byte_for_byte_and_what_is_paid_is_free(private_town):
     before = everything(private_town.folder)
-    again = dry_load_document(private_town.folder, private_town.description, private_town.records)["charge"]
+    again = dry_load_document(LoadJob(private_town.folder, private_town.description, private_town.records))[
+        "charge"
+    ]
     assert again["repeat"]
     assert again["epsilon"] == 0
     second = private_town.description.replace('version = "1"', 'version = "2"')
-    assert dry_load_document(private_town.folder, second, private_town.records)["charge"]["epsilon"] > 3
+    assert (
+        dry_load_document(LoadJob(private_town.folder, second, private_town.records))["charge"]["epsilon"] > 3
+    )
     assert everything(private_town.folder) == before
 
 
@@ -166,14 +169,14 @@ def test_what_a_load_refuses_is_refused_for_the_same_reason(private_town, town):
         (text, private_town.records.drop_columns(["sex"]), BadDescription),
     ):
         said = []
-        for attempt in (dry_run_load, load_dataset):
+        for attempt in (dry_run_load, load):
             with pytest.raises(error) as refused:
-                attempt(folder, description, records)
+                attempt(LoadJob(folder, description, records))
             said.append(str(refused.value))
         assert said[0] == said[1]
 
 
 def test_under_the_cell_key_method_there_is_nothing_to_charge(town, tmp_path):
-    found = dry_load_document(tmp_path / "w", town.description, town.records)
+    found = dry_load_document(LoadJob(tmp_path / "w", town.description, town.records))
     assert (found["method"], found["charge"]) == ("cellkey", None)
     assert not (tmp_path / "w").exists()

@@ -12,6 +12,7 @@ from discreet.errors import BadRequest, UnknownVersion, VersionClosed
 from discreet.model.request import TableRequest
 from discreet.release.load_cautions import load_with_cautions
 from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import LoadJob
 from discreet.workspace.versions.version import read_version
 from discreet.workspace.workspace import Workspace
 
@@ -34,7 +35,7 @@ def workspace(town, tmp_path):
 
         def load(self, records, version, extra="", **options):
             text = described(town, version, extra)
-            return load_with_cautions(self.folder, text, records, **options)
+            return load_with_cautions(LoadJob(self.folder, text, records, **options)).digest
 
         def numbers(self, version=""):
             opened = Workspace(self.folder)
@@ -142,10 +143,10 @@ def test_another_dataset_of_the_lineage_may_not_be_close_either(town, workspace)
     workspace.load(town.records, "1")
     sister = town.description.replace('id = "town"', 'id = "village"\nlineage = "town"')
     with pytest.raises(BadRequest, match="same lineage"):
-        load_with_cautions(workspace.folder, sister, town.records.slice(1))
-    load_with_cautions(workspace.folder, sister, town.records)
+        load_with_cautions(LoadJob(workspace.folder, sister, town.records.slice(1)))
+    load_with_cautions(LoadJob(workspace.folder, sister, town.records))
     load_with_cautions(
-        workspace.folder, sister.replace('version = "1"', 'version = "2"'), town.records.slice(200)
+        LoadJob(workspace.folder, sister.replace('version = "1"', 'version = "2"'), town.records.slice(200))
     )
     assert sorted(Workspace(workspace.folder).ids()) == ["town", "village"]
 
@@ -153,7 +154,7 @@ def test_another_dataset_of_the_lineage_may_not_be_close_either(town, workspace)
 @pytest.mark.slow
 def test_under_dp_every_version_that_was_charged_is_answered(private_town):
     text = private_town.description.replace('version = "1"', 'version = "2"')
-    load_with_cautions(private_town.folder, text, private_town.records.slice(1))
+    load_with_cautions(LoadJob(private_town.folder, text, private_town.records.slice(1)))
     opened = Workspace(private_town.folder)
     assert [v.closed for v in opened.versions("town")] == ["", ""]
     assert opened.stored("town", "1").digest != opened.stored("town").digest
@@ -179,9 +180,8 @@ def folder(town_folder):
 
 
 def load(folder, town, records, **options):
-    said = []
-    digest = load_with_cautions(folder, town.description, records, caution=said.append, **options)
-    return digest, [sentence for sentence in said if sentence.startswith("Against")]
+    report = load_with_cautions(LoadJob(folder, town.description, records, **options))
+    return report.digest, [sentence for sentence in report.cautions if sentence.startswith("Against")]
 
 
 def numbers(folder):
@@ -224,9 +224,9 @@ def test_collect_under_dp_charges_nothing(private_town):
         return found
 
     text = private_town.description.replace('version = "1"', 'version = "2"')
-    said, once = [], charges()
+    once = charges()
     few = private_town.records.slice(1)
-    load_with_cautions(private_town.folder, text, few, caution=said.append, corrections="collect")
+    said = load_with_cautions(LoadJob(private_town.folder, text, few, corrections="collect")).cautions
     assert charges() == once
     assert said
     assert not any("removed" in sentence for sentence in said)  # what a load says is the same for neighbours

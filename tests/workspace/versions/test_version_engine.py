@@ -128,8 +128,8 @@ def test_without_the_comparison_another_version_would_answer(town, folder, monke
     other_version(place, town)
     monkeypatch.setattr("discreet.workspace.versions.version_engine.is_cube_intact", lambda *_: True)
     monkeypatch.setattr(
-        "discreet.workspace.versions.version_engine._cubes_seal",
-        lambda listed, *_: json.loads((place / "cubes" / CUBES_SEAL).read_text())["seal"],
+        "discreet.workspace.versions.version_engine.read_sealed",
+        lambda path, *_: json.loads(path.read_text()),
     )
     assert answered(folder) != before
 

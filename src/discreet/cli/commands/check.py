@@ -33,6 +33,7 @@ def check(
     from discreet.cli.progress import load_bars
     from discreet.release.load_cautions import dry_load_document
     from discreet.workspace.description_file import name_description_in_errors, read_description
+    from discreet.workspace.versions.load_version import LoadJob
 
     clean_up_on_signal()
     text = read_description(description)
@@ -43,7 +44,8 @@ def check(
             name_description_in_errors(description),
             load_bars() as progress_for,
         ):
-            found = dry_load_document(folder, text, file, progress_for(file.name, None), description.parent)
+            job = LoadJob(folder, text, file, progress_for(file.name, None), description.parent)
+            found = dry_load_document(job)
     show_dry_run(found, as_json=as_json)
 
 

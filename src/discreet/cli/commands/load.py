@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,6 +68,7 @@ def load(
     from discreet.workspace.description_file import name_description_in_errors, read_description
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.versions.lineage import lineage_defaults
+    from discreet.workspace.versions.load_version import LoadJob
 
     text = read_description(description)
     folder = workspace_folder(workspace)
@@ -74,47 +76,34 @@ def load(
         dataset = parse_dataset(text, lineage_defaults(folder, text))
     if dry_run:
         _refuse_corrections(corrections)
-        with (
-            report_problems(as_json=as_json),
-            name_description_in_errors(description),
-            load_bars() as progress_for,
-        ):
-            found = dry_load_document(
-                folder, text, file, progress_for(dataset.id, None), description.parent, engine
-            )
-        show_dry_run(found, as_json=as_json)
-        return
-    cautions: list[str] = []
-    receipts: list[Receipt] = []
     with (
         report_problems(as_json=as_json),
         name_description_in_errors(description),
         load_bars() as progress_for,
     ):
-        digest = load_with_cautions(
-            folder,
-            text,
-            file,
-            progress_for(dataset.id, None),
-            description.parent,
-            cautions.append,
-            engine,
-            corrections,
-            receipts.append,
-            serve_beside=serve_beside,
-        )
-    _tell(cautions)
+        progress = progress_for(dataset.id, None)
+        job = LoadJob(folder, text, file, progress, description.parent, engine, corrections, serve_beside)
+        found = dry_load_document(job) if dry_run else None
+        report = None if dry_run else load_with_cautions(job)
+    if found is not None:
+        show_dry_run(found, as_json=as_json)
+    if report is None:
+        return
+    digest = report.digest
+    _tell(report.cautions)
     if corrections == "collect":
         messages.print(f"Nothing was published: {dataset.id} stays at version {digest[:8]}.", soft_wrap=True)
     if as_json:
-        emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder), **_charged(receipts)})
+        emit_json(
+            {"dataset": dataset.id, "digest": digest, "workspace": str(folder), **_charged(report.receipt)}
+        )
     elif corrections != "collect":
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
         if corrections == "new-lineage":
             messages.print("It has new keys: all its numbers change.")
         _tell_replaced(folder, dataset.id)
-        for receipt in receipts:
-            _tell_charge(receipt, dataset)
+        if report.receipt is not None:
+            _tell_charge(report.receipt, dataset)
             _tell_left(folder, dataset.id)
 
 
@@ -132,15 +121,13 @@ def _tell_charge(receipt: Receipt, dataset: Dataset) -> None:
     messages.print(f"Charged {cost}{' before, and nothing now' if receipt.repeat else ''}.", soft_wrap=True)
 
 
-def _charged(receipts: list[Receipt]) -> dict[str, Any]:
+def _charged(receipt: Receipt | None) -> dict[str, Any]:
     """Under `dp`, what was charged now and what the budget has left: loss and failure."""
+    if receipt is None:
+        return {}
     return {
-        key: value
-        for receipt in receipts
-        for key, value in (
-            ("charged", [0.0, 0.0] if receipt.repeat else [float(receipt.loss), float(receipt.failure)]),
-            ("left", [float(amount) for amount in receipt.left]),
-        )
+        "charged": [0.0, 0.0] if receipt.repeat else [float(receipt.loss), float(receipt.failure)],
+        "left": [float(amount) for amount in receipt.left],
     }
 
 
@@ -203,7 +190,7 @@ def _tell_left(folder: Path, dataset: str) -> None:
         messages.print(Text(doors.door(dataset).budget_left() or ""), soft_wrap=True)
 
 
-def _tell(cautions: list[str]) -> None:
+def _tell(cautions: Sequence[str]) -> None:
     """What the custodian alone should know: changes, ids, declared groups that differ by a few people."""
     if cautions:
         count = "1 caution" if len(cautions) == 1 else f"{len(cautions)} cautions"

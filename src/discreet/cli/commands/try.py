@@ -61,10 +61,11 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     from discreet.release.load_cautions import load_with_cautions
     from discreet.web.app import serve
     from discreet.workspace.options import read_options
+    from discreet.workspace.versions.load_version import LoadJob
 
     dataset = parse_names_only(description).id
     with load_bars() as progress_for:
-        load_with_cautions(folder, description, file, progress_for(dataset, None))
+        load_with_cautions(LoadJob(folder, description, file, progress_for(dataset, None)))
     messages.print(
         "A look for you alone: the draft above protects the tables, and nobody checked it. To publish, run "
         "`discreet describe`, check every line, and `discreet load`. Ctrl-C removes everything.",

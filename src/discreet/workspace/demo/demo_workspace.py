@@ -16,9 +16,8 @@ from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.records.staging import Progress
 from discreet.workspace.demo import DEMOS
 from discreet.workspace.options import default_folder
-from discreet.workspace.versions.load_version import load_dataset
-from discreet.workspace.versions.version import read_revisions, refuse_unknown_revisions
-from discreet.workspace.versions.version_conflicts import current_digest
+from discreet.workspace.versions.load_version import LoadJob, load
+from discreet.workspace.versions.version import current_digest, read_revisions, refuse_unknown_revisions
 
 #: The file that tells a demo's workspace.
 LOCK = ".demo.lock"
@@ -49,7 +48,7 @@ def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> boo
                 for variable, shapes in demo.boundaries().items():
                     (Path(beside) / f"{variable}.geojson").write_bytes(shapes)
                 progress = progress_for(name, demo.rows)
-                load_dataset(folder, demo.description(), demo.batches(), progress, Path(beside))
+                load(LoadJob(folder, demo.description(), demo.batches(), progress, Path(beside)))
     return bool(missing)
 
 

@@ -1,16 +1,15 @@
-"""A copy of a workspace that can be made while it is served, and the way back.
+"""Back up a workspace while it is served, and restore or move it.
 
-    BACKUP/workspace/...     everything but the ledger and what a server wrote, then the ledger
-    BACKUP/backup.json       when, which program, and the SHA-256 of every file, sealed by the secret
+    BACKUP/workspace/...     all files except the ledger and the server's, then the ledger
+    BACKUP/backup.json       time, program, and the SHA-256 of every file, sealed by the secret
 
-Versions never change once they are served, so they are copied as they are. The ledger is copied last, by SQLite itself,
-at one moment: it then knows every charge of every version in the copy. What is loaded meanwhile is charged and not copied.
-A ledger on PostgreSQL is backed up by PostgreSQL.
+Versions never change once they are served, so they are copied as they are. SQLite copies the ledger last, as one snapshot,
+so it has every charge of every version in the copy. A ledger on PostgreSQL is backed up by PostgreSQL.
 
-A ledger only moves forward. Restored over a workspace, the ledger stays that has all charges of the other; if each has
+A ledger only moves forward. A restore over a workspace keeps the ledger that has all charges of the other; if each has
 charges that the other lacks, nothing is restored. If the secret was rotated after the backup, the ledger that stays is
-chained again under the secret of the backup. What is restored must extend all marks in it. Restored into an empty place,
-nobody can know what was charged after the copy: this is said.
+chained again under the secret of the backup. The restored ledger must extend all checkpoints. After a restore into a new
+folder, later charges are unknown, and the notes say so.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from discreet.ledger.ledger import Ledger
 from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
-from discreet.workspace.sealed import fsync_path, fsync_tree
+from discreet.workspace.sealed import BadSeal, add_seal, fsync_path, fsync_tree, read_sealed
 from discreet.workspace.server_state import FOLDER as STATE
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 
 MANIFEST = "backup.json"
 INSIDE = "workspace"
-#: The tables that must never lose a row, and what names a row.
+#: The tables that must never lose a row, and the columns that identify one.
 _FORWARD = {
     "charges": "family, request, loss, failure",
     "lineages": "dataset, lineage, method, family",
@@ -46,11 +45,11 @@ _PASSING = (".lock", "-wal", "-shm", "-journal")
 
 
 def back_up(folder: Path, to: Path) -> dict[str, Any]:
-    """Copy a workspace into a new folder; returns what is in it.
+    """Copy a workspace into a new folder; returns the manifest.
 
     Raises:
         NotFound: There is no workspace.
-        BadRequest: The folder exists already, or lies in the workspace.
+        BadRequest: The folder exists, or is inside the workspace.
         SecretUnusable: The workspace has no secret that can be used.
     """
     refuse_no_workspace(folder)
@@ -76,11 +75,11 @@ def back_up(folder: Path, to: Path) -> dict[str, Any]:
 
 
 def restore(backup: Path, to: Path) -> list[str]:
-    """Bring a backup back, into an empty place or over a workspace; returns what the custodian must know.
+    """Restore a backup, into a new folder or over a workspace; returns notes for the custodian.
 
     Raises:
         NotFound: It is no backup.
-        BadRequest: The workspace would lie in the backup.
+        BadRequest: The workspace would be inside the backup.
         WorkspaceUnusable: A file is missing or was changed; nothing is restored.
         LedgerUnusable: Each ledger has charges that the other lacks; nothing is restored.
     """
@@ -90,7 +89,7 @@ def restore(backup: Path, to: Path) -> list[str]:
         return ["The restore that was broken off was finished. To bring another backup back, restore it now."]
     _refuse_inside(to, backup)
     document = _verify_backup(backup)
-    told = [f"The backup was made at {document['at']}."]
+    notes = [f"The backup was made at {document['at']}."]
     keep_ledger = _ledger_to_keep(backup / INSIDE / LEDGER, to / LEDGER)
     aside = to.with_name(f".{to.name}-restoring")
     for left in (aside, ready):
@@ -99,35 +98,35 @@ def restore(backup: Path, to: Path) -> list[str]:
     if keep_ledger == "there":
         _copy_ledger(to / LEDGER, aside / LEDGER)
         _chain_again(aside, to)
-        told.append("The ledger that was there has later charges and was kept.")
+        notes.append("The ledger that was there has later charges and was kept.")
     elif (aside / LEDGER).is_file() and not (to / LEDGER).is_file():
-        told.append(
+        notes.append(
             "The ledger is that of the backup. Charges that were made after it are not known: if answers were given after "
             "that time, restore the newest ledger over this one before you serve."
         )
     if document["ledger"] == "elsewhere":
         _refuse_other_chain(backup / INSIDE, to)
-        told.append("The ledger is in a database elsewhere, and is not part of the backup.")
+        notes.append("The ledger is in a database elsewhere, and is not part of the backup.")
     if (aside / LEDGER).is_file():
-        ledger = _open(aside / LEDGER, aside)  # it must extend the marks beside it
-        told += _forgotten(ledger, to) if _same_secret(aside, to) else []
+        ledger = _open(aside / LEDGER, aside)  # it must extend the checkpoints in it
+        notes += _lost_charges(ledger, to) if _same_secret(aside, to) else []
         ledger.close()
     fsync_tree(aside)
-    aside.rename(ready)  # from here on a restore that is broken off can be finished
+    aside.rename(ready)  # from here on an interrupted restore can be finished
     if to.exists():
         before = to.with_name(f"{to.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         to.rename(before)
-        told.append(f"What was there stands in {before.name!r}: remove it when you are sure.")
+        notes.append(f"What was there stands in {before.name!r}: remove it when you are sure.")
     ready.rename(to)
     fsync_path(to.parent)
-    return told
+    return notes
 
 
 def move(folder: Path, to: Path) -> None:
-    """Move a workspace to a new place; a copy is checked file by file before the old one is removed.
+    """Move a workspace; on another disk the copy is verified file by file before the old one is removed.
 
     Raises:
-        BadRequest: Something stands at the new place, or it lies in the workspace.
+        BadRequest: The target exists, or is inside the workspace.
     """
     refuse_no_workspace(folder)
     _refuse_inside(to, folder)
@@ -148,13 +147,12 @@ def move(folder: Path, to: Path) -> None:
 
 
 def _refuse_inside(to: Path, folder: Path) -> None:
-    """A copy of a folder into itself has no end, and goes away with it."""
     if to.resolve().is_relative_to(folder.resolve()) and to.resolve() != folder.resolve():
         raise BadRequest(f"{str(to)!r} lies in {str(folder)!r}.", "Name a place outside it.")
 
 
 def _copy_files(folder: Path, inside: Path) -> None:
-    """All files but the ledger; no load of a dataset runs while it is copied."""
+    """Copy all files except the ledger; no load of a dataset runs while it is copied."""
 
     def passing(_folder: str, names: list[str]) -> list[str]:
         return [
@@ -177,7 +175,7 @@ def _copy_files(folder: Path, inside: Path) -> None:
 
 
 def _copy_ledger(source: Path, target: Path) -> None:
-    """One moment of a ledger that may be in use."""
+    """Copy a consistent snapshot of a ledger that may be in use."""
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     with closing(sqlite3.connect(source)) as open_source, closing(sqlite3.connect(target)) as open_target:
@@ -197,21 +195,20 @@ def _manifest(inside: Path, secret: Secret, ledger: str) -> dict[str, Any]:
         "ledger": ledger,
         "files": files,
     }
-    return {**document, "seal": _manifest_seal(document, secret)}
+    return add_seal(document, secret, Purpose.BACKUP, *_sealed(document))
 
 
 def _verify_backup(backup: Path) -> dict[str, Any]:
-    """The manifest of a backup whose files are all there and as they were."""
+    """Read the manifest and verify all files."""
     inside = backup / INSIDE
+    if not _is_manifest(backup / MANIFEST):
+        raise NotFound(f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made.")
     try:
-        document: dict[str, Any] = json.loads((backup / MANIFEST).read_text("utf-8"))
-        seal = document.pop("seal")
-    except (OSError, ValueError, KeyError, AttributeError):
-        raise NotFound(
-            f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made."
-        ) from None
-    if seal != _manifest_seal(document, read_secret(inside / "secret")):
-        raise WorkspaceUnusable("The list of the backup was changed.", "Use another backup.")
+        document = (
+            read_sealed(backup / MANIFEST, read_secret(inside / "secret"), Purpose.BACKUP, _sealed) or {}
+        )
+    except BadSeal:
+        raise WorkspaceUnusable("The list of the backup was changed.", "Use another backup.") from None
     found = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*") if path.is_file()}
     for name in sorted({*found, *document["files"]}):
         if name not in found or document["files"].get(name) != _hash(found[name]):
@@ -222,16 +219,16 @@ def _verify_backup(backup: Path) -> dict[str, Any]:
 
 
 def _ledger_to_keep(copied: Path, there: Path) -> str:
-    """Which ledger has all charges: that of the backup, or the one that is there."""
+    """Which ledger has all charges: `backup`, or `there` for the one in the workspace."""
     if not there.is_file():
-        return "backup"
+        return Purpose.BACKUP
     if not copied.is_file():
         return "there"
     old, new = _ledger_rows(copied, "immutable=1"), _ledger_rows(there, "mode=ro")
     if old <= new:
         return "there"
     if new < old:
-        return "backup"
+        return Purpose.BACKUP
     raise LedgerUnusable(
         "Each of the two ledgers, of the backup and of the workspace, has charges that the other lacks.",
         "One of them belongs to another workspace, or both were served. Keep both, and ask who served them.",
@@ -239,11 +236,7 @@ def _ledger_to_keep(copied: Path, there: Path) -> str:
 
 
 def _refuse_other_chain(inside: Path, there: Path) -> None:
-    """A ledger in a database that was chained under a later secret cannot come back with the backup.
-
-    Raises:
-        LedgerUnusable: The secret was rotated after the backup.
-    """
+    """Refuse if the ledger in a database is chained under a later secret than the backup's."""
     if (there / "secret").is_file() and not _same_secret(inside, there):
         raise LedgerUnusable(
             "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
@@ -252,7 +245,7 @@ def _refuse_other_chain(inside: Path, there: Path) -> None:
 
 
 def _open(ledger: Path, folder: Path) -> Ledger:
-    """A copy of a ledger, with the secret and the marks of a folder."""
+    """Open a copy of a ledger with the secret and the checkpoints of a folder."""
     from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
 
     secret = read_secret(folder / "secret")
@@ -267,15 +260,15 @@ def _same_secret(folder: Path, other: Path) -> bool:
 
 
 def _chain_again(aside: Path, there: Path) -> None:
-    """Chain the ledger that was kept under the secret that comes back, where that is another one."""
+    """Chain the ledger that stays under the secret of the backup, if that is another one."""
     if not _same_secret(aside, there):
         ledger = _open(aside / LEDGER, there)
         ledger.rekey(chain_key(read_secret(aside / "secret")))
         ledger.close()
 
 
-def _forgotten(ledger: Ledger, there: Path) -> list[str]:
-    """Whether the marks that were there tell of charges that the restored ledger lacks."""
+def _lost_charges(ledger: Ledger, there: Path) -> list[str]:
+    """A note if the former checkpoints name charges that the restored ledger lacks."""
     try:
         ledger.with_checkpoints(VersionCheckpoints(there, read_secret(there / "secret"))).check_checkpoints()
     except LedgerUnusable as error:
@@ -284,7 +277,7 @@ def _forgotten(ledger: Ledger, there: Path) -> list[str]:
 
 
 def _ledger_rows(ledger: Path, how: str) -> set[tuple[Any, ...]]:
-    """What a ledger must never forget. SQLite leaves files beside one that it reads, unless that one never changes."""
+    """The rows that a ledger must never lose. With `immutable=1` SQLite leaves no files next to the one it reads."""
     try:
         with closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?{how}", uri=True)) as opened:
             return {
@@ -303,5 +296,12 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _manifest_seal(document: dict[str, Any], secret: Secret) -> str:
-    return secret.derive(Purpose.BACKUP, json.dumps(document, sort_keys=True)).hex()
+def _sealed(document: dict[str, Any]) -> tuple[str]:
+    return (json.dumps(document, sort_keys=True),)
+
+
+def _is_manifest(path: Path) -> bool:
+    try:
+        return "seal" in json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False

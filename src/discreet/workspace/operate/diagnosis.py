@@ -1,6 +1,6 @@
-"""The examination of a workspace: everything that could stop it from answering rightly, found before a reader does.
+"""`discreet doctor`: checks of a workspace. Each finding is sound, a caution, or a fault with advice.
 
-Each finding is sound, a caution, or a fault with what to do. Nothing is changed, and no finding tells a number of people.
+Nothing is changed, and no finding contains a number of people.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from discreet.workspace.options import read_options
 from discreet.workspace.sealed import CUBES, verify_records
 from discreet.workspace.versions.charge_load import plan_budget
 from discreet.workspace.versions.history import read_history
-from discreet.workspace.versions.version import DIGEST, read_version
-from discreet.workspace.versions.version_conflicts import current_digest
+from discreet.workspace.versions.version import DIGEST, current_digest, read_version
 from discreet.workspace.versions.version_engine import (
     open_engine,
     refuse_missing_records,
@@ -43,13 +42,13 @@ State = Literal["sound", "caution", "fault"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Args:
-        what: The thing.
-        state: How it is.
-        said: What was found, in a sentence.
-        advice: What to do; empty where nothing is to be done.
+        what: What was checked.
+        state: The result.
+        said: The result in a sentence.
+        advice: What to do; empty if nothing.
     """
 
     what: str
@@ -59,11 +58,11 @@ class Finding:
 
 
 def examine(folder: Path, *, records: bool = True) -> list[Finding]:
-    """Look at everything.
+    """Run all checks.
 
     Args:
         folder: The workspace.
-        records: Whether all stored records are read and compared with their seals; it takes the time of reading them.
+        records: Whether to read all stored records and verify their seals, which takes as long as reading them.
 
     Raises:
         NotFound: There is no workspace.
@@ -139,7 +138,7 @@ def _ledger(folder: Path) -> Finding:
 
 
 def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
-    """What a dataset has: its pointer, its history, each version, and what should not be there."""
+    """Check the pointer, the history and each version of a dataset, and find leftovers."""
     served = current_digest(home)
     versions = sorted(place for place in home.iterdir() if DIGEST.match(place.name))
     if not served:
@@ -165,7 +164,12 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
             f"It is {word}, complete and as it was loaded." if records else f"It is {word} and complete.",
             partial(_examine_version, place, secret_file, records=records),
         )
-        yield from _cubes(place, secret_file)
+        if (place / CUBES).is_dir():
+            yield _probe(
+                f"{home.name} {place.name[:8]}: cubes",
+                "They are sealed, and as they were built.",
+                partial(_verify_cubes, place, secret_file),
+            )
     left = [
         entry.name
         for entry in home.iterdir()
@@ -180,21 +184,16 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
         )
 
 
-def _cubes(place: Path, secret_file: Path) -> Iterator[Finding]:
-    """What a version's cubes are; all of their bytes are read."""
-    if (place / CUBES).is_dir():
-        yield _probe(
-            f"{place.parent.name} {place.name[:8]}: cubes",
-            "They are sealed, and as they were built.",
-            lambda: verify_cubes(place, read_secret(secret_file), place.name),
-        )
+def _verify_cubes(place: Path, secret_file: Path) -> None:
+    verify_cubes(place, read_secret(secret_file), place.name)
 
 
 def _examine_version(place: Path, secret_file: Path, *, records: bool) -> None:
     secret = read_secret(secret_file)
     version = read_version(place, secret)
     if isinstance(version.noise, NoisePlan):
-        _verify_budget_terms(secret_file.parent, version.noise)
+        with closing(open_ledger(secret_file.parent)) as ledger:
+            ledger.refuse_other_terms(plan_budget(version.noise))
     refuse_missing_records(place, version)
     if records:
         verify_records(place, version.records, secret)
@@ -203,14 +202,8 @@ def _examine_version(place: Path, secret_file: Path, *, records: bool) -> None:
         open_engine(place, version, secret).close()
 
 
-def _verify_budget_terms(folder: Path, plan: NoisePlan) -> None:
-    """The budget in the ledger must be the one that the version declares."""
-    with closing(open_ledger(folder)) as ledger:
-        ledger.refuse_other_terms(plan_budget(plan))
-
-
 def _disk(folder: Path) -> Finding:
-    """Whether the largest dataset could be loaded once more: a new version stands beside the old one."""
+    """Whether there is space to load the largest dataset again, next to its old version."""
     largest = max((folder_size(home) for home in dataset_folders(folder)), default=0)
     free = shutil.disk_usage(folder).free
     said = f"{free / 2**30:.1f} GB are free; the largest dataset takes {largest / 2**30:.1f} GB."

@@ -1,9 +1,6 @@
 """Build the cubes of a version: tables that they cover are answered in milliseconds, and without the records.
 
-    plan -> one cube after the other, each written, hashed -> the list, replaced in one step
-
-Cubes that are there stay, as far as they fit; a damaged one is made again. No number that is answered changes. A server
-that runs takes new cubes up with its next answer.
+Existing cubes stay if they fit and are intact. No number changes. A running server uses new cubes with its next answer.
 """
 
 from __future__ import annotations
@@ -21,8 +18,7 @@ from discreet.records.cubes import records_in, row_bytes, write_cube
 from discreet.records.engine import Engine
 from discreet.records.keys import Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folder, find_version, lock_dataset
-from discreet.workspace.versions.version import read_version
-from discreet.workspace.versions.version_conflicts import current_digest
+from discreet.workspace.versions.version import current_digest, read_version
 from discreet.workspace.versions.version_engine import (
     CubeFile,
     cube_entry,
@@ -44,11 +40,11 @@ class CubeReport:
     """What a build did, or would do.
 
     Args:
-        digest: Of the version.
-        kept: The cubes that were there and stay.
+        digest: The version.
+        kept: Former cubes that stay.
         planned: The cubes that are worth building, the best first.
         built: Those that were built.
-        note: What a custodian should know, where nothing is to be built.
+        note: Why there is nothing to build.
     """
 
     digest: str
@@ -73,11 +69,11 @@ def make_cubes(
     Args:
         folder: The workspace.
         dataset_id: The dataset.
-        up_to: How many variables beside geography a table has that is to be fast; by default as many as may be crossed.
-        within: Bytes that all cubes of the version may take.
-        word: The beginning of the version's digest, or its name; the served one by default.
+        up_to: Tables with up to this many variables besides geography become fast; by default `max_variables`.
+        within: The maximum size of all cubes of the version in bytes.
+        word: The first letters of the version's digest, or its name; the current one by default.
         dry_run: Only plan.
-        progress: Told how many cubes are done, of how many.
+        progress: Called with the number of finished cubes and of all cubes.
 
     Raises:
         UnknownDataset, UnknownVersion: With the nearest match.
@@ -114,7 +110,7 @@ def _write_planned(
     left: int,
     progress: Progress,
 ) -> tuple[CubeFile, ...]:
-    """The planned cubes, written; those that are larger than planned and do not fit are left out."""
+    """Write the planned cubes; those that turn out too large are left out."""
     records = records_in(engine, dataset)
     built: list[CubeFile] = []
     for done, cube in enumerate(planned):
@@ -130,7 +126,7 @@ def _write_planned(
 
 
 def cube_summary(place: Path) -> str:
-    """The cubes of a version in a few words, for its custodian."""
+    """Number and size of a version's cubes, for its custodian."""
     if not place.is_dir():
         return ""
     try:
@@ -141,7 +137,6 @@ def cube_summary(place: Path) -> str:
 
 
 def _intact_cubes(place: Path, secret: Secret) -> tuple[CubeFile, ...]:
-    """The cubes that are as they were built; a list that is damaged names none."""
     try:
         listed = read_cube_list(place, secret, place.name)
     except WorkspaceUnusable:
@@ -150,7 +145,6 @@ def _intact_cubes(place: Path, secret: Secret) -> tuple[CubeFile, ...]:
 
 
 def _within_limit(cubes: tuple[CubeFile, ...], within: int) -> tuple[CubeFile, ...]:
-    """Those that fit, the smallest first."""
     kept: list[CubeFile] = []
     for cube in cubes:
         if sum(each.bytes for each in kept) + cube.bytes <= within:

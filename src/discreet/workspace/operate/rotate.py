@@ -1,16 +1,15 @@
-"""A new secret. Every key follows from the secret, so nothing that was loaded with the old one can be answered with the new.
+"""Rotate the secret. Every key is derived from it, so every dataset must be loaded again.
 
-    retired-DATE/secret, retired-DATE/datasets/...   what there was; a workspace of its own without a ledger
-    secret                                           new; every dataset is loaded again from its file
+    retired-DATE/secret, retired-DATE/datasets/...   the old files: a workspace without a ledger
+    secret                                           the new secret
 
-Under the cell key method every number changes: a reader who kept old tables has two numbers of the same people, whose
-noise can be averaged. Under dp the records are noisy anew and each load is charged again; the ledger stays, and its chain
-is made again under the new secret, so that older copies are refused. So a secret is rotated when it may be known to
-others, and not by the calendar.
+Under the cell key method all numbers change, and the noise of old and new tables can be averaged. Under dp each load is
+charged again; the ledger stays and is chained again under the new secret, so that older copies are refused. Rotate a secret
+that may be known to others, not by the calendar.
 
-A rotation is a row of renames, and each can be the last before a process dies. The new secret waits in `secret.new` until
-the ledger is chained under it, and what is replaced is collected in `retiring`. While that folder is there the workspace
-is neither answered nor loaded into, and the next rotation goes on where the last one ended.
+A rotation is a series of renames that can be interrupted at any step. The new secret waits in `secret.new` until the
+ledger is chained under it, and replaced files are collected in `retiring`. While that folder exists the workspace is
+neither served nor loaded into, and the next rotation continues.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ from discreet.workspace.folder_layout import RETIRING, refuse_no_workspace
 from discreet.workspace.ledger_location import chain_key, has_ledger, ledger_location, open_ledger
 from discreet.workspace.sealed import fsync_path
 
-#: The new secret, until the ledger is chained under it.
+#: The new secret until the ledger is chained under it.
 NEXT = "secret.new"
-#: How the folder of an old secret begins.
+#: The prefix of the folder of an old secret.
 RETIRED = "retired-"
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What a rotation did: where the old workspace stands, and which datasets must be loaded again."""
+    """The folder of the old workspace, and the datasets that must be loaded again."""
 
     retired: str
     datasets: tuple[str, ...]
 
 
 def rotate(folder: Path) -> Rotation:
-    """Put the secret and all that depends on it aside, and make a new one.
+    """Retire the secret and everything keyed by it, and create a new secret.
 
     Raises:
         NotFound: There is no workspace.
-        SecretUnusable: There is no secret to be replaced.
+        SecretUnusable: There is no secret to replace.
     """
     aside = folder / RETIRING
     if not aside.is_dir():
@@ -52,7 +51,7 @@ def rotate(folder: Path) -> Rotation:
         read_secret(folder / "secret")
         create_secret(folder / NEXT)
         _rekey_ledger(folder)
-        aside.mkdir(mode=0o700)  # from here on the workspace is opened by no one
+        aside.mkdir(mode=0o700)  # from here on the workspace cannot be opened
     for name in ("datasets", "secret"):
         if not (aside / name).exists():
             (folder / name).rename(aside / name)
@@ -68,7 +67,7 @@ def rotate(folder: Path) -> Rotation:
 
 
 def _rekey_ledger(folder: Path) -> None:
-    """Chain the ledger under the new secret, unless a rotation that was broken off has done so."""
+    """Chain the ledger under the new secret, unless an interrupted rotation has done so."""
     from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
 
     if not has_ledger(folder):

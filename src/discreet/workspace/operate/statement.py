@@ -1,12 +1,11 @@
-"""The auditor's statement: what a ledger has charged, under which caps, and what follows from it; signed.
+"""The auditor's statement: what a ledger has charged, under which caps, and the resulting guarantee; signed.
 
     {kind, schema, made, program, chain: {id, begun, taken_as_found, entries, head},
      budgets: [{name, rule, neighbours, cap, spent, left, promise, lineages, versions, charges}],
      without_a_budget: [{dataset, lineage, method}], assumptions, not_checked, public_key, signature}
 
-Amounts are exact decimals, as text. A charge says when, for what and how much, how many records of a person it speaks of,
-and what is public exactly beside it; who paid is not told, nor any key or fingerprint. The ledger is opened for it, so that
-its chain, its sums and all marks were checked.
+Amounts are exact decimals, as text. No account, key or fingerprint is in it. The ledger is verified first: its hash chain,
+its sums and all checkpoints. An auditor verifies the statement with `ledger/verification.py`.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ ASSUMPTIONS = (
 
 
 def make_statement(folder: Path) -> dict[str, Any]:
-    """The signed statement of a workspace.
+    """The signed statement of a workspace's ledger.
 
     Raises:
         NotFound: There is no workspace.
-        LedgerUnusable: There is no ledger, or it cannot be believed.
+        LedgerUnusable: There is no ledger, or it fails verification.
         SignatureUnusable: The signing key is damaged.
     """
     refuse_no_workspace(folder)
@@ -119,7 +118,7 @@ def _budget(state: BudgetState, neighbours: str, whole: WholeLedger) -> dict[str
 def _charge(charge: dict[str, Any], rule: str, neighbours: str) -> dict[str, Any]:
     kind, dataset, version, _, asked, *more = json.loads(charge["what"])
     margins = [] if kind == "universe" else asked if kind == "margins" else [asked]
-    # Of margins together, and of early charges, the total is all that can be exact.
+    # Margins released together, and early charges, have no invariant except the total.
     records, invariants = None, [NUMBER] if neighbours == "replace-one" else []
     if kind == "margins":
         records = more[-1][4]
@@ -140,7 +139,7 @@ def _charge(charge: dict[str, Any], rule: str, neighbours: str) -> dict[str, Any
 
 
 def _promise(state: BudgetState, neighbours: str, charges: list[dict[str, Any]]) -> str:
-    """What follows from the charges, in a sentence (docs/methods/dp.md, Theorem 2 and section 3)."""
+    """The guarantee that follows from the charges (docs/methods/dp.md, Theorem 2 and section 3)."""
     if neighbours == UNKNOWN_NEIGHBOURS:
         return "An early Discreet did not write down whom these charges speak of: nothing is promised."
     spent, cap = (_amounts(each, state.composition) for each in (state.spent, state.cap))
@@ -157,13 +156,13 @@ def _promise(state: BudgetState, neighbours: str, charges: list[dict[str, Any]])
 
 
 def _invariants_clause(charges: list[dict[str, Any]]) -> str:
-    """What is released exactly, whatever was spent: nothing is promised to persons by whom it differs."""
+    """The invariants, on which neighbours must agree: they are released exactly."""
     public = sorted({(each["dataset"], name) for each in charges for name in each["invariants"]})
-    told = [
+    named = [
         f'the number of records of{"" if name == NUMBER else f" each {name} of"} "{dataset}"'
         for dataset, name in public
     ]
-    return f" that agree on what is released exactly, which is {' and '.join(told)}" if told else ""
+    return f" that agree on what is released exactly, which is {' and '.join(named)}" if named else ""
 
 
 def _amounts(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, str]:

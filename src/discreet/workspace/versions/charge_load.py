@@ -1,7 +1,7 @@
-"""A load as the ledger sees it: its lineage keeps one method and one budget, and under `dp` its universe is charged.
+"""The ledger's part of a load: a lineage keeps one method and one budget, and under `dp` its universe is charged.
 
-The ledger is asked and not the folders: a folder that was deleted does not undo what was released from it. What this
-workspace has never seen cannot be known: a second workspace has a ledger and a cap of its own.
+The ledger decides, not the folders: deleting a folder does not undo what was released from it. Another workspace has its own
+ledger and its own cap.
 """
 
 from __future__ import annotations
@@ -23,31 +23,28 @@ def refuse_other_method(folder: Path, dataset: Dataset) -> None:
     """Refuse a lineage that was loaded under another method or budget, before a record is read.
 
     Raises:
-        BadDescription: The dataset or its lineage was loaded otherwise by this workspace.
+        BadDescription: This workspace loaded the dataset or its lineage under another one.
     """
     ledger = ledger_if_any(folder)
-    if ledger is None:
-        return
-    try:
-        ledger.check_lineage(_lineage_entry(dataset))
-    finally:
-        ledger.close()
+    if ledger is not None:
+        with closing(ledger):
+            ledger.check_lineage(_lineage_entry(dataset))
 
 
 def charge_load(
-    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, marks: Checkpoints
+    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, checkpoints: Checkpoints
 ) -> Receipt | None:
-    """Write down a lineage and charge its universe, before anybody can see the version; its mark is written then.
+    """Enter a lineage and charge its universe before the version can be seen, then write its checkpoint.
 
     Returns:
-        What was charged; None where there is nothing to charge.
+        What was charged; None under the cell key method.
 
     Raises:
-        BadDescription: The lineage was loaded otherwise, or the version with other records.
+        BadDescription: The lineage has another method or budget, or the version has other records.
         BudgetSpent: Nothing was charged.
     """
     with closing(ledger_for_loading(folder)) as ledger:
-        return record_load(ledger.with_checkpoints(marks), dataset, noise, fingerprint)
+        return record_load(ledger.with_checkpoints(checkpoints), dataset, noise, fingerprint)
 
 
 def record_load(
@@ -58,7 +55,7 @@ def record_load(
     *,
     spend: bool = True,
 ) -> Receipt | None:
-    """The same in an open ledger; without `spend` everything is checked and nothing is written."""
+    """As `charge_load` in an open ledger; without `spend` everything is checked and nothing is written."""
     if isinstance(noise, NoisePlan):
         budget = plan_budget(noise)
         charge = version_charge(noise, dataset, dataset.version, fingerprint)

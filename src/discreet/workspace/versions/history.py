@@ -1,36 +1,36 @@
-"""The versions of a dataset that are kept, and which of them are answered beside the one that is served.
+"""The versions of a dataset: which are kept, which can be queried, and which one a reader means.
 
     datasets/<id>/history.json   {"current": ..., "versions": [{"digest", "loaded", "closed"}], "seal"}
 
-A load adds its version at the end and compares it with every other version that was open (`beside.py`), so any two open
-versions were compared at the load of the later one. A closed version is opened only by being loaded again. The file is
-sealed by the secret. One that is missing, or that names another current version since a load did not finish, opens
-nothing: the served version answers alone.
+A load appends its version and compares it with every other open version (`version_conflicts.py`), so any two open versions
+were compared at the load of the later one. A closed version is opened only by being loaded again. A missing history, or
+one that names another current version because a load did not finish, opens nothing but the served version.
 
 Source: docs/decisions/0009-versions-beside-each-other.md.
-
-What everybody may know of a dataset's versions, and which one a reader means by a word.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import DiscreetError, UnknownVersion, VersionClosed, WorkspaceUnusable
 from discreet.model.description.dataset_toml import parse_names_only
 from discreet.model.messages.text import message, nearest
 from discreet.records.keys import Purpose, Secret
-from discreet.workspace.sealed import fsync_path
+from discreet.workspace.sealed import BadSeal, add_seal, read_sealed, replace_file
 from discreet.workspace.versions.version import DESCRIPTION
 from discreet.workspace.versions.version_conflicts import WHY_CLOSED
 
 HISTORY = "history.json"
+#: The length of a short digest.
+SHORT = 8
+_DIGEST_PART = re.compile(r"[0-9a-f]{8,32}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class HistoryEntry:
 
     Args:
         digest: Its name.
-        loaded: When it was first loaded, in UTC; empty where nobody wrote it down.
-        closed: Why it is not answered beside the served one, a key of `beside.WHY_CLOSED`; empty where it is.
+        loaded: When it was first loaded, in UTC; empty if unknown.
+        closed: Why it cannot be queried, a key of `WHY_CLOSED`; empty if it can.
     """
 
     digest: str
@@ -50,22 +50,17 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The versions of a dataset, the newest last.
-
-    Args:
-        current: The version that was served when this was written.
-        versions: All that are known.
-    """
+    """The versions of a dataset, the newest last, and the version that was current when this was written."""
 
     current: str = ""
     versions: tuple[HistoryEntry, ...] = ()
 
     def after(self, digest: str, why: Callable[[str], str]) -> History:
-        """The history once a version is served.
+        """The history once a version is current.
 
         Args:
             digest: The version.
-            why: Why another open version is closed by it; empty where it stays open.
+            why: From the digest of another open version to the reason for closing it; empty leaves it open.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         here = next((v for v in self.versions if v.digest == digest), HistoryEntry(digest, now))
@@ -74,77 +69,50 @@ class History:
 
 
 def read_history(home: Path, current: str, secret: Secret) -> History:
-    """The history of a dataset, as it holds for the version that is served.
-
-    Args:
-        home: The dataset's folder.
-        current: The version that is served.
-        secret: The workspace's.
+    """The history of a dataset, as it holds for the current version.
 
     Raises:
         WorkspaceUnusable: It was changed after it was written.
     """
     try:
-        found = json.loads((home / HISTORY).read_text("utf-8"))
+        found = read_sealed(home / HISTORY, secret, Purpose.HISTORY, lambda each: _sealed(home, each))
+        if found is None:
+            return History(current, (HistoryEntry(current),) if current else ())
         versions = tuple(HistoryEntry(**version) for version in found["versions"])
-        history, seal = History(str(found["current"]), versions), found["seal"]
-    except FileNotFoundError:
-        return History(current, (HistoryEntry(current),) if current else ())
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        raise _history_unusable(home) from None
-    if seal != _history_seal(home, history, secret):
-        raise _history_unusable(home)
-    return history if history.current == current else _close_all_others(history, current)
-
-
-def _close_all_others(history: History, current: str) -> History:
-    """A load did not finish: nothing but the served version is open."""
-    others = tuple(
-        replace(v, closed=v.closed or "not-compared") for v in history.versions if v.digest != current
-    )
-    here = next((v for v in history.versions if v.digest == current), HistoryEntry(current))
+    except (BadSeal, KeyError, TypeError):
+        raise WorkspaceUnusable(
+            f'The history of "{home.name}" cannot be read, or was changed after it was written.',
+            f"Remove {HISTORY} from its folder: then the served version alone is answered.",
+        ) from None
+    if found["current"] == current:
+        return History(current, versions)
+    # A load did not finish: only the current version is open.
+    others = tuple(replace(v, closed=v.closed or "not-compared") for v in versions if v.digest != current)
+    here = next((v for v in versions if v.digest == current), HistoryEntry(current))
     return History(current, (*others, replace(here, closed="")))
 
 
 def write_history(home: Path, history: History, secret: Secret) -> None:
     """Replace the history in one step."""
-    document = {**asdict(history), "seal": _history_seal(home, history, secret)}
-    aside = home / f".history-{secrets.token_hex(8)}"
-    try:
-        aside.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
-        fsync_path(aside)
-        aside.replace(home / HISTORY)
-    finally:
-        aside.unlink(missing_ok=True)
-    fsync_path(home)
+    document = asdict(history)
+    sealed = add_seal(document, secret, Purpose.HISTORY, *_sealed(home, document))
+    replace_file(home / HISTORY, json.dumps(sealed, indent=1) + "\n", ".history-")
 
 
-def _history_seal(home: Path, history: History, secret: Secret) -> str:
-    return secret.derive(Purpose.HISTORY, home.name, json.dumps(asdict(history))).hex()
-
-
-def _history_unusable(home: Path) -> WorkspaceUnusable:
-    return WorkspaceUnusable(
-        f'The history of "{home.name}" cannot be read, or was changed after it was written.',
-        f"Remove {HISTORY} from its folder: then the served version alone is answered.",
-    )
-
-
-#: How much of a digest names a version.
-SHORT = 8
-_DIGEST_PART = re.compile(r"[0-9a-f]{8,32}\Z")
+def _sealed(home: Path, document: dict[str, Any]) -> tuple[str, str]:
+    return home.name, json.dumps(document)
 
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """A version, for readers.
+    """The public facts of a version.
 
     Args:
         digest: Its name.
-        version: What its description calls it; empty where it is not kept any more.
-        loaded: When it was first loaded, in UTC; empty where nobody wrote it down.
+        version: Its name in the description; empty if that is not kept any more.
+        loaded: When it was first loaded, in UTC; empty if unknown.
         current: Whether it is the one that is served.
-        closed: Why it is not answered, in a sentence; empty where it is.
+        closed: Why it cannot be queried, in a sentence; empty if it can.
     """
 
     digest: str
@@ -155,29 +123,33 @@ class VersionFacts:
 
 
 def version_facts(home: Path, current: str, secret: Secret) -> tuple[VersionFacts, ...]:
-    """The versions of a dataset, the newest last.
-
-    Args:
-        home: The dataset's folder.
-        current: The version that is served.
-        secret: The workspace's.
-    """
+    """The versions of a dataset, the newest last."""
     return tuple(
         VersionFacts(
-            kept.digest,
-            _version_name(home / kept.digest),
-            kept.loaded,
-            kept.digest == current,
-            _why_closed(home, kept),
+            entry.digest,
+            _version_name(home / entry.digest),
+            entry.loaded,
+            entry.digest == current,
+            _why_closed(home, entry),
         )
-        for kept in read_history(home, current, secret).versions
+        for entry in read_history(home, current, secret).versions
     )
 
 
-def _why_closed(home: Path, kept: HistoryEntry) -> str:
-    if not (home / kept.digest).is_dir():
+def _why_closed(home: Path, entry: HistoryEntry) -> str:
+    if not (home / entry.digest).is_dir():
         return message("It is not kept any more.")
-    return WHY_CLOSED[kept.closed] if kept.closed else ""
+    return WHY_CLOSED[entry.closed] if entry.closed else ""
+
+
+def _version_name(place: Path) -> str:
+    """The version's name in its description, which a removed version leaves behind."""
+    for folder in (place, place.parent / "removed" / place.name):
+        try:
+            return parse_names_only((folder / DESCRIPTION).read_text("utf-8")).version
+        except (OSError, UnicodeDecodeError, DiscreetError):
+            continue
+    return ""
 
 
 def resolve_version(versions: tuple[VersionFacts, ...], word: str) -> str:
@@ -185,16 +157,16 @@ def resolve_version(versions: tuple[VersionFacts, ...], word: str) -> str:
 
     Args:
         versions: Those of the dataset.
-        word: The beginning of a digest, at least 8 letters of it; or what a description calls its version.
+        word: The first 8 or more letters of a digest, or the version's name in its description.
 
     Raises:
-        UnknownVersion: There is none, or there are several of that name.
-        VersionClosed: It is not answered, and why.
+        UnknownVersion: None matches, or several do.
+        VersionClosed: It cannot be queried, and why.
     """
     by_digest = [v for v in versions if _DIGEST_PART.match(word) and v.digest.startswith(word)]
     found = by_digest or [v for v in versions if v.version == word]
-    known = [v.digest[:SHORT] for v in versions]
     if not found:
+        known = [v.digest[:SHORT] for v in versions]
         raise UnknownVersion(message('There is no version "{word}".', word=word), nearest(word, known))
     if len(found) > 1:
         raise UnknownVersion(
@@ -211,13 +183,3 @@ def resolve_version(versions: tuple[VersionFacts, ...], word: str) -> str:
             message("Leave `version` out for the version that is served."),
         )
     return found[0].digest
-
-
-def _version_name(place: Path) -> str:
-    """What a version's description calls it; a removed version has left its own (`upkeep/removal.py`)."""
-    for each in (place, place.parent / "removed" / place.name):
-        try:
-            return parse_names_only((each / DESCRIPTION).read_text("utf-8")).version
-        except (OSError, UnicodeDecodeError, DiscreetError):
-            continue
-    return ""

@@ -1,11 +1,11 @@
-"""Records that were loaded before under another id: recognised by sketches of ids, and told to the custodian alone.
+"""Detects records that were loaded before under another dataset id, by sketches of ids; reported to the custodian only.
 
     datasets/<id>/<digest>/ids.sketch             written at load, sealed (`records/fingerprint.py`)
     datasets/<id>/removed/<digest>/ids.sketch     stays when the version is removed
 
-Datasets of one lineage, and datasets of one budget, are known to share people. Others have keys, noise or a cap of their
-own: whoever averages their tables, or adds up what was spent on them, must know. Only a declared lineage or budget
-refuses; a sketch cautions, since files that merely number their records look alike.
+Datasets of one lineage or one budget are known to share people. Others have separate keys, noise or caps: their tables can
+be averaged, and their budgets do not add up. A sketch warns and never refuses, since files that number their records from 1
+look alike.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLACES = ("*/[0-9a-f]*", "*/removed/*")
 
 @dataclass(frozen=True, slots=True)
 class IdOverlap:
-    """A dataset that has ids of the records that are loaded: the version with the most of them."""
+    """The version of another dataset that shares the most ids with the records of a load."""
 
     dataset: str
     version: str
@@ -40,12 +40,12 @@ class IdOverlap:
 
     @property
     def sentence(self) -> str:
-        """For the custodian's eyes: what was found, and what it would mean."""
+        """The caution for the custodian."""
         low, high = (f"{100 * each:.3g} %" for each in self.found.interval)
         share = f"{100 * self.found.share:.3g} %"
-        told = share if self.found.whole else f"About {share} ({low} to {high}, with 99 %)"
+        part = share if self.found.whole else f"About {share} ({low} to {high}, with 99 %)"
         return (
-            f'{told} of the ids were loaded before, as "{self.dataset}" {self.version} ({self.method}), which is of '
+            f'{part} of the ids were loaded before, as "{self.dataset}" {self.version} ({self.method}), which is of '
             "another lineage and budget. If they are the same people, their tables can be averaged and what is spent on "
             "them is not added up: give this dataset the lineage or the budget of the other. If both files merely number "
             "their records, ignore this."
@@ -53,7 +53,7 @@ class IdOverlap:
 
 
 def write_sketch(folder: Path, ids: NDArray[np.uint64] | None, secret: Secret, digest: str) -> None:
-    """Keep the sketch of a version's ids; there is none where records are told apart by their places in a file."""
+    """Write the sketch of a version's ids; records without ids have none."""
     if ids is not None:
         (folder / SKETCH).write_bytes(seal_sketch(ids, secret, digest))
 
@@ -61,10 +61,7 @@ def write_sketch(folder: Path, ids: NDArray[np.uint64] | None, secret: Secret, d
 def find_id_overlaps(
     folder: Path, dataset: Dataset, ids: NDArray[np.uint64] | None, secret: Secret
 ) -> tuple[IdOverlap, ...]:
-    """The datasets of other lineages and budgets that have ids of these records, one line a dataset.
-
-    Sketches of another secret, or that were changed, tell nothing.
-    """
+    """The datasets of other lineages and budgets that share ids with these records; unreadable sketches are skipped."""
     best: dict[str, IdOverlap] = {}
     for place, other in _other_versions(folder, dataset) if ids is not None else ():
         values = open_sketch((place / SKETCH).read_bytes(), secret, place.name)
@@ -76,20 +73,19 @@ def find_id_overlaps(
 
 
 def _other_versions(folder: Path, dataset: Dataset) -> Iterator[tuple[Path, Dataset]]:
-    """Every version, removed ones too, of a dataset that is not known to share people with this one."""
+    """All versions, removed ones included, of datasets that are not known to share people with this one."""
     own = _sharing_keys(dataset)
     for pattern in _PLACES:
         for path in sorted((folder / "datasets").glob(f"{pattern}/{SKETCH}")):
             try:
                 text = (path.parent / DESCRIPTION).read_text("utf-8")
                 other = parse_dataset(text, read_revisions(path.parent).defaults)
-            except (OSError, DiscreetError):  # a version that cannot be read tells nothing
+            except (OSError, DiscreetError):
                 continue
             if other.id != dataset.id and not own & _sharing_keys(other):
                 yield path.parent, other
 
 
 def _sharing_keys(dataset: Dataset) -> set[tuple[str, str]]:
-    """What a dataset shares with those that are known to be about the same people."""
     lineage = {("lineage", dataset.lineage.partition("\n")[0])}
     return lineage | ({("budget", dp_terms(dataset)[0].name)} if dataset.protection.is_dp else set())

@@ -1,6 +1,6 @@
-"""What a lineage keeps: the defaults of its first load, its newest keys, and the datasets that are served from it.
+"""A lineage (series of versions with the same keys): the defaults of its first load, its newest keys, its datasets.
 
-Its method and its budget are in the ledger (`booking`).
+Its method and budget are in the ledger (`charge_load.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.workspace.versions.version import DESCRIPTION, Revisions, read_rev
 
 
 def lineage_defaults(folder: Path, description: str) -> int:
-    """The revision of the defaults that a description gets in a workspace: its lineage's own, or today's.
+    """The revision of the defaults for a description: that of its lineage's first load, or the newest.
 
     Args:
         folder: The workspace, which need not exist yet.
@@ -26,11 +26,7 @@ def lineage_defaults(folder: Path, description: str) -> int:
         WorkspaceUnusable: A newer program loaded the lineage, with defaults that this one does not know.
     """
     lineage = parse_names_only(description).lineage
-    found = [
-        revisions.defaults
-        for text, revisions in _descriptions(folder)
-        if parse_names_only(text).lineage == lineage
-    ]
+    found = [revisions.defaults for revisions in _revisions(folder, lineage)]
     if max(found, default=1) > newest_defaults():
         raise WorkspaceUnusable(
             f'"{lineage}" was loaded with defaults of revision {max(found)}, and this version of Discreet knows '
@@ -42,12 +38,7 @@ def lineage_defaults(folder: Path, description: str) -> int:
 
 def lineage_keys(folder: Path, dataset: Dataset) -> int:
     """The newest set of keys that the lineage of a description has in a workspace."""
-    found = [
-        revisions.keys
-        for text, revisions in _descriptions(folder)
-        if parse_names_only(text).lineage == dataset.lineage
-    ]
-    return max(found, default=1)
+    return max((revisions.keys for revisions in _revisions(folder, dataset.lineage)), default=1)
 
 
 def lineage_versions(folder: Path, dataset: Dataset) -> Iterator[Path]:
@@ -60,16 +51,13 @@ def lineage_versions(folder: Path, dataset: Dataset) -> Iterator[Path]:
             yield text.parent
 
 
-def _descriptions(folder: Path) -> Iterator[tuple[str, Revisions]]:
-    """Every description that was ever loaded into a workspace, with its revisions: the first where they are damaged.
-
-    Removed versions left theirs (`upkeep/removal.py`).
-    """
-    kept = (folder / "datasets").glob(f"*/[0-9a-f]*/{DESCRIPTION}")
+def _revisions(folder: Path, lineage: str) -> Iterator[Revisions]:
+    """The revisions of every version of a lineage, removed ones included; the first revisions where they are damaged."""
+    versions = (folder / "datasets").glob(f"*/[0-9a-f]*/{DESCRIPTION}")
     removed = (folder / "datasets").glob(f"*/removed/*/{DESCRIPTION}")
-    for place in sorted([*kept, *removed]):
-        try:
-            revisions = read_revisions(place.parent)
-        except WorkspaceUnusable:
-            revisions = Revisions()  # the version is not served, and can be loaded again
-        yield place.read_text("utf-8"), revisions
+    for path in sorted([*versions, *removed]):
+        if parse_names_only(path.read_text("utf-8")).lineage == lineage:
+            try:
+                yield read_revisions(path.parent)
+            except WorkspaceUnusable:  # the version is not served, and can be loaded again
+                yield Revisions()

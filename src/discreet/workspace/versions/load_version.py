@@ -1,23 +1,15 @@
-"""Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
+"""Load records into a workspace as a new version: one `LoadJob` in, one `LoadReport` out.
 
-    describe -> noise -> read and store -> roll up -> compare -> measure (joint) -> seal -> compare with earlier versions
-    -> keep -> charge (dp) -> settle -> verify -> write the history -> point
+    describe -> noise -> read and store -> first cube -> compare -> measure (joint) -> seal -> compare with earlier versions
+    -> fsync -> charge (dp) -> rename -> verify -> inspect -> write the history -> set current
 
-Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
-claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
-charge is loaded again for free, since the same records and the same plan have the same name.
-
-A load without a trace: everything is checked as by a load, and nothing is written, stored or charged.
-
-    describe -> noise -> read and check every record -> ask the ledger -> tell
-
-Records pass through a folder that is removed; the ledger's transaction is undone. Where a workspace has no secret or
-no ledger yet, throwaway ones stand in for them.
+A refused load leaves nothing behind, and the former version stays current. Under `dp` the whole claim of the universe is
+charged before the version can be seen. A load that dies after the charge is loaded again for free: the same records and the
+same plan have the same name in the ledger. A dry run makes the same checks and writes and charges nothing.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -25,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
@@ -46,7 +39,7 @@ from discreet.protect.joint_residuals import residual_cells
 from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.promise import refuse_exact
 from discreet.records.changes import Changes
-from discreet.records.engine import DEFAULT_ENGINE, Engine, engine_kind, forget_records
+from discreet.records.engine import DEFAULT_ENGINE, Engine, EngineKind, engine_kind, forget_records
 from discreet.records.intake import load_records
 from discreet.records.keys import Secret, create_secret, read_secret
 from discreet.records.staging import Progress
@@ -61,14 +54,15 @@ from discreet.workspace.versions.id_overlap import IdOverlap, find_id_overlaps, 
 from discreet.workspace.versions.lineage import lineage_defaults, lineage_keys
 from discreet.workspace.versions.public_parts import write_residuals
 from discreet.workspace.versions.version import (
-    DIGEST,
     SECRET_CHECK,
     Revisions,
     Version,
     boundaries_hash,
+    current_digest,
     noise_hash,
     read_version,
     refuse_other_secret,
+    set_current,
     write_version,
 )
 from discreet.workspace.versions.version_conflicts import (
@@ -77,7 +71,6 @@ from discreet.workspace.versions.version_conflicts import (
     NEW_LINEAGE,
     Comparison,
     VersionConflicts,
-    current_digest,
     validate_corrections,
 )
 from discreet.workspace.versions.version_engine import (
@@ -87,108 +80,214 @@ from discreet.workspace.versions.version_engine import (
     write_first_cube,
 )
 
-Inspect = Callable[[Dataset, Engine], None]
-Compare = Callable[[Dataset, Changes], None]
 
-
-def load_dataset(
-    folder: Path,
-    description: str,
-    records: object,
-    progress: Progress = lambda _what, _done, _of: None,
-    beside: Path = Path(),
-    inspect: Inspect | None = None,
-    engine: str | None = None,
-    corrections: str = KEEP_KEYS,
-    compare: Compare = lambda _before, _changes: None,
-    charged: Callable[[Receipt], None] = lambda _receipt: None,
-    recognised: Callable[[IdOverlap], None] = lambda _found: None,
-    *,
-    serve_beside: bool = False,
-) -> str:
-    """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
+@dataclass(frozen=True, slots=True)
+class LoadJob:
+    """What to load, where and how.
 
     Args:
-        folder: The workspace.
+        folder: The workspace; created if it is missing.
         description: The text of `dataset.toml`.
         records: A path, frame, table or stream.
-        progress: Told as the load goes on.
-        beside: The folder of the description: a noise table's file and boundaries are looked for there.
-        inspect: Shown the dataset and its engine before the version is served: `release/load_cautions.py`
-            cautions the custodian.
-        engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
-        corrections: What is done where records differ from those that are served (`corrections.py`).
-        compare: Shown the description that is served and what changed against its records, before anything is charged
-            or served.
-        charged: Under `dp`, told what was charged as soon as it is.
-        recognised: Told of each other dataset that has ids of these records, before anything is charged or served.
-        serve_beside: Whether earlier versions are answered beside this one, however few records differ.
+        progress: Called with a stage, how many records are done, and of how many.
+        beside: The folder of the description, with the files that it names (noise table, boundaries).
+        engine: The engine that stores the records; by default the one that `[engine]` names, or DuckDB.
+        corrections: What to do if records differ from the current version's (`version_conflicts.py`).
+        serve_beside: Whether earlier versions can be queried next to this one, however few records differ.
+        inspect: Called with the dataset and its open engine before the version is served; returns cautions.
     """
-    refuse_newer_workspace(folder)
-    defaults = lineage_defaults(folder, description)
-    dataset = parse_dataset(description, defaults)
-    wanted = engine_name(folder, dataset, engine)
-    kind = engine_kind(wanted or DEFAULT_ENGINE)
+
+    folder: Path
+    description: str
+    records: object
+    progress: Progress = lambda _what, _done, _of: None
+    beside: Path = Path()
+    engine: str | None = None
+    corrections: str = KEEP_KEYS
+    serve_beside: bool = False
+    inspect: Callable[[Dataset, Engine], tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did, or what it would do. All of it is for the custodian only.
+
+    Args:
+        dataset: The description.
+        digest: The version that is current afterwards; empty after a dry run.
+        noise: What protects it.
+        records: How many records are stored.
+        left_out: Under `dp`, the records that do not fit and are not stored.
+        surplus: Under `dp`, how many records exceed `records_per_unit` and are not stored.
+        before: The dataset of the version that was current before.
+        changes: What differs from the records of that version; a dry run compares none.
+        overlaps: Other datasets with the same ids.
+        receipt: Under `dp`, what was charged.
+        cautions: What `inspect` returned.
+    """
+
+    dataset: Dataset
+    digest: str
+    noise: NoiseTable | NoisePlan
+    records: int
+    left_out: BadRecords | None = None
+    surplus: int = 0
+    before: Dataset | None = None
+    changes: Changes | None = None
+    overlaps: tuple[IdOverlap, ...] = ()
+    receipt: Receipt | None = None
+    cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The description of a job, checked before a record is read."""
+
+    dataset: Dataset
+    defaults: int
+    engine: str
+    kind: EngineKind
+    noise: NoiseTable | NoisePlan
+    boundaries: dict[str, Boundaries]
+
+
+def _prepare(job: LoadJob) -> _Prepared:
+    refuse_newer_workspace(job.folder)
+    defaults = lineage_defaults(job.folder, job.description)
+    dataset = parse_dataset(job.description, defaults)
+    engine = engine_name(job.folder, dataset, job.engine)
+    kind = engine_kind(engine or DEFAULT_ENGINE)
     parse_rules(dataset.rules, dataset)
-    noise, shapes = noise_for(dataset, beside), read_boundary_files(dataset, beside)
+    noise, boundaries = noise_for(dataset, job.beside), read_boundary_files(dataset, job.beside)
+    return _Prepared(dataset, defaults, engine, kind, noise, boundaries)
+
+
+def load_dataset(folder: Path, description: str, records: object, **options: Any) -> str:
+    """Load records; returns the digest of the version that is current afterwards. Takes the fields of a `LoadJob`."""
+    return load(LoadJob(folder, description, records, **options)).digest
+
+
+def load(job: LoadJob) -> LoadReport:
+    """Load records as a new version, and serve it.
+
+    Raises:
+        BadDescription, BadData, BadRequest: The description or the records do not fit.
+        BudgetSpent: Nothing was charged.
+        SecretUnusable, WorkspaceUnusable, LedgerUnusable: The workspace cannot be used, or its disk is full.
+    """
+    prepared = _prepare(job)
+    dataset, noise, kind, folder = prepared.dataset, prepared.noise, prepared.kind, job.folder
     home = folder / "datasets" / dataset.id
-    validate_corrections(corrections, dataset, home)
+    validate_corrections(job.corrections, dataset, home)
     with report_full_disk(dataset.id, folder), _loading_folder(folder, home) as (secret, loading):
         refuse_other_method(folder, dataset)
-        keys = lineage_keys(folder, dataset) + (corrections == NEW_LINEAGE)
-        revisions = Revisions(newest_arithmetic(), defaults, keys)
+        keys = lineage_keys(folder, dataset) + (job.corrections == NEW_LINEAGE)
+        revisions = Revisions(newest_arithmetic(), prepared.defaults, keys)
         dataset = revisions.keyed(dataset)
-        named_by = description + noise_hash(noise) + revisions.text + boundaries_hash(shapes)
-        loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
+        named_by = job.description + noise_hash(noise) + revisions.text + boundaries_hash(prepared.boundaries)
+        loaded = load_records(job.records, dataset, named_by, secret, loading, kind, job.progress)
         write_first_cube(loading, dataset, kind, secret, loaded)
-        comparison = Comparison(loading, dataset, kind, secret)
-        served = current_digest(home)
-        against_served = comparison.compare_with(home / served) if served else None
-        if against_served is not None:
-            compare(against_served[0].dataset, against_served[1])
-        if corrections == COLLECT:
-            return served
-        _refuse_second_engine(home / loaded.digest, wanted, secret)
+        comparison, current = Comparison(loading, dataset, kind, secret), current_digest(home)
+        report = LoadReport(dataset, current, noise, loaded.records, loaded.left_out, loaded.surplus)
+        compared = comparison.compare_with(home / current) if current else None
+        if compared is not None:
+            report = replace(report, before=compared[0].dataset, changes=compared[1])
+        if job.corrections == COLLECT:
+            return report
+        _refuse_second_engine(home / loaded.digest, prepared.engine, secret)
         if isinstance(noise, NoisePlan) and noise.joint is not None:
             write_residuals(loading, dataset, noise.joint, kind, secret, loaded)
         write_sketch(loading, loaded.ids, secret, loaded.digest)
-        for found in find_id_overlaps(folder, dataset, loaded.ids, secret):
-            recognised(found)
-        seal = seal_records(loading, secret, loaded.digest)
+        overlaps = find_id_overlaps(folder, dataset, loaded.ids, secret)
         version = Version(
-            dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name, shapes, marked=True
+            dataset,
+            job.description,
+            noise,
+            revisions,
+            seal_records(loading, secret, loaded.digest),
+            loaded.fingerprint,
+            kind.name,
+            prepared.boundaries,
+            marked=True,
         )
-        others = VersionConflicts(version, comparison, allowed=serve_beside)
-        others.refuse_similar_dataset(folder)
-        history = read_history(home, served, secret).after(loaded.digest, others.closing_reason(home))
+        conflicts = VersionConflicts(version, comparison, allowed=job.serve_beside)
+        conflicts.refuse_similar_dataset(folder)
+        history = read_history(home, current, secret).after(
+            loaded.digest, lambda digest: conflicts.closing_reason(home / digest)
+        )
         write_version(loading, version, loaded.digest, secret)
         fsync_tree(loading)
-        receipt = charge_load(
-            folder,
-            dataset,
-            noise,
-            loaded.fingerprint,
-            VersionCheckpoints(folder, secret, loading, loaded.digest),
-        )
-        if receipt is not None:
-            charged(receipt)
+        checkpoints = VersionCheckpoints(folder, secret, loading, loaded.digest)
+        receipt = charge_load(folder, dataset, noise, loaded.fingerprint, checkpoints)
         version = _settle(loading, home / loaded.digest, version, secret)
-        if inspect is not None:
-            _inspect_version(inspect, home / loaded.digest, version, secret)
+        cautions: tuple[str, ...] = ()
+        if job.inspect is not None:
+            with closing(open_engine(home / loaded.digest, version, secret)) as engine:
+                cautions = job.inspect(version.dataset, engine)
         write_history(home, history, secret)
         set_current(home, loaded.digest)
-    return loaded.digest
+    return replace(report, digest=loaded.digest, overlaps=overlaps, receipt=receipt, cautions=cautions)
+
+
+def dry_run_load(job: LoadJob) -> LoadReport:
+    """Make the checks of a load and report what it would charge; nothing is written.
+
+    Records pass through a temporary folder, and the ledger's transaction is rolled back. A workspace without a secret or a
+    ledger gets temporary ones.
+
+    Raises:
+        BadDescription, BadData, BudgetSpent: The load would be refused for the same reason.
+    """
+    prepared, folder = _prepare(job), job.folder
+    dataset, noise = prepared.dataset, prepared.noise
+    refuse_other_method(folder, dataset)
+    protected = folder if folder.is_dir() else None  # keyed records wait there, which only its owner can read
+    with tempfile.TemporaryDirectory(prefix=".dry-run-", dir=protected) as name:
+        aside = Path(name)
+        create_secret(aside / "secret")
+        has_secret = (folder / "secret").exists()
+        secret = read_secret((folder if has_secret else aside) / "secret")
+        nowhere = replace(prepared.kind, store=lambda *_given: None)
+        loaded = load_records(job.records, dataset, job.description, secret, aside, nowhere, job.progress)
+        with closing(_ledger_or_empty(folder, aside)) as ledger:
+            receipt = record_load(ledger, dataset, noise, loaded.fingerprint, spend=False)
+        before = _current_dataset(folder / "datasets" / dataset.id, secret)
+    overlaps = find_id_overlaps(folder, dataset, loaded.ids, secret)
+    report = LoadReport(dataset, "", noise, loaded.records, loaded.left_out, loaded.surplus, before)
+    return replace(report, overlaps=overlaps, receipt=receipt)
+
+
+def _current_dataset(home: Path, secret: Secret) -> Dataset | None:
+    digest = current_digest(home)
+    try:
+        return read_version(home / digest, secret).dataset if digest else None
+    except DiscreetError:
+        return None
+
+
+def _ledger_or_empty(folder: Path, aside: Path) -> Ledger:
+    """The ledger of the workspace, or a temporary empty one."""
+    from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - SQLAlchemy is imported when a ledger is opened
+
+    ledger = ledger_if_any(folder)
+    if ledger is not None:
+        return ledger
+    refuse_lost_ledger(folder)
+    return Ledger.create(aside / LEDGER, chain_key(read_secret(aside / "secret")))
 
 
 @contextmanager
 def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
-    """The secret and an empty folder for a new version, which is gone afterwards; one load of a dataset at a time."""
+    """The secret and a temporary folder for a new version; one load of a dataset at a time."""
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     write_schema(folder)
     secret = _workspace_secret(folder)
     with FileLock(home / ".lock"):
-        _sweep(home)
+        for remains in home.glob(".loading-*"):  # of a load that died
+            _delete_loading(remains)
+        for mark in home.glob(".mark-*"):
+            mark.unlink(missing_ok=True)
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
@@ -198,36 +297,82 @@ def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
 
 
 def noise_for(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
-    """What a dataset's protection asks for: a noise table that keeps zeros, or the plan of a universe.
+    """The noise that a description declares: a noise table (cellkey), or the plan of a universe (dp).
 
     Raises:
-        BadDescription: It cannot be had, does too little, or has another number of keys.
+        BadDescription: It cannot be made, does too little, or has another number of keys.
     """
-    if dataset.protection.is_dp:
-        terms, universe = dp_terms(dataset)
-        try:
-            plan = make_plan(dataset, universe, terms, dataset.protection.noise)
-        except (BadRequest, TypeError) as error:
-            raise _bad_noise(error) from None
-        except InfeasibleDesign as error:
+    if not dataset.protection.is_dp:
+        return cell_key_noise(dataset.protection, beside)
+    terms, universe = dp_terms(dataset)
+    try:
+        plan = make_plan(dataset, universe, terms, dataset.protection.noise)
+    except (BadRequest, TypeError) as error:
+        raise _bad_noise(error) from None
+    except InfeasibleDesign as error:
+        raise BadDescription(
+            f"The noise of this budget cannot be made: {error.message}",
+            "Lower epsilon where the noise would change no count, or change [protection.noise].",
+        ) from None
+    refuse_exact(plan)
+    if plan.joint is not None:
+        residual_cells(plan.joint)  # refuses too many before a record is read
+    plan = with_claim(plan)
+    version_cost(plan)  # refuses what cannot be promised before a record is read
+    return plan
+
+
+def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
+    """The noise table of the cell key method: designed, or read from a file.
+
+    Raises:
+        BadDescription: It cannot be made, does too little, or has another number of keys.
+    """
+    parameters = dict(protection.noise)
+    wanted = 256 if protection.keys == "abs" else protection.modulus
+    try:
+        if "file" in parameters:
+            table = read_noise_table(beside / str(parameters.pop("file")), **parameters)
+        else:
+            modulus = protection.modulus or wanted or DEFAULT_MODULUS
+            table = build(str(parameters.pop("family")), parameters, modulus)
+    except (BadRequest, NotFound, TypeError) as error:
+        raise _bad_noise(error) from None
+    if wanted is not None and wanted != table.modulus:
+        raise BadDescription(
+            f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
+            "Leave out `modulus`, or use a table of that size.",
+        )
+    if table.largest == 0:
+        raise BadDescription(
+            "The noise table changes no count.",
+            "Use a noise table that changes counts, or a family in [protection.noise].",
+        )
+    if protection.zeros == "kept":
+        if {"made_up", "dropped"} & set(table.parameters):  # half of a design must not be in force alone
             raise BadDescription(
-                f"The noise of this budget cannot be made: {error.message}",
-                "Lower epsilon where the noise would change no count, or change [protection.noise].",
-            ) from None
-        refuse_exact(plan)
-        if plan.joint is not None:
-            residual_cells(plan.joint)  # too many are refused before a record is read
-        plan = with_claim(plan)
-        version_cost(plan)  # what cannot be promised is refused before a record is read
-        return plan
-    return cell_key_noise(dataset.protection, beside)
+                "`made_up` and `dropped` of [protection.noise] are for empty cells that are perturbed.",
+                'Set `zeros = "perturbed"` in [protection], or take them out.',
+            )
+        return keep_zero(table)
+    if table.keeps_zero or table.rows[0].values[0] < 0:
+        raise BadDescription(
+            'zeros = "perturbed" needs noise that shows some empty cells with people and none below zero.',
+            "Use the family maxent with `made_up` and `dropped` in [protection.noise].",
+        )
+    return table
+
+
+def _bad_noise(error: Exception) -> BadDescription:
+    text = error.message if isinstance(error, DiscreetError) else f"{error}."
+    return BadDescription(f"[protection.noise]: {text}", getattr(error, "advice", ""))
 
 
 def read_boundary_files(dataset: Dataset, beside: Path = Path()) -> dict[str, Boundaries]:
-    """The shapes that a description names, checked against the codes.
+    """The boundaries that a description names, by variable.
 
     Raises:
-        BadDescription: A file is not there, or does not fit; with the codes that it lacks or has too many.
+        BadDescription: A file is missing, or its codes are not those of the variable.
     """
     found = {}
     for variable in dataset.variables:
@@ -247,83 +392,25 @@ def read_boundary_files(dataset: Dataset, beside: Path = Path()) -> dict[str, Bo
     return found
 
 
-def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
-    """The noise table of the cell key method: designed, or read from a file; zeros are kept unless told otherwise."""
-    parameters = dict(protection.noise)
-    try:
-        if "file" in parameters:
-            table = read_noise_table(beside / str(parameters.pop("file")), **parameters)
-        else:
-            modulus = protection.modulus or (256 if protection.keys == "abs" else DEFAULT_MODULUS)
-            table = build(str(parameters.pop("family")), parameters, modulus)
-    except (BadRequest, NotFound, TypeError) as error:
-        raise _bad_noise(error) from None
-    _refuse_other_keys(table, protection)
-    if table.largest == 0:
-        raise BadDescription(
-            "The noise table changes no count.",
-            "Use a noise table that changes counts, or a family in [protection.noise].",
-        )
-    if protection.zeros == "kept":
-        _refuse_made_up(table)
-        return keep_zero(table)
-    if table.keeps_zero or table.rows[0].values[0] < 0:
-        raise BadDescription(
-            'zeros = "perturbed" needs noise that shows some empty cells with people and none below zero.',
-            "Use the family maxent with `made_up` and `dropped` in [protection.noise].",
-        )
-    return table
-
-
-def _refuse_made_up(table: NoiseTable) -> None:
-    """Half of a design must not be in force alone."""
-    if {"made_up", "dropped"} & set(table.parameters):
-        raise BadDescription(
-            "`made_up` and `dropped` of [protection.noise] are for empty cells that are perturbed.",
-            'Set `zeros = "perturbed"` in [protection], or take them out.',
-        )
-
-
-def _bad_noise(error: Exception) -> BadDescription:
-    message = error.message if isinstance(error, DiscreetError) else f"{error}."
-    return BadDescription(f"[protection.noise]: {message}", getattr(error, "advice", ""))
-
-
-def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
-    """A noise table must cover the protection's keys."""
-    wanted = 256 if protection.keys == "abs" else protection.modulus
-    if wanted is not None and wanted != table.modulus:
-        raise BadDescription(
-            f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
-            "Leave out `modulus`, or use a table of that size.",
-        )
-
-
-def _inspect_version(inspect: Inspect, place: Path, version: Version, secret: Secret) -> None:
-    """Let a version be looked at before it is served."""
-    with closing(open_engine(place, version, secret)) as engine:
-        inspect(version.dataset, engine)
-
-
 def _workspace_secret(folder: Path) -> Secret:
-    """The workspace's secret; a new one only where nothing was ever loaded with another."""
-    loaded = [current.parent for current in (folder / "datasets").glob("*/current")]
-    if not loaded:
+    """The workspace's secret; a new one is created only if nothing was ever loaded."""
+    homes = [current.parent for current in (folder / "datasets").glob("*/current")]
+    if not homes:
         create_secret(folder / "secret")
     secret = read_secret(folder / "secret")
-    for home in loaded:
-        digest = (home / "current").read_text("ascii", errors="replace").strip()
-        if DIGEST.match(digest) and (home / digest / SECRET_CHECK).is_file():
+    for home in homes:
+        digest = current_digest(home)
+        if digest and (home / digest / SECRET_CHECK).is_file():
             refuse_other_secret(home / digest, secret)
     return secret
 
 
 def _settle(loading: Path, place: Path, version: Version, secret: Secret) -> Version:
-    """Move a version to its place, unless it is there already and sound; tells the version that stands there.
+    """Rename the loaded folder into place, unless an intact version is there; returns the version in place.
 
-    Either way all stored records are read again and compared with their seal before they are served.
+    Either way all stored records are read again and verified.
     """
-    there = _sound_version(place, secret)
+    there = _intact_version(place, secret)
     if there is not None:
         return there
     if place.exists():
@@ -334,8 +421,7 @@ def _settle(loading: Path, place: Path, version: Version, secret: Secret) -> Ver
     return version
 
 
-def _sound_version(place: Path, secret: Secret) -> Version | None:
-    """The version that is already there, if it can be served as it is."""
+def _intact_version(place: Path, secret: Secret) -> Version | None:
     try:
         version = read_version(place, secret)
         verify_records(place, version.records, secret)
@@ -346,8 +432,8 @@ def _sound_version(place: Path, secret: Secret) -> Version | None:
 
 
 def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
-    """A version that is served stays where it is: to replace it in place could leave nothing to serve."""
-    there = _sound_version(place, secret) if wanted else None
+    """A version is not replaced in place by a load: a crash could leave none to serve."""
+    there = _intact_version(place, secret) if wanted else None
     if there is not None and there.kept_by != wanted:
         raise BadRequest(
             f'These records are a version already, kept by the engine "{there.kept_by}".',
@@ -355,112 +441,7 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
         )
 
 
-def _sweep(home: Path) -> None:
-    """Remove what an interrupted load left."""
-    for remains in home.glob(".loading-*"):
-        _delete_loading(remains)
-    for mark in home.glob(".mark-*"):
-        mark.unlink(missing_ok=True)
-
-
 def _delete_loading(loading: Path) -> None:
-    """Remove a folder that is not served, and what its engine keeps elsewhere."""
     if loading.is_dir():
         forget_records(loading)
         shutil.rmtree(loading, ignore_errors=True)
-
-
-def set_current(home: Path, digest: str) -> None:
-    """Replace `current` in one step, after what it points to is on disk."""
-    pointer = home / f".current-{secrets.token_hex(8)}"
-    try:
-        with pointer.open("w", encoding="ascii") as file:
-            file.write(digest + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        pointer.replace(home / "current")
-    finally:
-        pointer.unlink(missing_ok=True)
-    fsync_path(home)
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """What a load would do.
-
-    Args:
-        dataset: The description.
-        noise: What would protect it.
-        receipt: Under `dp`, what would be charged and left; `repeat` where it is paid for already.
-        records: How many records would be kept, for the custodian.
-        before: The description that is served, if one is.
-        left_out: Under `dp`, what does not fit and would not be kept, for the custodian.
-        surplus: Under `dp`, how many records are too many of their unit, for the custodian.
-        recognised: Other datasets that have ids of these records.
-    """
-
-    dataset: Dataset
-    noise: NoiseTable | NoisePlan
-    receipt: Receipt | None
-    records: int
-    before: Dataset | None
-    left_out: BadRecords | None = None
-    surplus: int = 0
-    recognised: tuple[IdOverlap, ...] = ()
-
-
-def dry_run_load(
-    folder: Path,
-    description: str,
-    records: object,
-    progress: Progress = lambda _what, _done, _of: None,
-    beside: Path = Path(),
-    engine: str | None = None,
-) -> DryRun:
-    """Check everything that a load checks, and tell what it would charge; takes what `load_dataset` takes.
-
-    Raises:
-        BadDescription, BadData, BudgetSpent: The load would be refused for the same reason.
-    """
-    refuse_newer_workspace(folder)
-    dataset = parse_dataset(description, lineage_defaults(folder, description))
-    kind = engine_kind(engine_name(folder, dataset, engine) or DEFAULT_ENGINE)
-    parse_rules(dataset.rules, dataset)
-    noise = noise_for(dataset, beside)
-    read_boundary_files(dataset, beside)
-    refuse_other_method(folder, dataset)
-    protected = folder if folder.is_dir() else None  # keyed records wait there, which only its owner can read
-    with tempfile.TemporaryDirectory(prefix=".dry-run-", dir=protected) as name:
-        aside = Path(name)
-        create_secret(aside / "secret")
-        has_secret = (folder / "secret").exists()
-        secret = read_secret((folder if has_secret else aside) / "secret")
-        nowhere = replace(kind, store=lambda *_given: None)
-        loaded = load_records(records, dataset, description, secret, aside, nowhere, progress)
-        with closing(_ledger_or_empty(folder, aside)) as ledger:
-            receipt = record_load(ledger, dataset, noise, loaded.fingerprint, spend=False)
-        before = _current_dataset(folder, dataset.id, secret)
-    recognised = find_id_overlaps(folder, dataset, loaded.ids, secret)
-    told = (loaded.left_out, loaded.surplus, recognised)
-    return DryRun(dataset, noise, receipt, loaded.records, before, *told)
-
-
-def _current_dataset(folder: Path, name: str, secret: Secret) -> Dataset | None:
-    """The description of the version that is served."""
-    home = folder / "datasets" / name
-    digest = current_digest(home)
-    try:
-        return read_version(home / digest, secret).dataset if digest else None
-    except DiscreetError:
-        return None
-
-
-def _ledger_or_empty(folder: Path, aside: Path) -> Ledger:
-    """The ledger of the workspace, or an empty one that is thrown away."""
-    from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - a table that no ledger pays for starts without it
-
-    ledger = ledger_if_any(folder)
-    if ledger is not None:
-        return ledger
-    refuse_lost_ledger(folder)
-    return Ledger.create(aside / LEDGER, chain_key(read_secret(aside / "secret")))

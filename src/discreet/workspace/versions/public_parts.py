@@ -1,13 +1,9 @@
-"""The noisy residuals of a joint universe on disk: measured at load, sealed with the records, read to answer.
+"""The public parts of a version: all that a machine without records needs in addition to releases.
 
-    residuals.npy    whole numbers, one residual after the other, in the order of the plan's parts
+    residuals.npy    the noisy residuals of a joint universe, integers in the order of the plan's parts
 
-They are what the budget was charged for: with them a table is answered and no record is read.
-
-What is public of a version, and all that a machine without records needs beside its releases.
-
-The description without its comments, without how its file is read and what keeps it; the revisions; the shapes of areas;
-of a joint dp universe the noisy residuals. No record, key, fingerprint or secret is among them, and none follows from them.
+Public are the description (without comments, `[file]` and `[engine]`), the revisions, the boundaries, and the residuals,
+which the budget was charged for. No record, key, fingerprint or secret can be derived from them.
 """
 
 from __future__ import annotations
@@ -69,20 +65,20 @@ def read_residuals(folder: Path, plan: JointPlan) -> StoredResiduals:
     return StoredResiduals(plan, numbers)
 
 
-#: Sections that tell how records are read and kept: nobody needs them who has none.
+#: Sections about reading and storing records, which are not published.
 _OF_RECORDS = ("engine", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class PublicParts:
-    """What is public of a version.
+    """The public parts of a version.
 
     Args:
-        description: What `dataset.toml` says, as plain values.
-        revisions: What the version was loaded under.
-        wording: A hash of its words where they were corrected; empty elsewhere.
-        boundaries: The files of shapes by variable.
-        residuals: Of a joint universe the file of its noisy residuals; empty elsewhere.
+        description: The content of `dataset.toml` as plain values.
+        revisions: The program's revisions at the load.
+        wording: A hash of its texts if they were corrected, else empty.
+        boundaries: GeoJSON files by variable.
+        residuals: The file of the noisy residuals of a joint universe, else empty.
     """
 
     description: dict[str, Any]
@@ -92,7 +88,7 @@ class PublicParts:
     residuals: bytes = b""
 
     def dataset(self) -> Dataset:
-        """The dataset, as those who ask for tables see it.
+        """The dataset that these parts describe.
 
         Raises:
             BadDescription: The description cannot be read.
@@ -103,7 +99,7 @@ class PublicParts:
 
 
 def public_parts(folder: Path, version: Version, secret: Secret) -> PublicParts:
-    """The public parts of a version in its folder, in its newest words."""
+    """The public parts of a version in its folder, with its newest texts."""
     text, wording = current_description(folder.parent, folder.name, version, secret)
     document = {key: each for key, each in parse_toml(text).items() if key not in _OF_RECORDS}
     shapes = {name: each.content for name, each in version.boundaries.items()}

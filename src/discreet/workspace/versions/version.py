@@ -1,27 +1,20 @@
-"""The revisions that a version was loaded under: of the arithmetic that answers it, and of the defaults it left out.
-
-    version.json   {"arithmetic": 2, "defaults": 1}, written at load and sealed
-
-A version without the file was loaded before revisions had numbers: both are 1. A revision that this program does not
-know is refused before anything else of the version is read.
-
-One version of a dataset on disk: what was written at load, sealed so that nothing of it can be changed.
+"""One version of a dataset on disk: written at load and sealed, so that no later change goes unnoticed.
 
     dataset.toml           the description
-    noise.json             what protects it, as integers: one noise table (cellkey) or the noise plan (dp)
-    version.json           the revisions of arithmetic and defaults
-    records.seal           keyed hashes of the files with the records (`records_seal.py`)
-    records.fingerprint    under dp: the keyed fingerprint that the noise of the records depends on
-    boundaries.V.geojson   the shapes of the categories of a variable V, where the description names some
-    engine                 the kind of engine that keeps the records, where it is not duckdb
-    ledger.mark            how far the ledger had come when something was last charged (`ledger_marks.py`)
-    secret.check           tells whether the secret is the one of the load, and whether all of the above is unchanged
-    data.duckdb            the records, where duckdb keeps them; where there are many, codes.bin beside it
-    ids.sketch             a sealed sketch of the ids of the records, where they have ids (`recognition.py`)
-    residuals.npy          of a joint universe, its noisy residuals (`residuals.py`)
-    cubes/                 sums that were added up beforehand, with a sealed list of their own (`cube_files.py`)
+    noise.json             the noise as integers: one noise table (cellkey) or the noise plan (dp)
+    version.json           the revisions of arithmetic and defaults: {"arithmetic": 2, "defaults": 1}
+    records.seal           keyed hashes of the record files (`workspace/sealed.py`)
+    records.fingerprint    under dp: the keyed fingerprint of the records, from which noise keys are derived
+    boundaries.V.geojson   the boundaries of the categories of a variable V, if the description names some
+    engine                 the engine that stores the records, if it is not duckdb
+    ledger.mark            how far the ledger had come at the last charge (`checkpoints.py`)
+    secret.check           two keyed hashes: of the version's name, and of all of the above
+    data.duckdb            the records in duckdb; codes.bin with it for large files
+    ids.sketch             a sealed sketch of the record ids, if records have ids (`id_overlap.py`)
+    residuals.npy          the noisy residuals of a joint universe (`public_parts.py`)
+    cubes/                 pre-aggregated tables, with a sealed list (`version_engine.py`)
 
-Nothing else may stand there.
+Any other file in the folder is refused.
 """
 
 from __future__ import annotations
@@ -44,20 +37,35 @@ from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
 from discreet.records.keys import Purpose, Secret
-from discreet.workspace.sealed import RECORDS_SEAL, RecordsSeal, read_records_seal, refuse_foreign_files
+from discreet.workspace.sealed import (
+    RECORDS_SEAL,
+    RecordsSeal,
+    read_records_seal,
+    refuse_foreign_files,
+    replace_file,
+)
 from discreet.workspace.versions.checkpoints import MARK
 
+DESCRIPTION = "dataset.toml"
+NOISE = "noise.json"
 REVISIONS = "version.json"
+SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
+FINGERPRINT = "records.fingerprint"
+ENGINE = "engine"
+#: The file in a dataset's folder that names the version that is served.
+CURRENT = "current"
+#: The name of a version.
+DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """What a version was loaded under.
+    """The program's revisions at the load of a version.
 
     Args:
-        arithmetic: The arithmetic that answers it (`model/revision.py`).
-        defaults: The defaults of keys that its description leaves out (`model/revision.py`).
-        keys: How many sets of keys its lineage has had: a load with `--corrections new-lineage` begins the next.
+        arithmetic: The algorithm version that answers it (`model/revision.py`).
+        defaults: The defaults of keys that its description leaves out.
+        keys: How many sets of keys its lineage has had; `--corrections new-lineage` starts the next.
     """
 
     arithmetic: int = 1
@@ -66,25 +74,25 @@ class Revisions:
 
     @property
     def text(self) -> str:
-        """What is stored and sealed; the first keys go without saying.
+        """The content of `version.json`.
 
         >>> Revisions().text
         '{"arithmetic": 1, "defaults": 1}'
         >>> Revisions(2, 1, 3).text
         '{"arithmetic": 2, "defaults": 1, "keys": 3}'
         """
-        told = asdict(self)
-        return json.dumps(
-            {name: told[name] for name in told if name != "keys" or self.keys > 1}, sort_keys=True
-        )
+        document = asdict(self)
+        if self.keys == 1:
+            del document["keys"]
+        return json.dumps(document, sort_keys=True)
 
     def keyed(self, dataset: Dataset) -> Dataset:
-        """The dataset with the lineage that its keys are derived from: its own, or a later one of the same name."""
+        """The dataset with the lineage that its keys are derived from."""
         return dataset if self.keys == 1 else replace(dataset, lineage=f"{dataset.lineage}\n{self.keys}")
 
 
 def read_revisions(folder: Path) -> Revisions:
-    """The revisions of a version; the first where it was loaded before they had numbers.
+    """The revisions of a version; both are 1 where it was loaded before they had numbers.
 
     Raises:
         WorkspaceUnusable: They cannot be read.
@@ -104,7 +112,7 @@ def refuse_unknown_revisions(folder: Path, revisions: Revisions) -> None:
     """Refuse a version that this program cannot answer as it was loaded.
 
     Raises:
-        WorkspaceUnusable: A newer program loaded it, or its arithmetic was given up.
+        WorkspaceUnusable: A newer program loaded it, or its arithmetic is not supported any more.
     """
     if knows_arithmetic(revisions.arithmetic) and 1 <= revisions.defaults <= newest_defaults():
         return
@@ -116,29 +124,20 @@ def refuse_unknown_revisions(folder: Path, revisions: Revisions) -> None:
     )
 
 
-DESCRIPTION = "dataset.toml"
-NOISE = "noise.json"
-SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
-FINGERPRINT = "records.fingerprint"
-ENGINE = "engine"
-#: What the name of a version looks like.
-DIGEST = re.compile(r"[0-9a-f]{32}\Z")
-
-
 @dataclass(frozen=True)
 class Version:
-    """What was written at load.
+    """What a load wrote.
 
     Args:
         dataset: The description.
         description: Its text.
         noise: The noise table, or the noise plan.
-        revisions: What it was loaded under.
-        records: The seal of the files with the records.
-        fingerprint: Under `dp`, of the records. Never show it.
-        kept_by: The kind of engine that keeps the records.
+        revisions: The program's revisions at the load.
+        records: The seal of the record files.
+        fingerprint: Under `dp`, of the records. Secret.
+        kept_by: The engine that stores the records.
         boundaries: By variable.
-        marked: Whether the version has a mark of its ledger; those of before there were marks need none.
+        marked: Whether the version has a mark of its ledger; the first versions had none.
     """
 
     dataset: Dataset
@@ -153,12 +152,15 @@ class Version:
 
     @property
     def file_names(self) -> frozenset[str]:
-        """The names of its files but those of the records."""
+        """The names of its files without those of the records."""
         under_dp = {FINGERPRINT} if isinstance(self.noise, NoisePlan) else set()
         elsewhere = {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
-        shapes = {boundaries_file_name(name) for name in self.boundaries}
+        boundaries = {boundaries_file_name(name) for name in self.boundaries}
         return frozenset(
-            {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK} | under_dp | elsewhere | shapes
+            {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK}
+            | under_dp
+            | elsewhere
+            | boundaries
         )
 
     def __repr__(self) -> str:
@@ -166,14 +168,15 @@ class Version:
 
 
 def boundaries_file_name(name: str) -> str:
-    """The file that keeps the boundaries of a variable."""
+    """The file with the boundaries of a variable."""
     return f"boundaries.{name}.geojson"
 
 
 def boundaries_hash(boundaries: Mapping[str, Boundaries]) -> str:
-    """A hash of all shapes; empty where there are none, as before there could be any."""
-    told = [f"{name} {hashlib.sha256(boundaries[name].content).hexdigest()}" for name in sorted(boundaries)]
-    return "\n".join(told)
+    """A hash of all boundaries; empty if there are none."""
+    return "\n".join(
+        f"{name} {hashlib.sha256(boundaries[name].content).hexdigest()}" for name in sorted(boundaries)
+    )
 
 
 def noise_hash(noise: NoiseTable | NoisePlan) -> str:
@@ -184,7 +187,7 @@ def noise_hash(noise: NoiseTable | NoisePlan) -> str:
 
 
 def write_version(folder: Path, version: Version, digest: str, secret: Secret) -> None:
-    """Write everything but the records, and seal it."""
+    """Write and seal all files of a version without the records."""
     (folder / DESCRIPTION).write_text(version.description, "utf-8")
     if isinstance(version.noise, NoisePlan):
         (folder / NOISE).write_text(plan_text(version.noise), "utf-8")
@@ -201,19 +204,22 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
 
 
 def read_version(folder: Path, secret: Secret) -> Version:
-    """Read a version, or refuse it.
+    """Read and verify a version.
 
     Raises:
         SecretUnusable: It was loaded with another secret.
-        WorkspaceUnusable: It is not complete, was changed after the load, was loaded by a newer program, or its
-            folder holds something foreign.
+        WorkspaceUnusable: It is incomplete, was changed after the load, was loaded by a newer program, or its
+            folder has an unknown file.
     """
     revisions = read_revisions(folder)
     refuse_unknown_revisions(folder, revisions)
     try:
         description = (folder / DESCRIPTION).read_text("utf-8")
-        shapes = _read_boundaries(folder)
-        dataset = revisions.keyed(parse_dataset(description, revisions.defaults, shapes))
+        boundaries = {
+            path.name.split(".")[1]: Boundaries(path.read_bytes())
+            for path in sorted(folder.glob(boundaries_file_name("*")))
+        }
+        dataset = revisions.keyed(parse_dataset(description, revisions.defaults, boundaries))
     except (OSError, UnicodeDecodeError):
         raise WorkspaceUnusable(
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
@@ -224,8 +230,9 @@ def read_version(folder: Path, secret: Secret) -> Version:
     refuse_other_secret(folder, secret)
     noise, fingerprint = _read_noise(folder, dataset)
     records = read_records_seal(folder)
-    engine = _read_engine(folder)
-    version = Version(dataset, description, noise, revisions, records, fingerprint, engine, shapes)
+    engine = folder / ENGINE
+    kept_by = engine.read_text("utf-8", errors="replace").strip() if engine.is_file() else DEFAULT_ENGINE
+    version = Version(dataset, description, noise, revisions, records, fingerprint, kept_by, boundaries)
     version = _verify_seal(folder, version, secret)
     _refuse_other_dataset(folder, dataset)
     refuse_foreign_files(folder, records, version.file_names, secret)
@@ -233,7 +240,7 @@ def read_version(folder: Path, secret: Secret) -> Version:
 
 
 def _verify_seal(folder: Path, version: Version, secret: Secret) -> Version:
-    """The version as it was sealed: with the mark of its ledger, or before there were marks."""
+    """The version as it was sealed: with a mark of its ledger, or from before there were marks."""
     found = (folder / SECRET_CHECK).read_text("ascii", errors="replace")
     for sealed in (replace(version, marked=True), version):
         if found == _secret_check(secret, folder.name, sealed):
@@ -253,7 +260,7 @@ def _version_changed_error(folder: Path) -> WorkspaceUnusable:
 
 
 def _refuse_other_dataset(folder: Path, dataset: Dataset) -> None:
-    """A whole version in the folder of another dataset would be served under a wrong name."""
+    """A version copied into another dataset's folder would be served under a wrong name."""
     if folder.parent.name != dataset.id:
         raise WorkspaceUnusable(
             f'Version {folder.name[:8]} is one of "{dataset.id}", and stands in the folder of "{folder.parent.name}".',
@@ -262,7 +269,11 @@ def _refuse_other_dataset(folder: Path, dataset: Dataset) -> None:
 
 
 def refuse_other_secret(folder: Path, secret: Secret) -> None:
-    """Records keyed by one secret and cells by another would change every number."""
+    """Refuse a secret other than that of the load: cell keys would not fit the record keys.
+
+    Raises:
+        SecretUnusable: It is another secret.
+    """
     path = folder / SECRET_CHECK
     expected = secret.derive(Purpose.SECRET_CHECK, folder.name).hex()
     if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
@@ -273,7 +284,6 @@ def refuse_other_secret(folder: Path, secret: Secret) -> None:
 
 
 def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan, str]:
-    """The stored integers; anything wrong with them means no answers."""
     try:
         if dataset.protection.is_dp:
             fingerprint = (folder / FINGERPRINT).read_text("ascii")
@@ -286,19 +296,8 @@ def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan,
         ) from None
 
 
-def _read_boundaries(folder: Path) -> dict[str, Boundaries]:
-    """The shapes that stand in a version's folder; the seal tells whether they are those of the load."""
-    found = sorted(folder.glob(boundaries_file_name("*")))
-    return {path.name.split(".")[1]: Boundaries(path.read_bytes()) for path in found}
-
-
-def _read_engine(folder: Path) -> str:
-    path = folder / ENGINE
-    return path.read_text("utf-8", errors="replace").strip() if path.is_file() else DEFAULT_ENGINE
-
-
 def _secret_check(secret: Secret, digest: str, version: Version) -> str:
-    """Two values that only the secret of the load gives: of the version's name, and of all its files."""
+    """Two keyed hashes: of the version's name, and of all its files."""
     sealed = secret.derive(
         Purpose.VERSION_SEAL,
         digest,
@@ -312,3 +311,15 @@ def _secret_check(secret: Secret, digest: str, version: Version) -> str:
         *([MARK] if version.marked else []),
     )
     return f"{secret.derive(Purpose.SECRET_CHECK, digest).hex()}\n{sealed.hex()}\n"
+
+
+def current_digest(home: Path) -> str:
+    """The version that a dataset's folder names as current; empty if there is none."""
+    current = home / CURRENT
+    digest = current.read_text("ascii", errors="replace").strip() if current.is_file() else ""
+    return digest if DIGEST.match(digest) else ""
+
+
+def set_current(home: Path, digest: str) -> None:
+    """Serve a version that is on disk: replace `current` in one step."""
+    replace_file(home / CURRENT, digest + "\n", ".current-")

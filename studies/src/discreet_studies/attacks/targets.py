@@ -51,6 +51,7 @@ from discreet.model.shape import Dimension, table_shape
 from discreet.release.dataset_registry import open_registry
 from discreet.release.dataset_service import DatasetService
 from discreet.release.load_cautions import load_with_cautions
+from discreet.workspace.versions.load_version import LoadJob
 
 #: Fewer people a place than this make cells so small that the noise of small counts is all that is seen.
 FEWEST_A_PLACE = 10
@@ -270,7 +271,7 @@ def load_people(workspace: Path, text: str, records: pa.Table, seed: int) -> Non
     handle = os.open(workspace / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(hashlib.sha256(f"discreet red team {seed}".encode()).digest())
-    load_with_cautions(workspace, text, records)
+    load_with_cautions(LoadJob(workspace, text, records))
 
 
 def _knowledge(door: DatasetService, population: Population, protection: str) -> Knowledge:

@@ -25,6 +25,7 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import open_registry
 from discreet.release.load_cautions import load_with_cautions
+from discreet.workspace.versions.load_version import LoadJob
 from discreet_studies.attacks.scoring import frame, grid_up_to, root_mean_square, share
 from discreet_studies.attacks.targets import (
     SALARY,
@@ -124,7 +125,7 @@ class VersionsTrial:
         kept = _kept(folder / "w", f"{before.name}-{protection}", list(ATTRIBUTES))
         second = text.replace("label =", 'version = "2"\nlabel =', 1)
         corrections = NEW_LINEAGE if choice == NEW_LINEAGE else KEEP_KEYS
-        load_with_cautions(folder / "w", second, as_table(after), corrections=corrections)
+        load_with_cautions(LoadJob(folder / "w", second, as_table(after), corrections=corrections))
         now = _kept(folder / "w", f"{before.name}-{protection}", list(ATTRIBUTES))
         return TwoVersions(kept, now, choice == KEEP_KEYS), f"{before.name}-{protection}"
 
