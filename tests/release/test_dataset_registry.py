@@ -3,6 +3,7 @@
 import pytest
 
 from discreet.errors import BadKey, UnknownDataset
+from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import Authoriser, DatasetRegistry, open_registry
 from discreet.workspace.ledger_location import open_accounts
 
@@ -44,3 +45,16 @@ def test_a_dataset_that_may_not_be_seen_is_refused_by_as_much_work_as_one_that_i
         numbers.append(len(looked))
     assert numbers[0] == numbers[1] > 0
     workspace.close()
+
+
+def test_an_authoriser_admits_each_answer_of_a_workspace(town, tmp_path):
+    """Wrong alternative: a subclass refuses in `admit`, and nobody calls it."""
+
+    class Refusing(Authoriser):
+        def admit(self, question):
+            raise BadKey(question.title, "")
+
+    registry = DatasetRegistry(town.load(tmp_path / "w"), gate=Refusing())
+    with pytest.raises(BadKey, match="by sex"):
+        registry.door("town").release(TableRequest("town", ("sex",)))
+    registry.close()

@@ -4,12 +4,14 @@ import stat
 import subprocess
 import sys
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
 from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable
 from discreet.model.request import TableRequest
 from discreet.release.pipeline import release_table
+from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -133,3 +135,15 @@ def test_a_version_that_is_served_no_more_is_closed_when_its_last_answer_ends(to
     gc.collect()
     assert engine() is None
     assert len(workspace._open) == 1
+
+
+def test_closing_lets_go_of_the_database_of_accounts(workspace):
+    """Wrong alternative: its connections stay open, and with them the files of the ledger."""
+    key = open_accounts(workspace.folder).create("ann", "reader")
+    database = workspace.asker(key).database
+    closed = []
+    workspace._accounts = SimpleNamespace(close=lambda: closed.append(database))
+    workspace.close()
+    assert closed == [database]
+    assert workspace.asker(key).account == "ann"
+    workspace.close()

@@ -43,7 +43,7 @@ class Authoriser:
 
     def open(self, stored: StoredDataset, asker: Requester | None) -> DatasetService:
         """The service of a version, which calls `admit` before each answer."""
-        return DatasetService(stored, asker)
+        return DatasetService(stored, asker, self.admit)
 
 
 class DatasetRegistry:

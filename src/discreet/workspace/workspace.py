@@ -315,6 +315,9 @@ class Workspace:
         self._open.clear()
         if self._ledger is not None:
             self._ledger.close()
+        if self._accounts is not None:
+            self._accounts.close()
+        self._ledger = self._accounts = None
 
     def _current(self, dataset_id: str) -> str:
         if not self.has(dataset_id):
