@@ -221,14 +221,14 @@ def _verify_backup(backup: Path) -> dict[str, Any]:
 def _ledger_to_keep(copied: Path, there: Path) -> str:
     """Which ledger has all charges: `backup`, or `there` for the one in the workspace."""
     if not there.is_file():
-        return Purpose.BACKUP
+        return "backup"
     if not copied.is_file():
         return "there"
     old, new = _ledger_rows(copied, "immutable=1"), _ledger_rows(there, "mode=ro")
     if old <= new:
         return "there"
     if new < old:
-        return Purpose.BACKUP
+        return "backup"
     raise LedgerUnusable(
         "Each of the two ledgers, of the backup and of the workspace, has charges that the other lacks.",
         "One of them belongs to another workspace, or both were served. Keep both, and ask who served them.",
