@@ -238,7 +238,8 @@ def test_the_mark_of_a_removed_version_still_counts(folder, marks):
     ask(folder)
     remove_dataset(folder, "town")
     assert [
-        mark.position for mark in VersionCheckpoints(folder, read_secret(folder / "secret")).by_version().values()
+        mark.position
+        for mark in VersionCheckpoints(folder, read_secret(folder / "secret")).by_version().values()
     ] == [7]
     put(folder, older)
     with pytest.raises(LedgerUnusable, match="older than the answers"):
