@@ -1,7 +1,7 @@
-"""What the pages load: one stylesheet made of parts, small script modules, the mark.
+"""Static files: one stylesheet joined from parts, script modules, the logo.
 
-A file's address holds the fingerprint of all of them, `/static/3f2a…/js/live.js`, so that a browser keeps it for good
-and a module that imports its neighbour gets one of the same version. The address without it works, too.
+Their URLs contain the fingerprint of all of them, `/static/3f2a…/js/live.js`, so that browsers cache them for good and
+a module imports others of the same version. The URLs without it work, too.
 """
 
 from __future__ import annotations
@@ -15,43 +15,34 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-_SERVER = Path(__file__).parent
-TEMPLATES = _SERVER / "templates"
-STATIC = _SERVER / "static"
-#: The parts of the stylesheet, in the order in which they are joined: what comes later wins.
+_WEB = Path(__file__).parent
+TEMPLATES = _WEB / "templates"
+STATIC = _WEB / "static"
+#: The parts of the stylesheet, in the order in which they are joined: later rules win.
 PARTS = ("base", "landing", "builder", "grid", "result", "charts", "keep", "pages", "languages", "paper")
 FOR_GOOD = "public, max-age=31536000, immutable"
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-
-
 def _fingerprint() -> str:
-    """What the pages are made of, as a hash: it is part of the files' addresses and enters the ETags."""
+    """A hash of templates, static files and translations; it is a part of static URLs and of ETags."""
     digest = hashlib.sha256()
-    for path in [*_files(TEMPLATES), *_files(STATIC), *_files(_SERVER / "locale")]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for folder in (TEMPLATES, STATIC, _WEB / "locale"):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
 FINGERPRINT = _fingerprint()
-
-
-def stylesheet() -> str:
-    """The one stylesheet of all pages."""
-    return "\n".join((STATIC / "css" / f"{part}.css").read_text("utf-8") for part in PARTS)
-
-
-STYLESHEET = stylesheet()
+STYLESHEET = "\n".join((STATIC / "css" / f"{part}.css").read_text("utf-8") for part in PARTS)
 _STYLE_TAG = f'"{hashlib.sha256(STYLESHEET.encode()).hexdigest()[:32]}"'
 
 
 class _ForGood(StaticFiles):
-    """Files whose address names their version."""
+    """Files whose URL names their version."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, to be kept for good."""
+        """The file, to be cached for good."""
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = FOR_GOOD
         return response

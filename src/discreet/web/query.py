@@ -1,7 +1,7 @@
-"""From a URL to a table request, the same for the API and the page.
+"""The parser of query strings, for the API and the pages.
 
-List parameters are comma-separated, repeated, or both; `filter` and `group` follow `model/grammar.py`. A
-parameter that has no meaning is refused: a misspelt `column=age` must never give another table silently.
+List parameters are comma-separated, repeated, or both; `filter` and `group` follow `model/grammar.py`. An unknown
+parameter is refused: a misspelt `column=age` must not silently give another table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from discreet.model.request import TableRequest, request_from_text
 from discreet.model.view import THEMES, Picture, View, read_top
 from discreet.release.measures import default_measure
 
-#: The parameters of a table, in every address that shows one.
+#: The parameters of a table.
 TABLE_PARAMETERS = (
     "rows",
     "columns",
@@ -35,7 +35,7 @@ _YES_NO = {"yes": True, "no": False}
 
 
 def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
-    """Refuse a parameter that the address does not have, naming the nearest that it has."""
+    """Refuse an unknown parameter, naming the nearest known one."""
     allowed = list(known)
     for name in query:
         if name not in allowed:
@@ -44,7 +44,7 @@ def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
 
 
 def read_table(dataset: Dataset, query: QueryParams) -> TableRequest:
-    """The table that a query string asks for; without a measure, the first that the dataset has."""
+    """The table of a query string; without a measure, the dataset's first."""
     return request_from_text(
         dataset.id,
         rows=query.getlist("rows"),
@@ -61,7 +61,7 @@ def read_table(dataset: Dataset, query: QueryParams) -> TableRequest:
 
 
 def read_view(query: QueryParams) -> View:
-    """What a query string wants to see beside the numbers, and which rows."""
+    """The view of a query string: percentages, ranks, and which rows in which order."""
     return View(
         percent=read_word(query, "percent"),
         rank=read_yes_no(query, "rank", default=False),
@@ -72,25 +72,25 @@ def read_view(query: QueryParams) -> View:
 
 
 def read_picture(query: QueryParams) -> Picture:
-    """What a query string wants to be drawn."""
+    """The chart and the theme of a query string."""
     return Picture(read_word(query, "chart"), read_word(query, "theme") or THEMES[0])
 
 
 def version_query(query: QueryParams) -> list[tuple[str, str]]:
-    """The version that a query string names, as a parameter of further links; none for the one that is served."""
+    """The version of a query string as a parameter of further links; empty for the current version."""
     word = read_word(query, "version")
     return [("version", word)] if word else []
 
 
 def read_single(name: str, given: list[str], default: str = "") -> str:
-    """A parameter that is given at most once; the default where it is not given."""
+    """A parameter that is given at most once, empty or not."""
     if len(given) > 1:
         raise BadRequest(f'The parameter "{name}" is given {len(given)} times.', "Give it once.")
     return given[0] if given else default
 
 
 def read_word(query: QueryParams, name: str) -> str:
-    """A parameter that is one word, given at most once; empty where it is not given."""
+    """A parameter that is given at most once; empty ones are ignored, as browsers send them."""
     given = [text for text in query.getlist(name) if text]
     if len(given) > 1:
         raise BadRequest(
@@ -112,10 +112,8 @@ def read_yes_no(query: QueryParams, name: str, *, default: bool) -> bool:
 
 
 def explain_plus(error: UnknownCategory, request: TableRequest) -> UnknownCategory:
-    """A plus that was not encoded arrives as a blank: say so where that is the likely mistake."""
-    blank = any(" " in code for _, groups in request.groups for group in groups for code in group)
-    return (
-        UnknownCategory(error.message, message("{advice} In a URL, write + as %2B.", advice=error.advice))
-        if blank
-        else error
-    )
+    """The error with advice for a plus that was not encoded and arrived as a blank."""
+    if not any(" " in code for _, groups in request.groups for group in groups for code in group):
+        return error
+    advice = message("{advice} In a URL, write + as %2B.", advice=error.advice)
+    return UnknownCategory(error.message, advice)

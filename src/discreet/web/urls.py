@@ -1,10 +1,9 @@
-"""Where readers find the server: the first part of every link.
+"""The public URL of the server: the first part of every link.
 
     public_url = "https://x.org/tables"     origin https://x.org, root /tables, base https://x.org/tables
     no public_url                           the origin is that of the request, if its host is trusted (`hosts`)
 
-The address is the same for all that happens during a request, so it stands in a context variable, as Django's script
-prefix does: `hosts` sets it, and whoever writes a link asks `here()`.
+It is the same throughout a request, so `hosts` sets a context variable, as Django does with its script prefix.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from urllib.parse import urlsplit
 
 from discreet.errors import BadOption
 
-#: Addresses below these are for programs: they answer with documents, not pages.
+#: Paths below these return documents, not pages.
 FOR_PROGRAMS = ("/api/", "/openapi.json", "/.well-known", "/feed.atom")
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class SiteUrl:
-    """Where readers find the server.
+    """The URL of the server.
 
     Args:
         origin: Scheme, host and port; empty outside a request.
-        root: The path below which everything stands, without a slash at its end; empty at the root of a host.
+        root: The path of the server without a slash at its end; empty at the root of a host.
     """
 
     origin: str = ""
@@ -35,15 +34,15 @@ class SiteUrl:
 
     @property
     def base(self) -> str:
-        """What stands before a path of ours in an absolute link."""
+        """The beginning of absolute links."""
         return self.origin + self.root
 
 
-SITE_URL: ContextVar[SiteUrl] = ContextVar("HERE", default=SiteUrl())  # noqa: B039 - frozen
+SITE_URL: ContextVar[SiteUrl] = ContextVar("SITE_URL", default=SiteUrl())  # noqa: B039 - frozen
 
 
 def site_url() -> SiteUrl:
-    """The address of the request that is being answered."""
+    """The URL of the server in the current request."""
     return SITE_URL.get()
 
 
@@ -62,7 +61,7 @@ def strip_root(path: str) -> str:
 
 
 def is_for_programs(path: str) -> bool:
-    """Whether a path of ours answers with documents and not with pages.
+    """Whether a path of ours returns a document and not a page.
 
     >>> is_for_programs("/api/datasets"), is_for_programs("/api")
     (True, False)
@@ -71,13 +70,13 @@ def is_for_programs(path: str) -> bool:
 
 
 def parse_public_url(url: str | None) -> SiteUrl | None:
-    """The address that the option `public_url` gives; None without one.
+    """The URL of the option `public_url`; None without one.
 
     >>> parse_public_url("https://x.org/tables/")
-    Address(origin='https://x.org', root='/tables')
+    SiteUrl(origin='https://x.org', root='/tables')
 
     Raises:
-        BadOption: It is no address of a server.
+        BadOption: It is no URL of a server.
     """
     if not url:
         return None

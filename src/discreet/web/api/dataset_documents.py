@@ -1,7 +1,4 @@
-"""The datasets that can be asked now: one damaged version does not take the others down.
-
-What the API tells about a dataset: its public description, never a number of records.
-"""
+"""The datasets of a server, and their public descriptions as the API returns them; never a number of records."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from discreet.errors import DiscreetError, UnknownVersion
 from discreet.model.dataset import Dataset
-from discreet.model.variable import CodeList, Variable
+from discreet.model.variable import Variable
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.i18n.dataset_labels import dataset_in_language
@@ -19,18 +16,18 @@ from discreet.web.urls import link
 log = logging.getLogger("discreet.server")
 
 
-def open_datasets(doors: DatasetRegistry) -> list[DatasetService]:
-    """Every dataset that can be opened; what cannot be is told to the log.
+def open_datasets(registry: DatasetRegistry) -> list[DatasetService]:
+    """Every dataset that can be opened; a damaged one is logged and left out.
 
     Raises:
         DiscreetError: There are datasets and none can be opened.
     """
     found: list[DatasetService] = []
     failures: list[DiscreetError] = []
-    for dataset_id in doors.ids():
+    for dataset_id in registry.ids():
         try:
-            found.append(doors.door(dataset_id))
-        except UnknownVersion as error:  # doors of a version that not every dataset has
+            found.append(registry.door(dataset_id))
+        except UnknownVersion as error:  # a registry of a version that not every dataset has
             failures.append(error)
         except DiscreetError as error:
             log.error("The dataset %s is left out: %s", dataset_id, error)  # noqa: TRY400 - the message is complete
@@ -177,7 +174,7 @@ class ProblemDocument:
 
 
 def dataset_summary(dataset: Dataset) -> SummaryDocument:
-    """A dataset in a few words."""
+    """A dataset in a list."""
     return SummaryDocument(
         id=dataset.id,
         label=dataset.label,
@@ -191,9 +188,9 @@ def dataset_summary(dataset: Dataset) -> SummaryDocument:
     )
 
 
-def dataset_document(door: DatasetService) -> DatasetDocument:
-    """A dataset with all its variables and what protects it."""
-    dataset = dataset_in_language(door.dataset)
+def dataset_document(service: DatasetService) -> DatasetDocument:
+    """A dataset with its variables and its protection."""
+    dataset, protection = dataset_in_language(service.dataset), service.dataset.protection
     return DatasetDocument(
         id=dataset.id,
         label=dataset.label,
@@ -203,48 +200,45 @@ def dataset_document(door: DatasetService) -> DatasetDocument:
         source=dataset.source,
         reference_date=dataset.reference_date,
         version=dataset.version,
-        digest=door.digest,
+        digest=service.digest,
         about=AboutDocument(**{**asdict(dataset.about), "keywords": list(dataset.about.keywords)}),
-        note=door.note(),
+        note=service.note(),
         variables=[_variable(variable, dataset) for variable in dataset.variables],
         hierarchies=[
             HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
         ],
-        code_lists=[_code_list(code_list) for code_list in dataset.code_lists],
-        protection=_protection(door),
+        code_lists=[
+            CodeListDocument(
+                each.name,
+                each.label,
+                each.variable,
+                [GroupDocument(code, label, list(members)) for code, label, members in each.groups],
+            )
+            for each in dataset.code_lists
+        ],
+        protection=ProtectionDocument(
+            method=protection.method,
+            additivity=protection.additivity,
+            promise=list(service.promise()),
+            max_variables=protection.max_variables,
+            max_cells=protection.max_cells,
+        ),
         table_href=link(f"/api/datasets/{dataset.id}/table"),
     )
 
 
 def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
-    categories = [CategoryDocument(c.code, c.label, c.parent) for c in variable.categories]
-    shapes = variable.name in dataset.boundaries
+    path = f"/api/datasets/{dataset.id}/boundaries/{variable.name}"
     return VariableDocument(
         variable.name,
         variable.label,
         variable.description,
         variable.topic,
         variable.name in dataset.geography,
-        categories,
+        [CategoryDocument(c.code, c.label, c.parent) for c in variable.categories],
         variable.universe,
         variable.notes,
         variable.source,
         variable.classification,
-        link(f"/api/datasets/{dataset.id}/boundaries/{variable.name}") if shapes else None,
-    )
-
-
-def _code_list(code_list: CodeList) -> CodeListDocument:
-    groups = [GroupDocument(code, label, list(members)) for code, label, members in code_list.groups]
-    return CodeListDocument(code_list.name, code_list.label, code_list.variable, groups)
-
-
-def _protection(door: DatasetService) -> ProtectionDocument:
-    protection = door.dataset.protection
-    return ProtectionDocument(
-        method=protection.method,
-        additivity=protection.additivity,
-        promise=list(door.promise()),
-        max_variables=protection.max_variables,
-        max_cells=protection.max_cells,
+        link(path) if variable.name in dataset.boundaries else None,
     )

@@ -1,11 +1,11 @@
-"""What the pages say, in the language of the reader.
+"""Translations: every text of a page in the reader's language, by gettext catalogues and Babel.
 
-Every text of a page goes through `say` (in templates `_("...")`): English is the key, a catalogue has the others.
-Values stand in it by name, `say("{cells:,} cells", cells=36)`, and plurals choose by a number. A sentence of the core is a
-`Text` (`model/messages/text.py`) and a label of a dataset a `Label`: `say` translates both.
+All texts go through `gettext` (in templates `_("...")`): English is the key. Values are named,
+`gettext("{cells:,} cells", cells=36)`, and `ngettext` chooses plurals. `gettext` also translates a `Message` of the
+core (`model/messages/text.py`) and a dataset's `Label`.
 
-A language is one file, `locale/de.po`: what its entries lack is said in English. Separators, lists, dates, plural forms and
-the direction of writing are those that Babel knows for it.
+A language is one file, `locale/de.po`; missing entries stay English. Separators, lists, dates, plural forms and text
+direction come from Babel.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from babel.support import Translations
 from discreet.model.messages.text import Count, Label, Message, MessageFormatter, Translatable
 
 LOCALE = Path(__file__).parents[1] / "locale"
-#: Languages that write nouns with a capital letter wherever they stand.
+#: Languages that capitalise nouns.
 _CAPITAL_NOUNS = {"de", "lb"}
 
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """A language that pages speak.
+    """A language of the pages.
 
     Args:
-        code: As HTML and addresses write it: `de`, `pt-BR`.
-        locale: What Babel knows of it.
+        code: As HTML and URLs write it: `de`, `pt-BR`.
+        locale: Babel's data.
         catalogue: English texts to its own.
     """
 
@@ -51,7 +51,7 @@ class Language:
 
     @property
     def name(self) -> str:
-        """What its speakers call it."""
+        """Its own name."""
         name = (Locale.parse(self.code, sep="-").display_name) or self.code
         return name[:1].upper() + name[1:]
 
@@ -61,13 +61,13 @@ class Language:
         return self.locale.text_direction
 
     @cached_property
-    def teller(self) -> _Formatter:
+    def formatter(self) -> _Formatter:
         """Puts values into its texts."""
         return _Formatter(self)
 
     @cached_property
     def separators(self) -> dict[int, str]:
-        """What stands for the comma and the point of an English number."""
+        """The translation of an English number's comma and point."""
         symbols = self.locale.number_symbols["latn"]
         return str.maketrans({",": symbols["group"], ".": symbols["decimal"]})
 
@@ -81,13 +81,13 @@ class Language:
         """Whether digits are grouped by three."""
         return bool(self.locale.decimal_formats[None].grouping == (3, 3))
 
-    def tell(self, text: Message) -> str:
-        """A sentence of the core."""
+    def translate(self, text: Message) -> str:
+        """A message of the core."""
         if text.plural:
             template = self.catalogue.ngettext(text.template, text.plural, text.amount)
         else:
             template = self.catalogue.gettext(text.template)
-        return self.teller.vformat(template, (), text.values) if text.values else template
+        return self.formatter.vformat(template, (), text.values) if text.values else template
 
 
 class _Formatter(MessageFormatter):
@@ -97,9 +97,9 @@ class _Formatter(MessageFormatter):
         self._language = language
 
     def text(self, value: object) -> str:
-        """A value as text: what was told is told in this language."""
+        """A value as text, translated."""
         if isinstance(value, Message):
-            return self._language.tell(value)
+            return self._language.translate(value)
         if isinstance(value, Label):
             return value.others.get(self._language.code) or str.__str__(value)
         return self.number(int(value), ",") if isinstance(value, Count) else str(value)
@@ -110,13 +110,13 @@ class _Formatter(MessageFormatter):
         return text.replace("%", self._language.percent) if spec.endswith("%") else text
 
     def enumeration(self, parts: Any, word: str) -> str:
-        """Several parts in a row, as Babel joins them; English without a comma before the "and"."""
+        """A list as Babel joins it; English without a comma before the "and"."""
         if self._language.locale.language == "en":
             return super().enumeration(parts, word)
         return format_list(list(parts), "standard" if word == "and" else "or", locale=self._language.locale)
 
     def chain(self, parts: Any, word: str) -> str:
-        """Several parts in a row; English has a way of its own to part many."""
+        """A list with the word between any two parts in English, as `enumeration` in other languages."""
         english = self._language.locale.language == "en"
         return super().chain(parts, word) if english else self.enumeration(parts, word)
 
@@ -127,13 +127,13 @@ class _Formatter(MessageFormatter):
 
 @dataclass(frozen=True, slots=True)
 class RequestLanguage:
-    """The language of one answer.
+    """The language of a request.
 
     Args:
-        language: Which.
-        chosen: Whether the address chose it.
-        path: Of the page, for the same page in other languages.
-        query: The parameters of the page without `lang`.
+        language: The language.
+        chosen: Whether the URL names it.
+        path: The path of the page, for links to other languages.
+        query: The query of the page without `lang`.
     """
 
     language: Language
@@ -144,107 +144,107 @@ class RequestLanguage:
 
 @cache
 def languages() -> dict[str, Language]:
-    """Every language by its code, English first: a file of `locale/` each."""
+    """Every language by its code, English first: one per file of `locale/`."""
     found = {"en": Language("en", Locale("en", "GB"), NullTranslations())}
     for path in sorted(LOCALE.glob("*.po")):
+        compiled = BytesIO()
+        with path.open("rb") as file:
+            write_mo(compiled, read_po(file, locale=path.stem))
+        compiled.seek(0)
         locale = Locale.parse(path.stem)
         code = str(locale).replace("_", "-")
-        found[code] = Language(code, locale, _catalogue(path))
+        found[code] = Language(code, locale, Translations(compiled))
     return found
 
 
-def _catalogue(path: Path) -> NullTranslations:
-    """The texts of a `.po` file, with their plural rule."""
-    compiled = BytesIO()
-    with path.open("rb") as file:
-        write_mo(compiled, read_po(file, locale=path.stem))
-    compiled.seek(0)
-    return Translations(compiled)
-
-
-REQUEST_LANGUAGE: ContextVar[RequestLanguage | None] = ContextVar("SPEECH", default=None)
+REQUEST_LANGUAGE: ContextVar[RequestLanguage | None] = ContextVar("REQUEST_LANGUAGE", default=None)
 
 
 def request_language() -> RequestLanguage:
-    """How the request that is being answered is answered."""
+    """The language of the current request; English outside a request."""
     return REQUEST_LANGUAGE.get() or RequestLanguage(languages()["en"])
 
 
 def current_language() -> Language:
-    """The language of the reader."""
+    """The language of the current request."""
     return request_language().language
 
 
 def gettext(text: str, **values: object) -> str:
-    """A text in the language of the reader, with its values.
+    """A text in the reader's language, with its values.
 
     >>> gettext("{cells:,} cells", cells=3600)
     '3,600 cells'
     """
-    reader = current_language()
+    language = current_language()
     if isinstance(text, Translatable):
-        return reader.teller.text(text)
-    template = reader.catalogue.gettext(text)
-    return reader.teller.vformat(template, (), values) if values else template
+        return language.formatter.text(text)
+    template = language.catalogue.gettext(text) if text else ""  # the empty key holds a catalogue's header
+    return language.formatter.vformat(template, (), values) if values else template
 
 
 def ngettext(one: str, many: str, count: int, **values: object) -> str:
-    """A text that depends on a number: `{count}` in it is the number as the language writes it.
+    """A text with a plural: `{count}` is the number as the language writes it.
 
     >>> ngettext("{count} cell", "{count} cells", 1), ngettext("{count} cell", "{count} cells", 3600)
     ('1 cell', '3,600 cells')
     """
-    return current_language().tell(Message(one, {"count": Count(count), **values}, many, count))
+    return current_language().translate(Message(one, {"count": Count(count), **values}, many, count))
 
 
 def localise(value: Any) -> Any:
-    """What the core told, in the language of the reader; anything else as it is."""
+    """A text of the core in the reader's language; any other value unchanged.
+
+    The sentences of a joined message stay apart, so that a page can show the first alone.
+    """
+    if isinstance(value, Message) and value.values.keys() == {"parts"}:
+        return Message.joined(tuple(map(localise, value.values["parts"])))  # type: ignore[call-overload]
     return gettext(value) if isinstance(value, Translatable) else value
 
 
 def display_number(value: float) -> str:
-    """A number for the eye: separators of the language, and a real minus sign.
+    """A number with the separators of the language and a real minus sign.
 
     >>> display_number(-1234)
     '−1,234'
     """
-    reader = current_language()
-    if reader.by_thousands:
-        text = f"{value:,}".translate(reader.separators)
+    language = current_language()
+    if language.by_thousands:
+        text = f"{value:,}".translate(language.separators)
     else:
         text = format_decimal(
-            value, locale=reader.locale, numbering_system="latn", decimal_quantization=False
+            value, locale=language.locale, numbering_system="latn", decimal_quantization=False
         )
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def join_labels(names: Iterable[str]) -> str:
-    """Labels in a row as a heading, as in "Region and sex"; small letters where the language has them.
-
-    >>> join_labels(["Region", "Sex", "Age"])
-    'Region, sex and age'
-    """
-    reader = current_language().teller
-    first, *rest = [reader.text(name) for name in names] or [""]
-    return reader.enumeration([first, *map(reader.lower, rest)], "and")
-
-
-def lower_label(label: str) -> str:
-    """A label inside a sentence: in small letters, where the language writes nouns so."""
-    return current_language().teller.lower(label)
-
-
 def format_number(value: float, spec: str) -> str:
-    """A number as a format says, with the separators of the language.
+    """A number in a Python format, with the separators of the language.
 
     >>> format_number(1234.5, ",.2f")
     '1,234.50'
     """
-    return current_language().teller.number(value, spec)
+    return current_language().formatter.number(value, spec)
+
+
+def join_labels(names: Iterable[str]) -> str:
+    """Labels as a heading; all but the first in lower case where the language writes nouns so.
+
+    >>> join_labels(["Region", "Sex", "Age"])
+    'Region, sex and age'
+    """
+    formatter = current_language().formatter
+    first, *rest = [formatter.text(name) for name in names] or [""]
+    return formatter.enumeration([first, *map(formatter.lower, rest)], "and")
+
+
+def lower_label(label: str) -> str:
+    """A label inside a sentence: in lower case, where the language writes nouns so."""
+    return current_language().formatter.lower(label)
 
 
 def display_date(text: str) -> str:
-    """A date in the words of the language; what is no date as it is.
+    """A date in the words of the language; other text unchanged.
 
     >>> display_date("2026-03-01"), display_date("spring 2026")
     ('1 March 2026', 'spring 2026')

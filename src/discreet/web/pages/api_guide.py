@@ -1,23 +1,20 @@
-"""The page for programmers: every way to ask this server, each with an example that it answers now.
+"""The guide for programmers: every interface of this server, each with examples and their live responses.
 
     GET /api        HTTP, PxWebApi, SDMX, Python, R, JavaScript, the command line; limits, keys, versions, errors
 
-An example is an address of this server. The page asks it within the server, through all layers, and shows the first
-lines of the answer: what a reader sees is what a program gets.
+The page sends each example to the application itself, through all middlewares, and shows the first lines of the
+response.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import (
-    APIRouter,
-    Request,
-)
+from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Message
@@ -31,8 +28,9 @@ from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import gettext
-from discreet.web.pages import links as snippets
 from discreet.web.pages.builder import default_axes
+from discreet.web.pages.links import api_path, table_path
+from discreet.web.pages.snippets import snippets
 from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.security import MAX_QUERY_BYTES
@@ -40,15 +38,15 @@ from discreet.web.templating import render_page
 from discreet.web.urls import link, site_url
 from discreet.workspace.options import Options
 
-#: How much of an answer is shown.
+#: How much of a response is shown.
 LINES, COLUMNS = 8, 100
-#: What a question within the server has of the one that it is asked for.
-_OF_THE_CONNECTION = ("type", "asgi", "http_version", "scheme", "server", "client")
+#: The ASGI scope entries that an example shares with the request of the page.
+_SHARED_SCOPE = ("type", "asgi", "http_version", "scheme", "server", "client")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An address that can be tried: what it gives, and the first lines of the answer."""
+    """A URL to try, with its status and the first lines of its response."""
 
     title: str
     path: str
@@ -56,34 +54,33 @@ class Example:
     answer: str = ""
 
 
-def add_api_guide(router: APIRouter, doors: DatasetRegistry, options: Options) -> None:
-    """The route of the page."""
+def add_api_guide(router: APIRouter, registry: DatasetRegistry, options: Options) -> None:
+    """Add the route of the page."""
 
     @router.get("/api")
-    async def programmers(request: Request) -> Response:
-        """The ways to ask this server, with examples that it answers."""
+    async def api_guide(request: Request) -> Response:
+        """All interfaces with live examples."""
         refuse_unknown(request.query_params, ())
-        found = await run_in_threadpool(open_datasets, doors)
-        facts = site_url().base, options.pxweb_calls, [door.digest for door in found]
+        found = await run_in_threadpool(open_datasets, registry)
+        facts = site_url().base, options.pxweb_calls, [each.digest for each in found]
         tag = strong_etag("programmers", FINGERPRINT, *facts)
-        told: dict[str, Any] = {}
+        context: dict[str, Any] = {}
         if tag not in request.headers.get("if-none-match", ""):
-            told = await _page_context(request, found, options)
-        return conditional(request, tag, lambda: render_page("programmers.html", **told))
+            context = await _context(request, found, options)
+        return conditional(request, tag, lambda: render_page("programmers.html", **context))
 
 
-async def _page_context(
-    request: Request, found: Sequence[DatasetService], options: Options
-) -> dict[str, Any]:
+async def _context(request: Request, found: Sequence[DatasetService], options: Options) -> dict[str, Any]:
     first = await run_in_threadpool(_first_table, found)
     groups = [] if first is None else list(_examples(first))
-    answered = [
-        (kind, text, [await _run_example(request, each) for each in examples])
-        for kind, text, examples in groups
-    ]
+    codes = {} if first is None else snippets(first, site_url().base)
+    order = ("Python", "R", "JavaScript", gettext("Command line"), "curl", gettext("Excel (Power Query)"))
     return {
-        "groups": answered,
-        "codes": () if first is None else _codes(first),
+        "groups": [
+            (kind, text, [await _run_example(request, each) for each in examples])
+            for kind, text, examples in groups
+        ],
+        "codes": tuple((name, codes[name]) for name in order if name in codes),
         "forms": [form for form in formats() if form.installed],
         "max_query": MAX_QUERY_BYTES,
         "pxweb_calls": options.pxweb_calls,
@@ -91,21 +88,21 @@ async def _page_context(
 
 
 def _first_table(found: Sequence[DatasetService]) -> TableRequest | None:
-    """The table that the page of the first dataset shows first, of those that anybody may ask for."""
-    for door in found:
-        rows, columns = default_axes(door.dataset)
+    """The first table of the first dataset whose page shows one."""
+    for service in found:
+        rows, columns = default_axes(service.dataset)
+        table = TableRequest(service.dataset.id, rows, columns, measure=default_measure(service.dataset))
         try:
-            asked = TableRequest(door.dataset.id, rows, columns, measure=default_measure(door.dataset))
-            return door.check(door.start(asked)).request
+            return service.check(service.start(table)).request
         except DiscreetError:
             continue
     return None
 
 
-def _examples(asked: TableRequest) -> Iterator[tuple[str, str, list[Example]]]:
-    """The examples by the kind of interface."""
-    place, names = f"/api/datasets/{asked.dataset}", (*asked.rows, *asked.columns)
-    csv = snippets.api_path(asked, "csv")
+def _examples(table: TableRequest) -> Iterator[tuple[str, str, list[Example]]]:
+    """The examples by interface."""
+    place, names = f"/api/datasets/{table.dataset}", (*table.rows, *table.columns)
+    csv = api_path(table, "csv")
     yield (
         "HTTP",
         gettext("A table is an address. No account is needed, and other sites may ask as well (CORS)."),
@@ -113,14 +110,12 @@ def _examples(asked: TableRequest) -> Iterator[tuple[str, str, list[Example]]]:
             Example(gettext("All datasets"), "/api/datasets"),
             Example(gettext("One dataset: variables and categories"), place),
             Example(gettext("A table as CSV"), csv),
-            Example(
-                gettext("The same as JSON-stat, with note and citation"), snippets.api_path(asked, "json")
-            ),
+            Example(gettext("The same as JSON-stat, with note and citation"), api_path(table, "json")),
             Example(
                 gettext("How large it is and whether it is allowed, without numbers"), f"{csv}&dry_run=1"
             ),
             Example(
-                gettext("Between which limits the true counts lie"), f"/api{snippets.interval_path(asked)}"
+                gettext("Between which limits the true counts lie"), f"/api{table_path(table, 'interval')}"
             ),
             Example(gettext("Versions"), f"{place}/versions"),
             Example(gettext("How the numbers are made"), f"{place}/methodology"),
@@ -133,10 +128,10 @@ def _examples(asked: TableRequest) -> Iterator[tuple[str, str, list[Example]]]:
         gettext("For pxwebpy, pxstatspy, pxweb for R and other programs that read PxWeb."),
         [
             Example(gettext("Tables"), f"{pxweb}/tables?lang=en"),
-            Example(gettext("The metadata of a table"), f"{pxweb}/tables/{asked.dataset}/metadata?lang=en"),
+            Example(gettext("The metadata of a table"), f"{pxweb}/tables/{table.dataset}/metadata?lang=en"),
         ],
     )
-    flow = "-".join((asked.dataset, *names))
+    flow = "-".join((table.dataset, *names))
     yield (
         "SDMX 2.1",
         gettext("For sdmx1, rsdmx and other programs that read statistical offices."),
@@ -147,31 +142,17 @@ def _examples(asked: TableRequest) -> Iterator[tuple[str, str, list[Example]]]:
     )
 
 
-def _codes(asked: TableRequest) -> tuple[tuple[str, str], ...]:
-    """The same table from programs: the name and the code."""
-    base = site_url().base
-    return (
-        ("Python", snippets.python(asked, base)),
-        ("R", snippets.r(asked, base)),
-        ("JavaScript", snippets.js_fetch(asked, base)),
-        (gettext("Command line"), snippets.command(asked, base)),
-        ("curl", snippets.curl(asked, base)),
-        (gettext("Excel (Power Query)"), snippets.power_query(asked, base)),
-    )
-
-
 async def _run_example(request: Request, example: Example) -> Example:
-    """The example with the answer that it has now."""
+    """The example with its current response."""
     path, _, query = link(example.path).partition("?")
-    headers = [(b"host", request.headers.get("host", "").encode("latin-1")), (b"accept", b"*/*")]
     scope = {
-        **{name: request.scope[name] for name in _OF_THE_CONNECTION if name in request.scope},
+        **{name: request.scope[name] for name in _SHARED_SCOPE if name in request.scope},
         "method": "GET",
         "path": unquote(path),
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": headers,
+        "headers": [(b"host", request.headers.get("host", "").encode("latin-1")), (b"accept", b"*/*")],
         "state": {},
     }
     status, body = 0, b""
@@ -185,11 +166,11 @@ async def _run_example(request: Request, example: Example) -> Example:
         body += message.get("body", b"")
 
     await request.app(scope, receive, send)
-    return Example(example.title, example.path, status, first_lines(body.decode("utf-8", "replace")))
+    return replace(example, status=status, answer=first_lines(body.decode("utf-8", "replace")))
 
 
 def first_lines(text: str) -> str:
-    r"""The first lines of a document; JSON is laid out first.
+    r"""The first lines of a document; JSON and XML are indented first.
 
     >>> first_lines("a,b\n1,2\n")
     'a,b\n1,2'

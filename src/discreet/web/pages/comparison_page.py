@@ -1,10 +1,9 @@
-"""One table in two versions: read from an address for programs and for people, and the page of it.
+"""One table in two versions: the query of the API and of the page, and the page.
 
-    /datasets/{id}/compare?rows=..&columns=..                    a form with the versions that are answered
+    /datasets/{id}/compare?rows=..&columns=..                    a form with the versions
     /datasets/{id}/compare?rows=..&columns=..&version=..&with=..  the comparison
 
-Both versions are asked through their doors: one that is closed answers 410. Both questions are checked before either
-is answered, so that nothing is charged for one where the other is refused.
+Both requests are checked before either is answered, so nothing is charged for one if the other is refused.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter
-from starlette.requests import Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from discreet.errors import TooManyCells
@@ -27,44 +25,44 @@ from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import COMPARED, reserve_cells
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import format_number, gettext
-from discreet.web.pages import links as snippets
 from discreet.web.pages.interval_page import read_level
+from discreet.web.pages.links import page_path
 from discreet.web.query import TABLE_PARAMETERS, read_table, read_word, refuse_unknown, version_query
 from discreet.web.responses import check_request, conditional, etag_of, open_service
 from discreet.web.templating import render_page
 from discreet.web.urls import link
 from discreet.workspace.options import Options
 
-#: Cells of a table that is compared: its document is made whole.
+#: The largest table that is compared: its document is built in memory.
 MOST_CELLS = 100_000
 COMPARE_PARAMETERS = (*TABLE_PARAMETERS, "with", "level")
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two versions of a table that were asked for, each with its checked question."""
+    """Two versions of a table, each with its checked request."""
 
-    doors: tuple[DatasetService, DatasetService]
-    questions: tuple[CheckedRequest, CheckedRequest]
+    services: tuple[DatasetService, DatasetService]
+    checked: tuple[CheckedRequest, CheckedRequest]
     level: float
 
     @property
-    def metered(self) -> bool:
+    def is_metered(self) -> bool:
         """Whether one of them is counted by account."""
-        return any(question.metered for question in self.questions)
+        return any(each.metered for each in self.checked)
 
-    def tag(self, *parts: object) -> str:
-        """The ETag of a document of it."""
-        other = self.questions[1]
-        return etag_of(self.questions[0], *parts, other.digest, other.request.to_query(), self.level)
+    def etag(self, *parts: object) -> str:
+        """The ETag of a document of the comparison."""
+        one, two = self.checked
+        return etag_of(one, *parts, two.digest, two.request.to_query(), self.level)
 
     def answer(self) -> VersionComparison:
         """The comparison itself.
 
         Raises:
-            TooManyCells: It is too large to be compared at once.
+            TooManyCells: The table is too large.
         """
-        cells = max(question.cells for question in self.questions)
+        cells = max(each.cells for each in self.checked)
         if cells > MOST_CELLS:
             raise TooManyCells(
                 message(
@@ -75,39 +73,40 @@ class Comparison:
                 message("Choose fewer categories, or download both versions."),
             )
         reserve_cells(cells * COMPARED)
-        one, two = (door.answer(question) for door, question in zip(self.doors, self.questions, strict=True))
+        one, two = (each.answer(checked) for each, checked in zip(self.services, self.checked, strict=True))
         return compare(one, two, self.level)
 
 
-def read_comparison(doors: DatasetRegistry, request: Request, dataset_id: str) -> Comparison | None:
-    """What an address compares; None where it names no version to compare with."""
+def read_comparison(registry: DatasetRegistry, request: Request, dataset_id: str) -> Comparison | None:
+    """The comparison of a URL; None if it names no version to compare with."""
     query = request.query_params
     refuse_unknown(query, COMPARE_PARAMETERS)
-    door, level, word = (
-        open_service(doors, request, dataset_id),
+    one, level, word = (
+        open_service(registry, request, dataset_id),
         read_level(query),
         read_word(query, "with"),
     )
     if not word:
         return None
-    other, asked = doors.door(dataset_id, version=word), read_table(door.dataset, query)
-    return Comparison((door, other), (check_request(door, asked), check_request(other, asked)), level)
+    two, table = registry.door(dataset_id, version=word), read_table(one.dataset, query)
+    return Comparison((one, two), (check_request(one, table), check_request(two, table)), level)
 
 
-def add_comparison_page(router: APIRouter, doors: DatasetRegistry, options: Options) -> None:
-    """The route of the page."""
+def add_comparison_page(router: APIRouter, registry: DatasetRegistry, options: Options) -> None:
+    """Add the route of the page."""
 
     @router.get("/datasets/{dataset_id}/compare")
     def comparison(request: Request, dataset_id: str) -> Response:
         """Two versions of a table, cell by cell."""
-        wanted = read_comparison(doors, request, dataset_id)
+        wanted = read_comparison(registry, request, dataset_id)
         if wanted is None:
-            return _page(doors, request, dataset_id, None)
-        if wanted.questions[0].cells > options.page_cells:
+            return _render(registry, request, dataset_id, None)
+        cells = wanted.checked[0].cells
+        if cells > options.page_cells:
             raise TooManyCells(
                 message(
                     "The table has {cells:,} cells; a page compares at most {most:,}.",
-                    cells=wanted.questions[0].cells,
+                    cells=cells,
                     most=options.page_cells,
                 ),
                 message(
@@ -115,27 +114,26 @@ def add_comparison_page(router: APIRouter, doors: DatasetRegistry, options: Opti
                     link=link(f"/api/datasets/{dataset_id}/compare"),
                 ),
             )
-        versions = [facts.digest for facts in doors.versions(dataset_id)]
-        tag = wanted.tag("compare-page", FINGERPRINT, versions)
-        return conditional(request, tag, lambda: _page(doors, request, dataset_id, wanted.answer()))
+        versions = [facts.digest for facts in registry.versions(dataset_id)]
+        tag = wanted.etag("compare-page", FINGERPRINT, versions)
+        return conditional(request, tag, lambda: _render(registry, request, dataset_id, wanted.answer()))
 
 
-def _page(
-    doors: DatasetRegistry, request: Request, dataset_id: str, found: VersionComparison | None
+def _render(
+    registry: DatasetRegistry, request: Request, dataset_id: str, found: VersionComparison | None
 ) -> Response:
-    """A form for two versions, and what was asked for."""
     query = request.query_params
-    door = open_service(doors, request, dataset_id)
-    question = check_request(door, read_table(door.dataset, query))
-    choices = [facts for facts in doors.versions(dataset_id) if not facts.closed]
+    service = open_service(registry, request, dataset_id)
+    checked = check_request(service, read_table(service.dataset, query))
+    choices = [facts for facts in registry.versions(dataset_id) if not facts.closed]
     return render_page(
         "compare.html",
-        dataset=question.dataset,
-        title=question.title,
-        table=snippets.page_path(question.request, version_query(query)),
-        parameters=question.request.to_query(),
+        dataset=checked.dataset,
+        title=checked.title,
+        table=page_path(checked.request, version_query(query)),
+        parameters=checked.request.to_query(),
         choices=choices[::-1],
-        digest=question.digest,
+        digest=checked.digest,
         other="" if found is None else found.other.digest,
         level=read_level(query),
         found=found,
@@ -145,7 +143,7 @@ def _page(
 
 
 def _lines(found: VersionComparison) -> list[dict[str, Any]]:
-    """The cells with their labels, numbers as people read them."""
+    """The cells with their labels and formatted numbers."""
     labels = product(*(dimension.labels for dimension in found.release.dimensions))
     return [
         {
@@ -159,7 +157,6 @@ def _lines(found: VersionComparison) -> list[dict[str, Any]]:
 
 
 def _interval(found: dict[str, float | None], pattern: str) -> tuple[str, str]:
-    """An estimate, and between which limits the truth lies."""
     estimate, low, high = (_number(found[name], pattern) for name in ("estimate", "low", "high"))
     return estimate, "" if found["estimate"] is None else gettext("{low} to {high}", low=low, high=high)
 

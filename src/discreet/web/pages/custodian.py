@@ -1,6 +1,6 @@
-"""The custodian's page: what the watch of requests found, and who is held back.
+"""The custodian's page: alerts of the detectors, and the clients that are throttled or blocked.
 
-GET /custodian/alerts      the page, for custodians
+GET /custodian/alerts      the page
 GET /api/alerts            the same as JSON
 """
 
@@ -21,7 +21,7 @@ from discreet.web.query import refuse_unknown
 from discreet.web.responses import as_json
 from discreet.web.templating import render_page
 
-#: How many alerts are shown.
+#: The most alerts on the page.
 SHOWN = 200
 
 
@@ -76,15 +76,13 @@ def custodian_router(state: ServerState) -> APIRouter:
 
 
 def alerts_document(state: ServerState) -> AlertsDocument:
-    """What a custodian is shown."""
-    held = [
-        HoldDocument(
-            each.who,
-            each.action,
-            datetime.fromtimestamp(each.until, UTC).isoformat(timespec="seconds"),
-            each.why,
-        )
-        for each in state.shared.holds().values()
-    ]
-    found = [] if state.folder is None else read_alerts(state.folder, SHOWN)
-    return AlertsDocument(held, found)
+    """The holds and the newest alerts."""
+
+    def until(seconds: float) -> str:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+    holds = state.shared.holds().values()
+    return AlertsDocument(
+        [HoldDocument(each.who, each.action, until(each.until), each.why) for each in holds],
+        [] if state.folder is None else read_alerts(state.folder, SHOWN),
+    )

@@ -1,22 +1,34 @@
-"""The test of independence of a two-way table: what the API answers and what the page says.
+"""The test of independence of a two-way table: what the API answers, and its page.
 
-Whether a table can be tested follows from its shape, before anything is counted. The answer is a function of
-the release alone, so it has an ETag like the table itself.
+Whether a table can be tested follows from its shape, before anything is counted. The result is a function of the
+release alone, so it has an ETag like the table itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
 from discreet.errors import BadRequest
+from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
 from discreet.model.messages.text import Message, message
-from discreet.model.release import Release
 from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import TESTED, TESTED_UNDER_DP, reserve_cells
+from discreet.web.i18n.messages import gettext
+from discreet.web.pages.links import page_path, table_path
+from discreet.web.pages.page_request import PageRequest, parse_page
+from discreet.web.pages.snippets import command_test, python
+from discreet.web.pages.table_grid import table_facts
+from discreet.web.query import TABLE_PARAMETERS
+from discreet.web.templating import render_page
+from discreet.web.urls import site_url
 
-#: Cells of a table that is tested under `dp`: for anybody, and for accounts.
+#: The most cells that are tested under `dp`: without an account, and with one.
 MOST_TESTED, MOST_FOR_ACCOUNTS = 1_500, 10_000
 
 
@@ -56,66 +68,79 @@ class IndependenceDocument:
     notes: list[str]
 
 
-def is_two_way(question: CheckedRequest) -> bool:
-    """Whether independence can be tested: two variables, each shown in at least two categories."""
-    dimensions = question.shape.dimensions
+def is_two_way(checked: CheckedRequest) -> bool:
+    """Whether independence can be tested: two variables, each with at least two categories."""
+    dimensions = checked.shape.dimensions
     return (
-        question.asked.kind.measure.is_count
+        checked.asked.kind.measure.is_count
         and len(dimensions) == 2
         and all(len(dimension.outputs) > 1 for dimension in dimensions)
     )
 
 
-def two_way_release(door: DatasetService, question: CheckedRequest) -> Release:
-    """Count, protect and release a table that can be tested.
+def run_independence_test(service: DatasetService, checked: CheckedRequest) -> LikelihoodRatio:
+    """The test of a table.
+
+    Under `dp` a test sums over many possible counts of each cell, so large tables are for accounts.
 
     Raises:
-        BadRequest: The table is no two-way table.
+        BadRequest: The table is no two-way table, or too large under `dp`.
     """
-    if not is_two_way(question):
+    if not is_two_way(checked):
         raise BadRequest(
             message("The test of independence needs two variables, each with at least two categories."),
             message("Choose one variable for the rows and one for the columns."),
         )
-    _check_size(door, question)
-    return door.answer(question)
-
-
-def _check_size(door: DatasetService, question: CheckedRequest) -> None:
-    """Under `dp` a test looks at many possible counts of each cell: what would take seconds is for accounts.
-
-    Raises:
-        BadRequest: By the shape.
-    """
-    if question.dataset.protection.method != "dp":
-        reserve_cells(question.cells * TESTED)
-        return
-    most = MOST_TESTED if door.account is None else MOST_FOR_ACCOUNTS
-    if question.cells > most:
+    dp = checked.dataset.protection.method == "dp"
+    most = MOST_TESTED if service.account is None else MOST_FOR_ACCOUNTS
+    if dp and checked.cells > most:
         raise BadRequest(
             message(
                 "The table has {cells:,} cells; under dp a table of at most {most:,} is tested.",
-                cells=question.cells,
+                cells=checked.cells,
                 most=most,
             ),
             message("Choose coarser categories. Whoever asks with a key may test more cells."),
         )
-    reserve_cells(question.cells * TESTED_UNDER_DP)
+    reserve_cells(checked.cells * (TESTED_UNDER_DP if dp else TESTED))
+    return independence_test(service.answer(checked))
 
 
-def independence_document(found: LikelihoodRatio) -> IndependenceDocument:
-    """The outcome as the API answers it."""
-    fields = found.document()
-    strength = fields["cramers_v"]
-    parts = {
-        "naive": NaiveDocument(**fields["naive"]),
-        "cramers_v": None if strength is None else AssociationDocument(**strength),
-    }
-    return IndependenceDocument(**fields | parts)
+def add_independence_page(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the route of the page."""
+
+    @router.get("/datasets/{dataset_id}/test/independence")
+    def independence(request: Request, dataset_id: str) -> Response:
+        """The test, the naive test, and why they differ."""
+        page = parse_page(registry, request, dataset_id, TABLE_PARAMETERS)
+        return page.respond("independence-page", lambda: _render(page))
+
+
+def _render(page: PageRequest) -> Response:
+    checked, table, base = page.checked, page.table, site_url().base
+    found = run_independence_test(page.service, checked)
+    first, second = (dimension.label for dimension in checked.shape.dimensions)
+    return render_page(
+        "independence.html",
+        dataset=page.dataset,
+        digest=checked.digest,
+        first=first,
+        second=second,
+        title=checked.title,
+        facts=table_facts(page.dataset, table),
+        found=found,
+        verdict=conclusion(found),
+        table=page_path(table, page.version),
+        json=f"/api{table_path(table, 'test/independence', page.version)}",
+        codes={
+            gettext("In Python"): python(table, base, page.version, "table.test_independence()"),
+            gettext("On the command line"): command_test(table, base, page.version),
+        },
+    )
 
 
 def conclusion(found: LikelihoodRatio) -> str:
-    """What the test says, in one sentence."""
+    """The result of the test in one sentence."""
     if not found.converged:
         return message("The computation did not come to an end; do not rely on the result.")
     if not found.df:

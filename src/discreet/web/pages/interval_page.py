@@ -1,8 +1,8 @@
-"""Intervals of cells, sums, shares and differences: what an address asks for and what is answered.
+"""Confidence intervals of cells, sums, shares, ratios and differences: the query, the JSON and the page.
 
     cell=sex=1,age=20-24    of=..    over=..    minus=..    minus_of=..    level=0.95
 
-Each of them but `level` may be repeated: their cells are added up. Without a cell every cell is answered.
+All but `level` may be repeated: their cells are added up. Without a cell, all cells are answered.
 """
 
 from __future__ import annotations
@@ -10,35 +10,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from urllib.parse import parse_qsl
 
+from fastapi import APIRouter, Request
 from starlette.datastructures import QueryParams
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL, Interval
 from discreet.inference.confidence_intervals.table_intervals import (
+    error_text,
     every_piece,
     interval_document,
     interval_of,
+    interval_texts,
+    refuse_no_counts,
 )
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.release import Release
 from discreet.model.shape import Dimension
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.admission import LIMITS, reserve_cells
+from discreet.web.i18n.dataset_labels import translate_release
+from discreet.web.pages.links import page_path
+from discreet.web.pages.page_request import PageRequest, parse_page
 from discreet.web.query import TABLE_PARAMETERS, read_word
 from discreet.web.responses import JSON, as_json, document_response
+from discreet.web.templating import render_page
 
-#: What names cells.
+#: Parameters that name cells.
 _CELLS = ("cell", "of", "over", "minus", "minus_of")
 INTERVAL_PARAMETERS = (*TABLE_PARAMETERS, *_CELLS, "level")
-#: The largest table whose cells the page proposes by their labels.
+#: The largest table whose cells the page suggests by their labels.
 LISTED_CELLS = 200
+_KINDS = {
+    "number": (message("Number."), message("the true number")),
+    "ratio": (message("Ratio."), message("the true ratio")),
+    "share": (message("Share."), message("the true share")),
+    "difference": (message("Difference."), message("the true number")),
+    "of shares": (message("Difference of shares."), message("the true difference")),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalQuery:
-    """Which interval of a table is asked for."""
+    """The cells and the level of an interval."""
 
     cells: tuple[str, ...]
     of: tuple[str, ...]
@@ -47,12 +63,27 @@ class IntervalQuery:
     minus_of: tuple[str, ...]
     level: float
 
+    @property
+    def kind(self) -> str:
+        """A key of `_KINDS`."""
+        if self.over:
+            return "ratio"
+        if self.minus:
+            return "of shares" if self.of else "difference"
+        return "share" if self.of else "number"
+
+    def interval(self, release: Release) -> Interval:
+        """The interval of these cells."""
+        return interval_of(
+            release, self.cells, self.of, self.minus, self.level, over=self.over, minus_of=self.minus_of
+        )
+
 
 def read_interval(query: QueryParams) -> IntervalQuery:
-    """The interval that a query string asks for.
+    """Parse the interval of a query string.
 
     Raises:
-        BadRequest: A level that is no number, or no cell beside the others.
+        BadRequest: The level is no number, or there is no cell.
     """
     level = read_level(query)
     cells, of, over, minus, minus_of = (tuple(filter(None, query.getlist(name))) for name in _CELLS)
@@ -64,7 +95,7 @@ def read_interval(query: QueryParams) -> IntervalQuery:
 
 
 def read_level(query: QueryParams) -> float:
-    """The level that a query string asks for.
+    """Parse the level of a query string.
 
     Raises:
         BadRequest: It is no number.
@@ -78,23 +109,55 @@ def read_level(query: QueryParams) -> float:
         ) from None
 
 
-def find_interval(release: Release, asked: IntervalQuery) -> Interval:
-    """The interval of the cells that were named."""
-    return interval_of(
-        release, asked.cells, asked.of, asked.minus, asked.level, over=asked.over, minus_of=asked.minus_of
+def interval_response(request: Request, release: Release, query: IntervalQuery) -> Response:
+    """The interval of the named cells as JSON, or the intervals of all cells."""
+    if query.cells:
+        return as_json(interval_document(query.interval(release)))
+    reserve_cells(release.cells * LIMITS)
+    return document_response(request, every_piece(release, query.level), JSON)
+
+
+def add_interval_page(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the route of the page."""
+
+    @router.get("/datasets/{dataset_id}/interval")
+    def interval(request: Request, dataset_id: str) -> Response:
+        """A form for cells, and their interval."""
+        page = parse_page(registry, request, dataset_id, INTERVAL_PARAMETERS)
+        query = read_interval(request.query_params)
+        return page.respond("interval-page", lambda: _render(page, query))
+
+
+def _render(page: PageRequest, query: IntervalQuery) -> Response:
+    release = page.service.answer(page.checked)
+    weighted = release.measure.has_errors
+    if not weighted:
+        refuse_no_counts(release)
+    found, said = None, ""
+    if query.cells:
+        found = query.interval(release)
+        texts = interval_texts(found, share=bool(query.of), ratio=bool(query.over), minus=bool(query.minus))
+        said = interval_in_words(query, texts, error_text(found), weighted=weighted)
+    dimensions = translate_release(release).dimensions
+    return render_page(
+        "interval.html",
+        dataset=page.dataset,
+        digest=page.checked.digest,
+        title=page.checked.title,
+        table=page_path(page.table, page.version),
+        parameters=[*parse_qsl(page.table.permalink), *page.version],
+        dimensions=dimensions,
+        cells=list_of_cells(dimensions) if release.cells <= LISTED_CELLS else [],
+        asked=query,
+        found=found,
+        kind=_KINDS[query.kind][0],
+        said=said,
+        weighted=weighted,
     )
 
 
-def interval_response(request: Request, release: Release, asked: IntervalQuery) -> Response:
-    """The interval as JSON, or those of all cells."""
-    if asked.cells:
-        return as_json(interval_document(find_interval(release, asked)))
-    reserve_cells(release.cells * LIMITS)
-    return document_response(request, every_piece(release, asked.level), JSON)
-
-
 def list_of_cells(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
-    """Each cell as an address names it, with its labels: what a field proposes while somebody types."""
+    """Each cell as a URL names it, with its labels."""
     lines = product(*(zip(each.codes, each.labels, strict=True) for each in dimensions))
     names = [each.name for each in dimensions]
     return [
@@ -106,28 +169,18 @@ def list_of_cells(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
     ]
 
 
-_KINDS = {
-    "number": (message("Number."), message("the true number")),
-    "ratio": (message("Ratio."), message("the true ratio")),
-    "share": (message("Share."), message("the true share")),
-    "difference": (message("Difference."), message("the true number")),
-    "of shares": (message("Difference of shares."), message("the true difference")),
-}
-
-
 def interval_in_words(
-    asked: IntervalQuery, texts: tuple[str, str, str], error: str, *, weighted: bool
+    query: IntervalQuery, texts: tuple[str, str, str], error: str, *, weighted: bool
 ) -> str:
-    """What was found, for a page: the estimate, its limits, and how sure they are.
+    """The estimate, its limits and their level, in words.
 
     Args:
-        asked: Which interval.
+        query: Which interval.
         texts: The estimate and the limits.
         error: The relative standard error in words; empty for counts.
         weighted: Whether the limits allow for sampling, too.
     """
-    true = _KINDS[_kind(asked)][1]
-    percent = 100 * asked.level
+    percent = 100 * query.level
     chance = message("about {percent:g} %", percent=percent)
     if not weighted:
         chance = message("at least {percent:g} %", percent=percent)
@@ -136,26 +189,10 @@ def interval_in_words(
         "{chance}.",
         estimate=texts[0],
         error=Message(", {error}", {"error": error}) if error else "",
-        true=true,
+        true=_KINDS[query.kind][1],
         low=texts[1],
         high=texts[2],
         chance=chance,
     )
-    both, alone = (
-        message("It allows for sampling and noise together."),
-        message("It allows for the noise alone."),
-    )
-    return join_sentences([sentence, both if weighted else alone])
-
-
-def _kind(asked: IntervalQuery) -> str:
-    if asked.over:
-        return "ratio"
-    if asked.minus:
-        return "of shares" if asked.of else "difference"
-    return "share" if asked.of else "number"
-
-
-def interval_heading(asked: IntervalQuery) -> str:
-    """Of what the interval is, for a page."""
-    return _KINDS[_kind(asked)][0]
+    both = message("It allows for sampling and noise together.")
+    return join_sentences([sentence, both if weighted else message("It allows for the noise alone.")])

@@ -1,9 +1,9 @@
-"""The first page: what this is in three lines, a live table, and the datasets, found by search.
+"""The first page: an introduction, a live table, and the datasets with a search.
 
-    GET /?search=potato&by=age        datasets that have every word; the live table by another variable
+    GET /?search=potato&by=age        datasets that contain every word; the live table by another variable
 
-The live table is a table of the first dataset that anybody may ask for, so that it charges nothing. A word is looked for
-in all that is public of a dataset, down to the labels of its categories.
+The live table needs no account, so it charges nothing. The search covers all public text of a dataset, including
+category labels.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fastapi import (
-    APIRouter,
-    Request,
-)
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from discreet.errors import Busy, DiscreetError
@@ -28,28 +25,28 @@ from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.dataset_labels import translate_dataset, translate_release
-from discreet.web.pages import links as snippets
 from discreet.web.pages.builder import default_axes
+from discreet.web.pages.links import page_path
 from discreet.web.pages.table_grid import Grid, Layout, grid
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import render_page
 
-#: The live table: how many categories its rows may have, and by how many variables it can be asked.
+#: The live table: the most categories of its rows, and the most and fewest variables to choose from.
 MOST_CATEGORIES, MOST_CHOICES, LEAST_CHOICES = 12, 6, 2
 
 
 @dataclass(frozen=True, slots=True)
 class LiveTable:
-    """A small table that is asked for now.
+    """A small table that is computed for the page.
 
     Args:
-        dataset: What it is of.
-        title: What it shows.
+        dataset: Its dataset.
+        title: Its title.
         grid: Its numbers.
-        note: What every reader must be told.
-        href: The page where it can be built further.
-        choices: The variables of its rows that can be asked for.
-        chosen: The one that is shown.
+        note: The note that every reader must see.
+        href: The page where it can be changed.
+        choices: The variables that its rows can show.
+        chosen: The variable of its rows.
     """
 
     dataset: Dataset
@@ -61,76 +58,68 @@ class LiveTable:
     chosen: str
 
 
-def add_landing(router: APIRouter, doors: DatasetRegistry) -> None:
-    """The route of the page."""
+def add_landing(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the route of the page."""
 
     @router.get("/")
     def landing(request: Request) -> Response:
-        """What this is, a live table, and all datasets or those that have some words."""
+        """The introduction, a live table, and the datasets that match a search."""
         search, by = (request.query_params.get(name, "").strip() for name in ("search", "by"))
-        found = open_datasets(doors)
-        tag = strong_etag("landing", FINGERPRINT, search, by, [door.edition for door in found])
-        return conditional(request, tag, lambda: _page(found, search, by), lasting=True)
+        found = open_datasets(registry)
+        tag = strong_etag("landing", FINGERPRINT, search, by, [each.edition for each in found])
+        return conditional(request, tag, lambda: _render(found, search, by), lasting=True)
 
 
-def matching(datasets: Iterable[Dataset], search: str) -> list[Dataset]:
-    """The datasets that have every word; those with more of them in their label come first."""
-    words = search.casefold().split()
-    found = [each for each in datasets if all(word in _searchable_text(each) for word in words)]
-    return sorted(found, key=lambda each: -sum(word in each.label.casefold() for word in words))
-
-
-def _searchable_text(dataset: Dataset) -> str:
-    """All that is public of a dataset, to be searched."""
-    told = [dataset.id, dataset.label, dataset.description, dataset.population, dataset.source, dataset.unit]
-    for variable in dataset.variables:
-        told += [variable.name, variable.label, *(category.label for category in variable.categories)]
-    return "\n".join(told).casefold()
-
-
-def _page(found: Sequence[DatasetService], search: str, by: str) -> Response:
-    datasets = [translate_dataset(door.dataset) for door in found]
+def _render(found: Sequence[DatasetService], search: str, by: str) -> Response:
+    datasets = [translate_dataset(each.dataset) for each in found]
+    changeable = sorted(
+        found, key=lambda each: len(_choices(each.dataset, default_axes(each.dataset)[1])) < LEAST_CHOICES
+    )
     return render_page(
         "landing.html",
         every=len(datasets),
         datasets=matching(datasets, search),
         search=search,
-        live=next((live for live in (_live(door, by) for door in _with_choices_first(found)) if live), None),
+        live=next((live for live in (_live(each, by) for each in changeable) if live), None),
     )
 
 
-def _with_choices_first(found: Sequence[DatasetService]) -> list[DatasetService]:
-    """The datasets whose live table can be changed, then the others."""
-    return sorted(
-        found, key=lambda door: len(_choices(door.dataset, default_axes(door.dataset)[1])) < LEAST_CHOICES
-    )
+def matching(datasets: Iterable[Dataset], search: str) -> list[Dataset]:
+    """The datasets that contain every word; those with more of them in their label come first."""
+    words = search.casefold().split()
+    found = [each for each in datasets if all(word in _public_text(each) for word in words)]
+    return sorted(found, key=lambda each: -sum(word in each.label.casefold() for word in words))
 
 
-def _live(door: DatasetService, by: str) -> LiveTable | None:
-    """The live table of a dataset; None where nobody may ask for it without an account."""
-    rows, columns = default_axes(door.dataset)
-    choices = tuple(
-        each
-        for each in _choices(translate_dataset(door.dataset), columns)
-        if _is_offered(door, each, columns)
-    )
+def _public_text(dataset: Dataset) -> str:
+    lines = [dataset.id, dataset.label, dataset.description, dataset.population, dataset.source, dataset.unit]
+    for variable in dataset.variables:
+        lines += [variable.name, variable.label, *(category.label for category in variable.categories)]
+    return "\n".join(lines).casefold()
+
+
+def _live(service: DatasetService, by: str) -> LiveTable | None:
+    """The live table of a dataset; None if it needs an account."""
+    dataset = translate_dataset(service.dataset)
+    rows, columns = default_axes(service.dataset)
+    choices = tuple(each for each in _choices(dataset, columns) if _is_offered(service, each, columns))
     names = [each.name for each in choices]
     chosen = by if by in names else next(iter(names), rows[0])
-    question = _question(door, (chosen,), columns) or _question(door, rows, ())
-    if question is None:
+    checked = _check(service, (chosen,), columns) or _check(service, rows, ())
+    if checked is None:
         return None
     try:
-        release = translate_release(door.answer(question))
+        release = translate_release(service.answer(checked))
     except Busy:
-        raise  # a page without its table must not be kept
+        raise  # a page without its table must not be cached
     except DiscreetError:
         return None
     return LiveTable(
-        dataset=translate_dataset(door.dataset),
+        dataset=dataset,
         title=release.title,
         grid=grid(Layout(release)),
         note=" ".join(release.notes),
-        href=snippets.page_path(question.request),
+        href=page_path(checked.request),
         choices=choices,
         chosen=chosen,
     )
@@ -141,17 +130,17 @@ def _choices(dataset: Dataset, columns: Sequence[str]) -> tuple[Variable, ...]:
     return tuple(short[:MOST_CHOICES])
 
 
-def _is_offered(door: DatasetService, variable: Variable, columns: tuple[str, ...]) -> bool:
-    """Whether the table by a variable is offered as it is."""
-    asked = TableRequest(door.dataset.id, (variable.name,), columns, measure=default_measure(door.dataset))
-    offered = door.offer(asked)
-    return offered is not None and set(offered.variables) == set(asked.variables)
+def _is_offered(service: DatasetService, variable: Variable, columns: tuple[str, ...]) -> bool:
+    dataset = service.dataset
+    table = TableRequest(dataset.id, (variable.name,), columns, measure=default_measure(dataset))
+    offered = service.offer(table)
+    return offered is not None and set(offered.variables) == set(table.variables)
 
 
-def _question(door: DatasetService, rows: tuple[str, ...], columns: tuple[str, ...]) -> CheckedRequest | None:
-    asked = TableRequest(door.dataset.id, rows, columns, measure=default_measure(door.dataset))
+def _check(service: DatasetService, rows: tuple[str, ...], columns: tuple[str, ...]) -> CheckedRequest | None:
+    table = TableRequest(service.dataset.id, rows, columns, measure=default_measure(service.dataset))
     try:
-        question = door.check(door.start(asked))
+        checked = service.check(service.start(table))
     except DiscreetError:
         return None
-    return None if question.metered else question
+    return None if checked.metered else checked

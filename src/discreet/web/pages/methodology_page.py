@@ -1,4 +1,4 @@
-"""The methodology of a dataset and its noise table: as JSON, as a page, and as a page in one file."""
+"""The methodology of a dataset and its noise table: as JSON, as a page, and as one HTML file."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ VersionName = Annotated[
 
 
 def methodology_html(document: dict[str, Any], dataset: Dataset) -> str:
-    """The methodology of a dataset as one file: no script, and nothing from elsewhere."""
+    """The methodology as one HTML file without scripts or external resources."""
     style = Markup(STYLESHEET)  # noqa: S704 - our own file
     return render(TEMPLATE, layout="standalone.html", style=style, doc=document, described=dataset)
 
 
-def add_methodology_api(router: APIRouter, doors: DatasetRegistry) -> None:
-    """The routes of the document and of the noise."""
+def add_methodology_api(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the API routes of the document and of the noise table."""
 
     @router.get(
         "/datasets/{dataset_id}/methodology",
@@ -46,7 +46,7 @@ def add_methodology_api(router: APIRouter, doors: DatasetRegistry) -> None:
     def methodology(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
         """How the numbers of a dataset are made, what is promised and what is not."""
         refuse_unknown(request.query_params, ("version",))
-        document = _document(doors, dataset_id, version)
+        document = _document(registry, dataset_id, version)
         return conditional(request, strong_etag("methodology", document), lambda: as_json(document))
 
     @router.get(
@@ -57,39 +57,30 @@ def add_methodology_api(router: APIRouter, doors: DatasetRegistry) -> None:
     def noise(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
         """The integers in which noise is looked up; they are public."""
         refuse_unknown(request.query_params, ("version",))
-        door = doors.door(dataset_id, version=version)
-        return conditional(
-            request,
-            strong_etag("noise", door.digest),
-            lambda: _file(door.noise_text(), f"{dataset_id}-noise.json"),
-        )
+        service = registry.door(dataset_id, version=version)
+
+        def file() -> Response:
+            response = Response(service.noise_text().encode(), media_type="application/json; charset=utf-8")
+            response.headers["content-disposition"] = f'attachment; filename="{dataset_id}-noise.json"'
+            return response
+
+        return conditional(request, strong_etag("noise", service.digest), file)
 
 
-def add_methodology_page(router: APIRouter, doors: DatasetRegistry) -> None:
-    """The route of the page."""
+def add_methodology_page(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the route of the page."""
 
     @router.get("/datasets/{dataset_id}/methodology")
     def methodology(request: Request, dataset_id: str, version: str = "") -> Response:
         """How the numbers of a dataset are made, for people."""
         refuse_unknown(request.query_params, ("version",))
-        document = _document(doors, dataset_id, version)
-        described = translate_dataset(doors.door(dataset_id, version=version).dataset)
+        document = _document(registry, dataset_id, version)
+        described = translate_dataset(registry.door(dataset_id, version=version).dataset)
         text = render(TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version)
         return conditional(request, strong_etag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
 
 
-def _document(doors: DatasetRegistry, dataset_id: str, version: str) -> dict[str, Any]:
-    """The document, with a link that starts where this server stands."""
-    found = doors.methodology(dataset_id, version)
+def _document(registry: DatasetRegistry, dataset_id: str, version: str) -> dict[str, Any]:
+    """The document, with its link below the root of this server."""
+    found = registry.methodology(dataset_id, version)
     return {**found, "noise": {**found["noise"], "href": link(found["noise"]["href"])}}
-
-
-def _json(text: str) -> Response:
-    return Response(text.encode(), media_type="application/json; charset=utf-8")
-
-
-def _file(text: str, name: str) -> Response:
-    """JSON that a browser saves."""
-    response = _json(text)
-    response.headers["content-disposition"] = f'attachment; filename="{name}"'
-    return response

@@ -1,7 +1,6 @@
-"""What would become of a choice, before anything is asked: its size, the areas that are shown, why not, what instead.
+"""The preview of a request before anything is counted: its size, the areas shown, or why it is refused.
 
-Nothing is counted for it. A refusal speaks in the labels that the page shows, and offers up to three tables nearby
-that are allowed, each by what would change.
+A refusal uses the labels of the page and offers up to three allowed tables nearby, each described by its change.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from discreet.web.i18n.messages import gettext, ngettext
 from discreet.web.pages.links import Link, QueryItems, page_path
 from discreet.web.problems import public_error
 
-#: So many are offered.
+#: The most alternatives that are offered.
 MOST_REPAIRS = 3
 _QUOTED = re.compile(r'"([A-Za-z][A-Za-z0-9_]*)"')
 _LISTED = re.compile(r"\(([A-Za-z][A-Za-z0-9_]*(?:, [A-Za-z][A-Za-z0-9_]*)*)\)")
@@ -32,15 +31,15 @@ _LISTED = re.compile(r"\(([A-Za-z][A-Za-z0-9_]*(?:, [A-Za-z][A-Za-z0-9_]*)*)\)")
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The verdict on a choice.
+    """The verdict on a request.
 
     Args:
-        cells: How large the table is, in words; empty where the choice cannot be read.
-        areas: How many areas are shown, in words; empty without geography.
-        title: Why there is no table, in a word or two; empty where there is one.
-        message: Why.
+        cells: The size of the table in words; empty where the request cannot be parsed.
+        areas: The number of areas shown in words; empty without geography.
+        title: The kind of refusal; empty where the table is allowed.
+        message: Why it is refused.
         advice: What helps.
-        repairs: Tables nearby that are allowed.
+        repairs: Allowed tables nearby.
     """
 
     cells: str = ""
@@ -52,9 +51,9 @@ class Preview:
 
 
 def preview_table(
-    door: DatasetService,
+    service: DatasetService,
     request: TableRequest | None,
-    also: QueryItems = (),
+    items: QueryItems = (),
     error: DiscreetError | None = None,
     *,
     counting: bool = False,
@@ -62,32 +61,39 @@ def preview_table(
     """The verdict on a request.
 
     Args:
-        door: Its dataset.
-        request: What is chosen; None where not even the address can be read.
-        also: The view and the version, which links keep.
-        error: Why there is no table, where that is known already.
-        counting: Whether records may be counted to be sure of the repairs.
+        service: Its dataset.
+        request: The request; None where the URL cannot be parsed.
+        items: The parameters that links keep.
+        error: The refusal, where it is known already.
+        counting: Whether records may be counted to confirm the alternatives.
     """
     try:
-        found = None if request is None else door.foresee(request)
+        found = None if request is None else service.foresee(request)
     except DiscreetError as unreadable:
         found, error = None, error or unreadable
     if error is not None and not isinstance(error, Refused):
         found = None
     refusal = error or (None if found is None else found.refusal)
-    told = Preview() if refusal is None else _preview_refusal(door, found, also, refusal, counting=counting)
+    cells = areas = ""
+    if found is not None:
+        cells, areas = ngettext("{count} cell", "{count} cells", found.asked.shape.cells), _areas(found)
+    if refusal is None:
+        return Preview(cells, areas)
+    shown, dataset = public_error(refusal), translate_dataset(service.dataset)
     if found is None:
-        return told
-    cells = ngettext("{count} cell", "{count} cells", found.asked.shape.cells)
-    return Preview(cells, _areas(found), told.title, told.message, told.advice, told.repairs)
+        return Preview("", "", gettext(shown.title), gettext(shown.message), gettext(shown.advice))
+    table = found.asked.request
+    nearby = _diversify(table, service.repairs(table, counting=counting))[:MOST_REPAIRS]
+    repairs = tuple(Link(describe_change(dataset, table, each), page_path(each, items)) for each in nearby)
+    reason, advice = (in_labels(dataset, text) for text in (shown.message, shown.advice))
+    return Preview(cells, areas, gettext(shown.title), reason, advice, repairs)
 
 
 def in_labels(dataset: Dataset, text: str) -> str:
-    """A sentence in the language of the reader, with the labels of variables in place of their names.
+    """A sentence in the reader's language, with the labels of variables in place of their names.
 
-    A sentence that knows its values has them changed; in another, names in quotes or listed in parentheses are.
+    The values of a `Message` are replaced; in other text, names in quotes or listed in parentheses are.
 
-    >>> from discreet.model.dataset import Dataset
     >>> from discreet.model.messages.text import message
     >>> from discreet.model.variable import Category, Variable
     >>> people = Dataset("people", "People", (Variable("job", "Job or trade", (Category("1", "None"),)),), "id")
@@ -99,16 +105,16 @@ def in_labels(dataset: Dataset, text: str) -> str:
     if isinstance(text, Message):
         return gettext(_replace_names(text, labels))
 
-    def listed(found: re.Match[str]) -> str:
+    def in_parentheses(found: re.Match[str]) -> str:
         names = found[1].split(", ")
         return f"({', '.join(labels[n] for n in names)})" if labels.keys() >= set(names) else found[0]
 
     quoted = _QUOTED.sub(lambda found: f"“{labels[found[1]]}”" if found[1] in labels else found[0], text)
-    return _LISTED.sub(listed, quoted)
+    return _LISTED.sub(in_parentheses, quoted)
 
 
 def _replace_names(value: Any, labels: Mapping[str, str]) -> Any:
-    """A value of a sentence with labels for names: in sentences within it and in lists, too."""
+    """A value of a sentence with labels for names, also inside nested sentences and lists."""
     if isinstance(value, Message):
         values = {key: _replace_names(each, labels) for key, each in value.values.items()}
         return Message(value.template, values, value.plural, value.amount)
@@ -118,7 +124,7 @@ def _replace_names(value: Any, labels: Mapping[str, str]) -> Any:
 
 
 def describe_change(dataset: Dataset, before: TableRequest, after: TableRequest) -> str:
-    """What makes one table of another: "Region instead of District", "Leave out Job"."""
+    """The difference between two tables: "Region instead of District", "Leave out Job"."""
     parts = list(_changes(dataset, before, after))
     return "; ".join(parts) if parts else gettext("Show this table")
 
@@ -144,8 +150,12 @@ def _changes(dataset: Dataset, before: TableRequest, after: TableRequest) -> Ite
             yield gettext("{variable} by {level}", variable=label[name], level=by)
 
 
+def _removed(before: tuple[tuple[str, object], ...], after: tuple[tuple[str, object], ...]) -> set[str]:
+    return {name.removesuffix("!") for name, _ in before} - {name.removesuffix("!") for name, _ in after}
+
+
 def _diversify(before: TableRequest, nearby: list[TableRequest]) -> list[TableRequest]:
-    """Changes of different kinds first: three variables that may go are one idea, larger areas are another."""
+    """Changes of different kinds first: three variables to leave out are one idea, larger areas another."""
     seen: Counter[tuple[bool, ...]] = Counter()
     ranked = []
     for after in nearby:
@@ -158,26 +168,6 @@ def _diversify(before: TableRequest, nearby: list[TableRequest]) -> list[TableRe
         ranked.append((seen[kind], after))
         seen[kind] += 1
     return [after for _, after in sorted(ranked, key=lambda pair: pair[0])]
-
-
-def _removed(before: tuple[tuple[str, object], ...], after: tuple[tuple[str, object], ...]) -> set[str]:
-    return {name.removesuffix("!") for name, _ in before} - {name.removesuffix("!") for name, _ in after}
-
-
-def _preview_refusal(
-    door: DatasetService, found: Attempt | None, also: QueryItems, error: DiscreetError, *, counting: bool
-) -> Preview:
-    """What is told of a refusal; what cannot be read is told in the words in which it was written."""
-    shown, dataset = public_error(error), translate_dataset(door.dataset)
-    if found is None:
-        return Preview("", "", gettext(shown.title), gettext(shown.message), gettext(shown.advice))
-    asked = found.asked.request
-    repairs = tuple(
-        Link(describe_change(dataset, asked, each), page_path(each, also))
-        for each in _diversify(asked, door.repairs(asked, counting=counting))[:MOST_REPAIRS]
-    )
-    message, advice = (in_labels(dataset, text) for text in (shown.message, shown.advice))
-    return Preview("", "", gettext(shown.title), message, advice, repairs)
 
 
 def _areas(found: Attempt) -> str:

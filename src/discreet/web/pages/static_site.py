@@ -1,25 +1,25 @@
-"""A static site: every published table as a page with its files, behind any web server or CDN, with no program behind it.
+"""A static site: every published table as a page with its files, for any web server or CDN.
 
     index.html                      the datasets of the site
-    ID/index.html                   the published tables of one: chosen by variables, found by words, listed
+    ID/index.html                   the published tables of a dataset, with a search
     ID/tables/SLUG/index.html       a table with its chart, note, files and citation
     ID/tables/SLUG/ID-SLUG.csv ...  its files, the bytes that `discreet table --out` writes
     ID/methodology.html, tables.json, noise.json, methodology.json
 
-All links are relative, and no address has a query: the site works below any path, and from `python -m http.server`.
-Everything is there without scripts; a small module narrows the list while the reader chooses.
+All links are relative and have no query, so the site works below any path and from `python -m http.server`. It works
+without scripts; a small module filters the list.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
 from discreet.errors import BadDescription, BadRequest, MissingExtra, Refused
-from discreet.formats import formats
+from discreet.formats import Format, formats
 from discreet.model.dataset import Dataset
 from discreet.model.messages.citation import citation
 from discreet.model.release import Release
@@ -32,25 +32,24 @@ from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.assets import FINGERPRINT, STATIC, STYLESHEET
-from discreet.web.pages import links as snippets
 from discreet.web.pages.methodology_page import methodology_html
-from discreet.web.pages.table_grid import Layout, grid
+from discreet.web.pages.table_grid import Layout, grid, table_facts
 from discreet.web.templating import render
 
-#: A page draws so many cells; the files have all.
+#: The most cells on a page; the files have all.
 PAGE_CELLS = 5_000
-#: A name of a folder may be so long.
+#: The longest folder name.
 LONGEST_SLUG = 80
 SITE = "site.json"
-#: Beside the tables: lists, methodology, noise, stylesheet, script and mark.
+#: Files besides the tables: lists, methodology, noise, stylesheet, script and logo.
 _OTHERS = 10
-#: Of the files of a table at most, in bytes: pages and charts, the numbers of a cell, and how often its words are said.
+#: Upper bounds in bytes for the files of a table: fixed part, per cell, and how often a cell repeats its labels.
 _WORDS, _CELL, _TIMES = 250_000, 300, 9
 
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A table of the site, as lists name it."""
+    """A table of the site in lists."""
 
     slug: str
     title: str
@@ -60,7 +59,7 @@ class SitePage:
     request: TableRequest
 
     def as_json(self) -> dict[str, Any]:
-        """As `tables.json` has it."""
+        """The entry of `tables.json`."""
         return {
             "title": self.title,
             "page": f"tables/{self.slug}/index.html",
@@ -68,6 +67,12 @@ class SitePage:
             "cells": self.cells,
             "query": self.request.permalink,
         }
+
+    def is_near(self, other: SitePage) -> bool:
+        """Whether two tables differ by one variable, or by their measure alone."""
+        apart = len(set(self.variables) ^ set(other.variables))
+        same = self.request.measure == other.request.measure
+        return (apart == 1 and same) or (apart == 0 and not same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class SiteFile:
 
 
 class _Writer:
-    """Writes files that are not there yet as they are, and counts them."""
+    """Writes changed files, and counts all files and bytes."""
 
     def __init__(self, place: Storage) -> None:
         self.place, self.files, self.bytes, self.written = place, 0, 0, 0
@@ -93,29 +98,31 @@ class _Writer:
             self.written += 1
 
 
-def plan_site(doors: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
-    """Which tables a site would have, and how many files and bytes at most; no record is counted.
+def plan_site(registry: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
+    """The tables of a site, and upper bounds of its files and bytes; no record is counted.
 
     Raises:
         BadDescription: No tables are declared.
         Refused, TooMuchToPublish: As for a publication.
     """
-    door = doors.door(dataset_id)
-    if door.dataset.publish.universe:
+    service = registry.door(dataset_id)
+    if service.dataset.publish.universe:
         raise BadDescription(
             "A site has a page for every table, and [publish] declares a universe.",
             "Declare `variables` or `tables` in place of it.",
         )
-    plan = plan_publication(doors, dataset_id, limits)
-    requests = _one_layout_each(plan.requests)
+    plan = plan_publication(registry, dataset_id, limits)
+    # One layout of each table: a publication has all orders of variables, a site the first.
+    first = {request.identity: request for request in reversed(plan.requests)}
+    requests = tuple(reversed(first.values()))
     files = len(requests) * (len(_file_formats()) + 2) + _OTHERS
-    size = sum(_table_bytes(door.foresee(request).asked.shape) for request in requests)
+    size = sum(_table_bytes(service.foresee(request).asked.shape) for request in requests)
     limits.refuse_more(files, size)
-    return replace(plan, requests=tuple(requests), files=files, bytes=size)
+    return replace(plan, requests=requests, files=files, bytes=size)
 
 
 def _table_bytes(shape: TableShape) -> int:
-    """The most that the files of a table take: every format says each cell, most of them with its codes and labels."""
+    """An upper bound of a table's files: every format has each cell, most of them with codes and labels."""
     words = sum(
         max(len(each.code.encode()) + len(each.label.encode()) for each in dimension.outputs)
         for dimension in shape.dimensions
@@ -124,57 +131,52 @@ def _table_bytes(shape: TableShape) -> int:
 
 
 def write_site(
-    doors: DatasetRegistry,
+    registry: DatasetRegistry,
     dataset_id: str,
     place: Storage,
     limits: Limits,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> DatasetReport:
-    """Write the published tables of a dataset as a site, beside the other datasets of the same site.
+    """Write the published tables of a dataset as a site, next to the other datasets of the same site.
 
     Raises:
         BadDescription: No tables are declared.
         Refused, TooMuchToPublish: As for a publication.
     """
-    door, write, plan = doors.door(dataset_id), _Writer(place), plan_site(doors, dataset_id, limits)
-    _write_assets(write)
+    service, write = registry.door(dataset_id), _Writer(place)
+    plan = plan_site(registry, dataset_id, limits)
+    assets = {"site.js": STATIC / "js" / "site.js", "mark.svg": STATIC / "mark.svg"}
+    write(f"assets/{FINGERPRINT}/discreet.css", STYLESHEET)
+    for name, path in assets.items():
+        write(f"assets/{FINGERPRINT}/{name}", path.read_bytes())
     pages, refused = [], list(plan.refused)
-    waiting: list[tuple[SitePage, dict[str, Any]]] = []
+    contexts: list[dict[str, Any]] = []
     for number, request in enumerate(plan.requests):
         progress(number, len(plan.requests))
         try:
-            release = door.answer(door.check(request))
+            release = service.answer(service.check(request))
         except Refused as refusal:
             refused.append(("*".join(request.variables), str(refusal.message)))
             continue
-        found = _page_of(release)
-        pages.append(found)
-        waiting.append(
-            (
-                found,
-                _table_files(
-                    write, f"{dataset_id}/tables/{found.slug}", f"{dataset_id}-{found.slug}", release
-                ),
-            )
+        page = _page_of(release)
+        pages.append(page)
+        contexts.append(
+            _table_files(write, f"{dataset_id}/tables/{page.slug}", f"{dataset_id}-{page.slug}", release)
         )
-    for found, shown in waiting:  # a page names its neighbours, which are known now
-        near = [each for each in pages if _is_near(found, each)]
-        text = render(
-            "site_table.html", up="../../../", page=found, near=near, door=_dataset_context(door), **shown
-        )
-        write(f"{dataset_id}/tables/{found.slug}/index.html", text)
-    _write_dataset(write, doors, dataset_id, pages)
-    _write_index(write, door.dataset)
+    for page, shown in zip(pages, contexts, strict=True):  # a page links its neighbours, which are known now
+        near = [each for each in pages if page.is_near(each)]
+        text = render("site_table.html", up="../../../", page=page, near=near, door=_about(service), **shown)
+        write(f"{dataset_id}/tables/{page.slug}/index.html", text)
+    _write_dataset(write, registry, dataset_id, pages)
+    _write_index(write, service.dataset)
     return DatasetReport(
-        dataset_id, door.digest, len(pages), tuple(refused), write.files, write.bytes, write.written
+        dataset_id, service.digest, len(pages), tuple(refused), write.files, write.bytes, write.written
     )
 
 
 def slug_of(request: TableRequest, dataset: Dataset) -> str:
-    """The name of a table's folder: its variables, and its measure where that is not the first.
+    """The name of a table's folder: its variables, and its measure where that is not the default.
 
-    >>> from discreet.model.dataset import Dataset
-    >>> from discreet.model.request import TableRequest
     >>> from discreet.model.variable import Category, Variable
     >>> people = Dataset("people", "People", (Variable("Sex", "Sex", (Category("1", "Male"),)),), "id")
     >>> slug_of(TableRequest("people", ("Sex",)), people)
@@ -188,12 +190,6 @@ def slug_of(request: TableRequest, dataset: Dataset) -> str:
     return f"{name[:LONGEST_SLUG]}.{sha256(name.encode()).hexdigest()[:12]}"
 
 
-def _one_layout_each(requests: Iterable[TableRequest]) -> list[TableRequest]:
-    """One layout of each table: where the order of variables matters, a publication has all, and a site the first."""
-    found = {request.identity: request for request in reversed(list(requests))}
-    return list(reversed(found.values()))
-
-
 def _page_of(release: Release) -> SitePage:
     return SitePage(
         slug_of(release.request, release.dataset),
@@ -205,24 +201,16 @@ def _page_of(release: Release) -> SitePage:
     )
 
 
-def _is_near(one: SitePage, other: SitePage) -> bool:
-    """Whether two tables differ by one variable, or by their measure alone."""
-    apart = len(set(one.variables) ^ set(other.variables))
-    same = one.request.measure == other.request.measure
-    return (apart == 1 and same) or (apart == 0 and not same)
-
-
-def _file_formats() -> list[Any]:
+def _file_formats() -> list[Format]:
     return [form for form in formats() if form.installed and not form.is_picture]
 
 
 def _table_files(write: _Writer, folder: str, stem: str, release: Release) -> dict[str, Any]:
-    """Write the files of a table, and give what its page shows."""
+    """Write the files of a table; return the template variables of its page."""
     files = []
     for form in _file_formats():
         name = f"{stem}.{form.extension}" if form.owns_extension else f"{stem}.{form.name}.{form.extension}"
-        content = form.write(release)
-        write(f"{folder}/{name}", content)
+        write(f"{folder}/{name}", form.write(release))
         files.append(SiteFile(form.label, name, form.summary))
     chart = _chart(release)
     if chart is not None:
@@ -239,13 +227,13 @@ def _table_files(write: _Writer, folder: str, stem: str, release: Release) -> di
         "chart": f"{stem}.svg" if chart is not None else "",
         "notes": release.notes,
         "promise": release.promise,
-        "facts": snippets.table_facts(release.dataset, release.request),
+        "facts": table_facts(release.dataset, release.request),
         "citation": citation(release),
     }
 
 
 def _chart(release: Release) -> bytes | None:
-    """The first chart that fits the table; None where none fits, or none can be drawn here."""
+    """The first chart that fits the table; None where none fits or charts are not installed."""
     for form in formats():
         if form.extension == "svg" and form.installed:
             try:
@@ -255,36 +243,29 @@ def _chart(release: Release) -> bytes | None:
     return None
 
 
-def _dataset_context(door: DatasetService) -> dict[str, Any]:
-    return {"dataset": door.dataset, "digest": door.digest, "note": door.note()}
-
-
-def _write_assets(write: _Writer) -> None:
-    """The stylesheet, the script and the mark, named by what they hold."""
-    write(f"assets/{FINGERPRINT}/discreet.css", STYLESHEET)
-    write(f"assets/{FINGERPRINT}/site.js", (STATIC / "js" / "site.js").read_bytes())
-    write(f"assets/{FINGERPRINT}/mark.svg", (STATIC / "mark.svg").read_bytes())
+def _about(service: DatasetService) -> dict[str, Any]:
+    return {"dataset": service.dataset, "digest": service.digest, "note": service.note()}
 
 
 def _write_dataset(
-    write: _Writer, doors: DatasetRegistry, dataset_id: str, pages: Sequence[SitePage]
+    write: _Writer, registry: DatasetRegistry, dataset_id: str, pages: Sequence[SitePage]
 ) -> None:
-    door = doors.door(dataset_id)
+    service = registry.door(dataset_id)
     named = {name for page in pages for name in page.variables}
-    variables = [each for each in door.dataset.variables if each.name in named]
-    methodology = doors.methodology(dataset_id)
+    variables = [each for each in service.dataset.variables if each.name in named]
+    methodology = registry.methodology(dataset_id)
     methodology = {**methodology, "noise": {**methodology["noise"], "href": "noise.json"}}
-    listed = {"dataset": dataset_id, "digest": door.digest, "tables": [page.as_json() for page in pages]}
-    write(f"{dataset_id}/methodology.html", methodology_html(methodology, door.dataset))
+    listed = {"dataset": dataset_id, "digest": service.digest, "tables": [page.as_json() for page in pages]}
+    write(f"{dataset_id}/methodology.html", methodology_html(methodology, service.dataset))
     write(f"{dataset_id}/methodology.json", _json(methodology))
-    write(f"{dataset_id}/noise.json", door.noise_text())
+    write(f"{dataset_id}/noise.json", service.noise_text())
     write(f"{dataset_id}/tables.json", _json(listed))
-    text = render("site_tables.html", up="../", pages=pages, variables=variables, door=_dataset_context(door))
+    text = render("site_tables.html", up="../", pages=pages, variables=variables, door=_about(service))
     write(f"{dataset_id}/index.html", text)
 
 
 def _write_index(write: _Writer, dataset: Dataset) -> None:
-    """The list of datasets, with those that stand there already."""
+    """The list of datasets, including those of the site before."""
     before = json.loads(write.place.read(SITE)) if write.place.size(SITE) is not None else []
     own = {name: str(getattr(dataset, name)) for name in ("id", "label", "description")}
     listed = sorted(

@@ -1,15 +1,10 @@
-"""The rows and columns of a table that is laid out: their labels, how they are named in an address, where groups begin.
+"""A release as the grid of a page: header cells with their spans, groups of rows, one grid per layer.
 
-The cells of a table for the eye: a number or why there is none, what stands below it, what is told of it.
+The axes are rows, columns and layers; each is the product of its variables, the last running fastest. A `Layout` gives
+any rectangle of the table. Its rows are those of the first layer, then those of the second, and so on.
 
-A release as the grid of a page: header cells with their spans, groups of rows, one grid a layer.
-
-The release's axes are rows, columns, layers; each is the product of its variables, the last running fastest. A `Layout`
-gives any rectangle of the table: all of it to a small page, a window of it to a large one, some columns to a sheet of paper.
-Its rows are those of the first layer, then those of the second, and so on.
-
-The outer row variables become headings of groups of rows, so that one narrow column of labels stands beside
-the numbers however many variables there are; the column variables become header rows with spans.
+The outer row variables become headings of groups of rows, so that one narrow column of labels is enough; the column
+variables become header rows with spans.
 """
 
 from __future__ import annotations
@@ -23,16 +18,32 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, split
-from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE, Derived, Release
+from discreet.model.release import (
+    STATUS_MEANING,
+    STATUSES,
+    UNRELIABLE,
+    Derived,
+    Release,
+    filter_in_words,
+)
+from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
-from discreet.web.i18n.messages import display_number, format_number, gettext, join_labels
+from discreet.release.measures import measure_kind
+from discreet.web.i18n.messages import display_date, display_number, format_number, gettext, join_labels
 
 Axis = tuple[Dimension, ...]
+#: A cell: its text, its CSS class, the lines below it, its tooltip.
+Cell = tuple[str, str, tuple[str, ...], str]
+Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
+Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-#: How categories are named: by their labels, by their codes, by both.
+#: How categories are named.
 NAMINGS = ("labels", "codes", "both")
+#: A label of at most this many characters fits the narrow column on one line.
+SHORT_LABEL = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +51,10 @@ class AxisLine:
     """One row or column of a table.
 
     Args:
-        labels: Of its categories, the outer variable first.
-        cell: Its categories as the name of a cell is written: "sex=1,age=_T".
+        labels: The labels of its categories, the outer variable first.
+        cell: Its categories as a cell is named: "sex=1,age=_T".
         totals: Which of its categories are totals.
-        depth: How many categories hold the innermost one.
+        depth: The hierarchy level of the innermost category, from 0.
         first: Whether it is the first of its group.
     """
 
@@ -55,7 +66,7 @@ class AxisLine:
 
     @property
     def look(self) -> str:
-        """The classes of a column's cells: `t` in a total, `g` where a group of columns starts."""
+        """The CSS classes of a column's cells: `t` in a total, `g` where a group of columns starts."""
         return " ".join(name for name, holds in (("t", self.total), ("g", self.first)) if holds)
 
     @property
@@ -64,136 +75,9 @@ class AxisLine:
         return self.totals[-1] if self.totals else False
 
 
-def lines_of(axis: Axis, places: Iterable[int], naming: str) -> list[AxisLine]:
-    """Places along an axis as lines."""
-    lists = [_category_names(dimension, naming) for dimension in axis]
-    lengths = [dimension.length for dimension in axis]
-    found = []
-    for place in places:
-        at = []
-        for length in reversed(lengths):
-            place, inner = divmod(place, length)  # noqa: PLW2901 - the rest belongs to the outer variables
-            at.append(inner)
-        found.append(_line(axis, lists, at[::-1]))
-    return found
-
-
-def _line(axis: Axis, lists: list[Sequence[str]], at: Sequence[int]) -> AxisLine:
-    codes = [
-        TOTAL if place == len(dimension.outputs) else dimension.outputs[place].code
-        for dimension, place in zip(axis, at, strict=True)
-    ]
-    inner = axis[-1].outputs if axis else ()
-    return AxisLine(
-        tuple(labels[place] for labels, place in zip(lists, at, strict=True)),
-        ",".join(f"{dimension.name}={escape(code)}" for dimension, code in zip(axis, codes, strict=True)),
-        tuple(code == TOTAL for code in codes),
-        inner[at[-1]].depth if at and at[-1] < len(inner) else 0,
-        first=len(axis) > 1 and at[-1] == 0,
-    )
-
-
-def _category_names(dimension: Dimension, naming: str) -> Sequence[str]:
-    """The names of a dimension's categories; a total has no code that would tell a reader anything."""
-    labels = dimension.labels
-    if naming == "labels":
-        return labels
-    pattern = "{code}" if naming == "codes" else "{label} ({code})"
-    names = [
-        pattern.format(code=output.code, label=label)
-        for output, label in zip(dimension.outputs, labels, strict=False)
-    ]
-    return [*names, *labels[len(names) :]]
-
-
-#: A cell: its text, its look's class, what stands below it, what is told of it.
-Cell = tuple[str, str, tuple[str, ...], str]
-
-
-def column_texts(
-    column: Derived, here: tuple[NDArray[np.int64], ...], lengths: tuple[int, int, int]
-) -> list[list[str]]:
-    """Percentages or ranks for the eye; a dash where a percentage has no base."""
-    none = "\N{EN DASH} %" if column.name == "percent" else ""
-    pattern = "{} %" if column.name == "percent" else gettext("rank {number}", number="{}")
-    values, missing = (array.reshape(lengths)[here].tolist() for array in (column.values, column.missing))
-    return [
-        [none if gone else pattern.format(display_number(value)) for value, gone in zip(*line, strict=True)]
-        for line in zip(values, missing, strict=True)
-    ]
-
-
-def cell_of(
-    value: int,
-    signed: int,
-    status: int,
-    error: int,
-    noise: int,
-    low: int,
-    high: int,
-    least: float,
-    most: float,
-    *rest: str,
-) -> Cell:
-    """A number with separators for the eye, or the letter of why there is none; what stands below it; what is told of it.
-
-    The rest is what was derived from it, and its look.
-    """
-    *beside, look = rest
-    errors = (_error(error), gettext("noise {percent} %", percent=_whole(noise))) if error >= 0 else ()
-    notes = tuple(filter(None, (*beside, *errors)))
-    letter = STATUSES[status]
-    if status and status != UNRELIABLE:
-        return f"[{letter}]", f"{look} s".strip(), (), gettext(STATUS_MEANING[letter])
-    told = (
-        [gettext("95 %: {low} to {high}", low=display_number(low), high=display_number(high))]
-        if low >= 0
-        else []
-    )
-    if least >= 0:  # neither below zero, which says that there is none, nor NaN
-        told.append(
-            gettext(
-                "share: {low} to {high} %",
-                low=display_number(round(least, 1)),
-                high=display_number(round(most, 1)),
-            )
-        )
-    if status:
-        return (
-            f"{display_number(value)} [{letter}]",
-            look,
-            notes,
-            "; ".join([*told, gettext(STATUS_MEANING[letter])]),
-        )
-    if signed < value == 0:
-        told.append(gettext("before it was raised to zero: {number}", number=display_number(signed)))
-    return display_number(value), look, notes, "; ".join(told)
-
-
-def _error(tenths: int) -> str:
-    return gettext("RSE {error} %", error=format_number(tenths / 10, ".1f"))
-
-
-def _whole(share: int) -> str:
-    """Tenths of a percent as whole percent; what is there at all is never called nothing.
-
-    >>> _whole(0), _whole(4), _whole(125)
-    ('0', '<1', '13')
-    """
-    return "<1" if 0 < share < 10 else str((share + 5) // 10)
-
-
-GridAxis = tuple[Dimension, ...]
-Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
-Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
-
-#: A label of so many characters fits the narrow column on one line.
-SHORT_LABEL = 18
-
-
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header cell over columns: its label, how many columns it heads, how it looks, the column's name."""
+    """One header cell over columns: its label, its span, how it looks, the column's name."""
 
     label: str
     span: int
@@ -215,7 +99,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows under one heading; the heading is empty where there is one row variable only."""
+    """Rows under one heading; the heading is empty for a single row variable."""
 
     heading: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -223,7 +107,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The grid of one layer; its label is empty where the table has no layers."""
+    """The grid of one layer; its label is empty for a table without layers."""
 
     label: tuple[str, ...]
     groups: tuple[RowGroup, ...]
@@ -232,7 +116,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """All that a page shows of a release.
+    """The grid of a page.
 
     Args:
         row_title: The row variables, over the column of labels.
@@ -250,17 +134,17 @@ class Grid:
 
     @property
     def narrow(self) -> bool:
-        """Whether short labels let the column of labels be narrow."""
+        """Whether all labels are short."""
         return all(len(row.label) <= SHORT_LABEL for group in self.layers[0].groups for row in group.rows)
 
     @property
     def width(self) -> int:
-        """The number of columns with numbers."""
+        """The number of columns of numbers."""
         return sum(header.span for header in self.headers[0])
 
     @property
     def nested(self) -> bool:
-        """Whether rows stand below others, or below headings."""
+        """Whether rows are nested below other rows or below headings."""
         return any(
             group.heading or any(row.depth for row in group.rows)
             for layer in self.layers
@@ -273,10 +157,10 @@ class Layout:
     """A release laid out in rows, columns and layers.
 
     Args:
-        release: What is shown.
-        limits: The smallest and largest true count of every cell, negative where nothing is said; None for none.
-        shares: The smallest and largest true percentage of every cell, NaN where nothing is said; None for none.
+        release: The release.
+        limits: The smallest and largest true count of every cell, negative where there is none; or None.
         naming: A word of `NAMINGS`.
+        shares: The smallest and largest true percentage of every cell, NaN where there is none; or None.
     """
 
     release: Release
@@ -285,7 +169,7 @@ class Layout:
     shares: Shares | None = None
 
     @cached_property
-    def axes(self) -> tuple[GridAxis, GridAxis, GridAxis]:
+    def axes(self) -> tuple[Axis, Axis, Axis]:
         """The variables of the rows, the columns and the layers."""
         request = self.release.request
         by_name = {dimension.name: dimension for dimension in self.release.dimensions}
@@ -297,22 +181,22 @@ class Layout:
 
     @cached_property
     def lengths(self) -> tuple[int, int, int]:
-        """How many rows, columns and layers there are."""
+        """The numbers of rows, columns and layers."""
         rows, columns, layers = (prod(d.length for d in axis) for axis in self.axes)
         return rows, columns, layers
 
     def rows(self, places: range) -> list[AxisLine]:
-        """Some rows of a layer; those of the second layer follow those of the first, with its labels before theirs."""
+        """Some rows, counted over all layers; the labels of a row's layer come first."""
         height = self.lengths[0]
         if not self.axes[0]:
             inner = [AxisLine((_unit(self.release),), "", (False,), 0, first=True)] * len(places)
         else:
-            inner = lines_of(self.axes[0], (place % height for place in places), self.naming)
-        outer = lines_of(self.axes[2], (place // height for place in places), self.naming)
+            inner = _lines(self.axes[0], (place % height for place in places), self.naming)
+        outer = _lines(self.axes[2], (place // height for place in places), self.naming)
         return [
             AxisLine(
                 (*one.labels, *two.labels),
-                _join_cells(two.cell, one.cell),
+                ",".join(filter(None, (two.cell, one.cell))),
                 (*one.totals, *two.totals),
                 two.depth,
                 two.first,
@@ -323,20 +207,13 @@ class Layout:
     def columns(self, places: range) -> list[AxisLine]:
         """Some columns."""
         if not self.axes[1]:
-            return [
-                AxisLine(
-                    (_unit(self.release) if self.axes[0] else gettext("Number"),),
-                    "",
-                    (False,),
-                    0,
-                    first=False,
-                )
-            ]
-        return lines_of(self.axes[1], places, self.naming)
+            label = _unit(self.release) if self.axes[0] else gettext("Number")
+            return [AxisLine((label,), "", (False,), 0, first=False)]
+        return _lines(self.axes[1], places, self.naming)
 
     def layer(self, place: int) -> AxisLine:
         """One layer."""
-        return lines_of(self.axes[2], [place], self.naming)[0]
+        return _lines(self.axes[2], [place], self.naming)[0]
 
     def cells(self, rows: range, columns: range) -> list[tuple[Cell, ...]]:
         """The cells of some rows and columns, row by row."""
@@ -348,26 +225,127 @@ class Layout:
         arrays += [release.errors, release.noise_shares, *(self.limits or (None, None))]
         arrays += self.shares or (None, None)
         blocks = [none if a is None else a.reshape(self.lengths)[here].tolist() for a in arrays]
-        blocks += [column_texts(column, here, self.lengths) for column in release.derived]
+        blocks += [_derived_texts(column, here, self.lengths) for column in release.derived]
         looks = [line.look for line in self.columns(columns)]
-        return [tuple(map(cell_of, *line, looks)) for line in zip(*blocks, strict=True)]
+        return [tuple(map(make_cell, *line, looks)) for line in zip(*blocks, strict=True)]
+
+
+def _lines(axis: Axis, places: Iterable[int], naming: str) -> list[AxisLine]:
+    """The rows or columns at some places of an axis."""
+    names = [_category_names(dimension, naming) for dimension in axis]
+    inner = axis[-1].outputs if axis else ()
+    lines = []
+    for place in places:
+        at: list[int] = []
+        rest = place
+        for dimension in reversed(axis):
+            rest, position = divmod(rest, dimension.length)
+            at.insert(0, position)
+        codes = [
+            TOTAL if position == len(dimension.outputs) else dimension.outputs[position].code
+            for dimension, position in zip(axis, at, strict=True)
+        ]
+        lines.append(
+            AxisLine(
+                tuple(labels[position] for labels, position in zip(names, at, strict=True)),
+                ",".join(f"{each.name}={escape(code)}" for each, code in zip(axis, codes, strict=True)),
+                tuple(code == TOTAL for code in codes),
+                inner[at[-1]].depth if at and at[-1] < len(inner) else 0,
+                first=len(axis) > 1 and at[-1] == 0,
+            )
+        )
+    return lines
+
+
+def _category_names(dimension: Dimension, naming: str) -> Sequence[str]:
+    """The names of a dimension's categories; a total is always named by its label."""
+    labels = dimension.labels
+    if naming == "labels":
+        return labels
+    pattern = "{code}" if naming == "codes" else "{label} ({code})"
+    names = [
+        pattern.format(code=output.code, label=label)
+        for output, label in zip(dimension.outputs, labels, strict=False)
+    ]
+    return [*names, *labels[len(names) :]]
+
+
+def _derived_texts(
+    column: Derived, here: tuple[NDArray[np.int64], ...], lengths: tuple[int, int, int]
+) -> list[list[str]]:
+    """Percentages or ranks as text; a dash where a percentage has no base."""
+    none = "\N{EN DASH} %" if column.name == "percent" else ""
+    pattern = "{} %" if column.name == "percent" else gettext("rank {number}", number="{}")
+    values, missing = (array.reshape(lengths)[here].tolist() for array in (column.values, column.missing))
+    return [
+        [none if gone else pattern.format(display_number(value)) for value, gone in zip(*line, strict=True)]
+        for line in zip(values, missing, strict=True)
+    ]
+
+
+def make_cell(
+    value: int,
+    signed: int,
+    status: int,
+    error: int,
+    noise: int,
+    low: int,
+    high: int,
+    least: float,
+    most: float,
+    *rest: str,
+) -> Cell:
+    """The cell of a number, or of the letter that says why it is suppressed.
+
+    `signed` is the number before negative ones were raised to zero. `error` and `noise` are tenths of a percent: the
+    relative standard error and the noise's share of it. `low` to `high` covers the true count, `least` to `most` the
+    true percentage. All of them are negative or NaN where there is none. `rest` has derived texts, then a CSS class.
+    """
+    *derived, look = rest
+    letter = STATUSES[status]
+    if status and status != UNRELIABLE:
+        return f"[{letter}]", f"{look} s".strip(), (), gettext(STATUS_MEANING[letter])
+    below = [text for text in derived if text]
+    if error >= 0:
+        below.append(gettext("RSE {error} %", error=format_number(error / 10, ".1f")))
+        below.append(gettext("noise {percent} %", percent=_whole_percent(noise)))
+    tips = []
+    if low >= 0:
+        tips.append(gettext("95 %: {low} to {high}", low=display_number(low), high=display_number(high)))
+    if least >= 0:
+        low_share, high_share = display_number(round(least, 1)), display_number(round(most, 1))
+        tips.append(gettext("share: {low} to {high} %", low=low_share, high=high_share))
+    text = display_number(value)
+    if status:
+        text, tips = f"{text} [{letter}]", [*tips, gettext(STATUS_MEANING[letter])]
+    elif signed < value == 0:
+        tips.append(gettext("before it was raised to zero: {number}", number=display_number(signed)))
+    return text, look, tuple(below), "; ".join(tips)
+
+
+def _whole_percent(share: int) -> str:
+    """Tenths of a percent as whole percent; a positive share is never shown as zero.
+
+    >>> _whole_percent(0), _whole_percent(4), _whole_percent(125)
+    ('0', '<1', '13')
+    """
+    return "<1" if 0 < share < 10 else str((share + 5) // 10)
 
 
 def grid(layout: Layout, rows: range | None = None, columns: range | None = None) -> Grid:
-    """Lay some rows and columns of a release out; all of them by default.
+    """The grid of some rows and columns of a release; all of them by default.
 
     Args:
         layout: The release.
-        rows: Of all layers, one below the other.
-        columns: Of every layer.
+        rows: Rows, counted over all layers.
+        columns: Columns of every layer.
     """
     height, width, depth = layout.lengths
     rows, columns = rows or range(height * depth), columns or range(width)
-    across = layout.columns(columns)
     return Grid(
-        row_title=_axis_title(layout.axes[0]),
-        column_title=_axis_title(layout.axes[1]),
-        headers=headers(across),
+        row_title=join_labels(dimension.label for dimension in layout.axes[0]),
+        column_title=join_labels(dimension.label for dimension in layout.axes[1]),
+        headers=headers(layout.columns(columns)),
         layers=tuple(_layers(layout, rows, columns)),
         legend=_legend(layout.release),
     )
@@ -378,8 +356,7 @@ def _layers(layout: Layout, rows: range, columns: range) -> Iterator[Layer]:
     for place in range(rows.start // height, (rows.stop - 1) // height + 1):
         mine = range(max(rows.start, place * height), min(rows.stop, (place + 1) * height))
         line = layout.layer(place)
-        lines = layout.rows(mine)
-        found = zip(lines, layout.cells(mine, columns), strict=True)
+        found = zip(layout.rows(mine), layout.cells(mine, columns), strict=True)
         yield Layer(line.labels, tuple(_groups(found, len(line.labels))), line.cell)
 
 
@@ -392,23 +369,17 @@ def _groups(rows: Iterable[tuple[AxisLine, tuple[Cell, ...]]], outer: int) -> It
 
 
 def headers(columns: Sequence[AxisLine]) -> tuple[tuple[Header, ...], ...]:
-    """One header row a variable; each category spans all that stands below it."""
-    levels = len(columns[0].labels)
-    return tuple(tuple(_level(columns, depth, last=depth == levels - 1)) for depth in range(levels))
-
-
-def _level(columns: Sequence[AxisLine], depth: int, *, last: bool) -> Iterator[Header]:
-    if last:
-        for line in columns:
-            yield Header(line.labels[-1], 1, line.total, line.first, line.cell)
-        return
-    for _, found in groupby(columns, key=lambda line: split(line.cell, ",")[: depth + 1]):
-        lines = list(found)
-        yield Header(lines[0].labels[depth], len(lines), lines[0].totals[depth], starts_group=True)
-
-
-def _join_cells(*cells: str) -> str:
-    return ",".join(filter(None, cells))
+    """One header row per variable; each category spans the columns below it."""
+    *outer, _ = range(len(columns[0].labels))
+    rows = []
+    for depth in outer:
+        groups = groupby(columns, key=lambda line: split(line.cell, ",")[: depth + 1])
+        lines = [list(found) for _, found in groups]
+        rows.append(
+            tuple(Header(each[0].labels[depth], len(each), each[0].totals[depth], True) for each in lines)
+        )
+    last = tuple(Header(line.labels[-1], 1, line.total, line.first, line.cell) for line in columns)
+    return (*rows, last)
 
 
 def _unit(release: Release) -> str:
@@ -416,25 +387,33 @@ def _unit(release: Release) -> str:
     return unit[:1].upper() + unit[1:]
 
 
-def _axis_title(axis: GridAxis) -> str:
-    """The variables of an axis, outer first, as in "Region and sex"."""
-    return join_labels(dimension.label for dimension in axis)
-
-
 def _legend(release: Release) -> tuple[tuple[str, str], ...]:
     present = [STATUSES[status] for status in np.unique(release.status) if status]
     legend = [(f"[{letter}]", STATUS_MEANING[letter]) for letter in present]
     if release.errors is not None:
-        legend += [
-            (
-                gettext("RSE"),
-                gettext("Relative standard error, of sampling and of the noise together, rounded up"),
-            ),
-            (
-                gettext("noise"),
-                gettext("The noise's share of that error's variance, rounded up; the rest is sampling"),
-            ),
-        ]
+        sampling = gettext("Relative standard error, of sampling and of the noise together, rounded up")
+        noise = gettext("The noise's share of that error's variance, rounded up; the rest is sampling")
+        legend += [(gettext("RSE"), sampling), (gettext("noise"), noise)]
     symbols = {"percent": "%", "rank": gettext("rank")}
     legend += [(symbols.get(column.name, column.name), column.meaning) for column in release.derived]
     return tuple(legend)
+
+
+def table_facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
+    """The lines under a table's title: what is counted, of whom, when, and by whom it is published."""
+    about = dataset.about
+    lines = [
+        (gettext("Counted"), dataset.unit),
+        (gettext("Population"), dataset.population),
+        *((gettext("Only"), filter_in_words(dataset, name, codes, 8)) for name, codes in request.filters),
+        (gettext("Reference date"), display_date(dataset.reference_date)),
+        (gettext("Publisher"), about.publisher),
+        (gettext("Licence"), about.licence),
+        (gettext("Contact"), about.contact),
+        (gettext("Area covered"), about.spatial),
+        (gettext("Next update"), display_date(about.next_update)),
+    ]
+    if dataset.weight_column:
+        weights = measure_kind(request.measure).measure.about(dataset)
+        lines.append((gettext("Weights"), weights or gettext("not applied: records are counted")))
+    return [(name, text) for name, text in lines if text]

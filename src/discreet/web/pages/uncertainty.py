@@ -1,9 +1,8 @@
-"""How sure each count of a page is: what the noise alone leaves open, from the release and its law.
+"""How far the noise alone may move each count of a page, from the release and its noise distribution.
 
-Every number shown has an interval (`inference/confidence_intervals/count_intervals.py`) that covers the true count
-    with a chance of 95 % or more.
-It depends on the number shown and on the public law only, so it tells nothing new. Large numbers share one reach, ±k;
-small ones may not: a zero that stays zero, a small count that is never shown. The widest reach is said of all.
+Every number has an interval (`inference/intervals`) that covers the true count with probability 95 % or more. It
+depends on the released number and the public distribution only, so it discloses nothing new. Large numbers share one
+half-width; small ones may differ, for example a zero that stays zero. The page names the widest.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from discreet.web.pages.table_grid import Limits, Shares
 LEVEL = 0.95
 #: The most numbers that are listed one by one.
 MOST_LINES = 12
-#: More kinds of noise than this in one table are not worked out for a page.
+#: A table with more noise distributions is not evaluated for a page.
 MOST_LAWS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """What a page says of how sure its counts are.
+    """What a page says about the noise of its counts.
 
     Args:
-        within: The widest reach of any number's interval: so near is every count to the true one.
+        within: The largest half-width of any number's interval.
         percent: The level in percent.
-        small: Numbers shown whose interval is not that of the larger ones: number, lowest, highest.
-        below, above: How far the interval of any larger number reaches; None where it varies.
+        small: Numbers with an interval unlike that of the larger ones: number, lowest, highest.
+        below, above: How far the interval of a larger number reaches; None where it varies.
     """
 
     within: int
@@ -49,8 +48,10 @@ class Uncertainty:
 
 
 def noise_uncertainty(release: Release) -> Uncertainty | None:
-    """What can be said of every count; None where the numbers shown have no noise of their own."""
-    if not _has_own_noise(release):
+    """The uncertainty of the counts; None where the released numbers carry no independent noise."""
+    additivity = release.request.additivity or release.dataset.protection.additivity
+    sums = isinstance(release.law, DistributionWithSums)  # sums of the areas shown
+    if not release.measure.is_count or additivity != "independent" or sums:
         return None
     laws = [law for law in release.law.laws if law != NO_NOISE]
     if not any(depends_on_count(law) for law in laws):
@@ -59,63 +60,45 @@ def noise_uncertainty(release: Release) -> Uncertainty | None:
 
 
 def cell_limits(release: Release) -> Limits | None:
-    """The smallest and the largest true count of every cell, negative where none is told; None where no cell has any."""
+    """The smallest and largest true count of every cell, negative where there is none; None without any."""
     try:
         return every_interval(release, LEVEL)
-    except BadRequest:  # numbers that were made to add up, or a law too wide for inference
+    except BadRequest:  # fitted numbers, or a distribution too wide for inference
         return None
 
 
 def share_limits(release: Release) -> Shares | None:
-    """The smallest and the largest true percentage of every cell, outwards to one decimal; None without percentages."""
+    """The smallest and largest true percentage of every cell, rounded outwards; None without percentages."""
+    if not release.view.percent:
+        return None
     try:
-        low, high = (
-            percent_limits(release, every_interval(release, bonferroni_level(LEVEL)))
-            if release.view.percent
-            else (None, None)
-        )
+        low, high = percent_limits(release, every_interval(release, bonferroni_level(LEVEL)))
     except BadRequest:  # as above
         return None
     return None if low is None or high is None else (np.floor(10 * low) / 10, np.ceil(10 * high) / 10)
 
 
-def _by_number(release: Release, law: CellDistribution) -> Uncertainty | None:
-    """Where the noise depends on the count, each number shown has an interval of its own."""
-    shown = np.unique(release.noisy[release.status == 0])
-    try:
-        low, high = cell_intervals(shown, law, LEVEL)
-    except BadRequest:  # a law too wide for inference, or no number at all
-        return None
-    lines = [*zip(shown.tolist(), low.tolist(), high.tolist(), strict=True)]
-    small, below, above = _split(lines, law)
-    within = max(max(number - first, last - number) for number, first, last in lines)
-    return Uncertainty(within, round(100 * LEVEL), small, below, above)
-
-
-def _has_own_noise(release: Release) -> bool:
-    """Whether every count has noise of its own: totals and parts alike."""
-    protection = release.dataset.protection
-    additivity = release.request.additivity or protection.additivity
-    sums = isinstance(release.law, DistributionWithSums)  # sums of the areas shown
-    return release.measure.is_count and additivity == "independent" and not sums
-
-
 def _widest(laws: Sequence[CellDistribution]) -> Uncertainty | None:
-    """Where the noise does not depend on the count, the reach of the widest law is said of all."""
+    """Noise that does not depend on the count: the widest distribution."""
     if not 0 < len(laws) <= MOST_LAWS:
         return None
     within = max(law.laws[0].half_width(LEVEL) for law in laws)
     return Uncertainty(within, round(100 * LEVEL), (), None, None)
 
 
-def _split(
-    lines: list[tuple[int, int, int]], noise: CellDistribution
-) -> tuple[tuple[tuple[int, int, int], ...], int | None, int | None]:
-    """The small numbers one by one, and how far the interval of all larger ones reaches."""
-    if not isinstance(noise, NoiseTable) or noise.repeats > 1:
-        return tuple(lines[:MOST_LINES]), None, None
-    reach = len(noise.rows) + noise.largest
-    low, high = (int(limit[0]) for limit in cell_intervals([reach + noise.largest], noise, LEVEL))
-    below, above = reach + noise.largest - low, high - reach - noise.largest
-    small = [(n, first, last) for n, first, last in lines if (n - first, last - n) != (below, above)]
-    return tuple(small[:MOST_LINES]), below, above
+def _by_number(release: Release, law: CellDistribution) -> Uncertainty | None:
+    """Noise that depends on the count: the interval of each number shown."""
+    shown = np.unique(release.noisy[release.status == 0])
+    try:
+        low, high = cell_intervals(shown, law, LEVEL)
+    except BadRequest:  # a distribution too wide for inference, or no number at all
+        return None
+    lines = [*zip(shown.tolist(), low.tolist(), high.tolist(), strict=True)]
+    within = max(max(number - first, last - number) for number, first, last in lines)
+    below = above = None
+    if isinstance(law, NoiseTable) and law.repeats == 1:  # from here on all intervals are alike
+        large = len(law.rows) + 2 * law.largest
+        low, high = cell_intervals([large], law, LEVEL)
+        below, above = large - int(low[0]), int(high[0]) - large
+        lines = [(n, first, last) for n, first, last in lines if (n - first, last - n) != (below, above)]
+    return Uncertainty(within, round(100 * LEVEL), tuple(lines[:MOST_LINES]), below, above)
