@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.server.pseudo import CODE, PSEUDO
+from tests.web.pseudo import CODE, PSEUDO
 
 from discreet.web.i18n.messages import languages
 

@@ -23,7 +23,7 @@ from tests.black_box.test_refusals import person_elsewhere, said
 from tests.conftest import PRIVATE_TOWN, TOWN, town_records, write_secret
 from tests.drills import every_face
 from tests.drills.every_face import Asked, question, random_asked
-from tests.server.conftest import people_description, people_records
+from tests.web.conftest import people_description, people_records
 
 from discreet.errors import Refused
 from discreet.model.request import canonical, request_from_text

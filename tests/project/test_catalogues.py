@@ -95,7 +95,7 @@ def test_every_error_and_every_rule_is_explained_in_german():
     for code, (kind, meaning) in error_explanations().items():
         assert german.catalogue.gettext(meaning) != meaning, code
         assert isinstance(kind.title, Message), code
-        assert german.tell(kind.title) != kind.title, code
+        assert german.translate(kind.title) != kind.title, code
     assert {kind.code for kind in all_errors()} <= set(error_explanations())
     for kind in kinds().values():
         assert kind.refusal_code() in error_explanations() or not kind.refuses()

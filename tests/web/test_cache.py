@@ -270,7 +270,7 @@ def test_a_new_version_is_served_from_the_moment_it_is_there(
     small_folder, small_settings, tmp_path, monkeypatch
 ):
     """A load makes all kept answers unreachable; a front without the mark gives old numbers."""
-    from tests.server.conftest import people_description, people_records
+    from tests.web.conftest import people_description, people_records
 
     def stale(folder):
         shutil.copytree(small_folder, folder)

@@ -94,7 +94,7 @@ def test_every_dataset_is_opened_and_counted(watched, small_settings):
 
 
 def test_a_dataset_that_cannot_be_opened_does_not_stop_the_server(small_settings):
-    from tests.server.conftest import BrokenWorkspace
+    from tests.web.conftest import BrokenWorkspace
 
     from discreet.errors import WorkspaceUnusable
 

@@ -256,6 +256,8 @@ def test_no_page_shows_a_word_that_no_catalogue_has(pseudo_client, address):
 
 def test_a_word_of_a_template_and_a_sentence_inside_another_would_be_found():
     assert unsaid("<p>⟦All··⟧ Rows</p>", set()) == ["Rows | ⟦All··⟧ Rows"]
-    assert unsaid(f"<p>{PSEUDO.tell(message('In {reason}.', reason='this table'))}</p>", set())
-    assert not unsaid(f"<p>{PSEUDO.tell(message('In {reason}.', reason=message('this table')))}</p>", set())
+    assert unsaid(f"<p>{PSEUDO.translate(message('In {reason}.', reason='this table'))}</p>", set())
+    assert not unsaid(
+        f"<p>{PSEUDO.translate(message('In {reason}.', reason=message('this table')))}</p>", set()
+    )
     assert unsaid('<a title="More">⟦More·⟧</a>', set()) == ["More | More"]

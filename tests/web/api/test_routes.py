@@ -84,27 +84,27 @@ def doors(town_versions):
 
 
 @pytest.fixture(scope="module")
-def client(doors, town_versions):
+def town_client(doors, town_versions):
     return TestClient(create_app(doors, read_options(town_versions)))
 
 
-def test_versions_are_listed_the_newest_last_with_why_one_is_closed(client, doors):
-    found = client.get(f"{API}/versions").json()["versions"]
+def test_versions_are_listed_the_newest_last_with_why_one_is_closed(town_client, doors):
+    found = town_client.get(f"{API}/versions").json()["versions"]
     assert [v["version"] for v in found] == ["0", "1", "2"]
     assert [v["current"] for v in found] == [False, False, True]
     assert "few records" in found[0]["closed"]
     assert not found[1]["closed"]
     assert found[2]["digest"] == doors.door("town").digest
-    assert client.get(f"{API}/versions?rows=sex").status_code == 400
+    assert town_client.get(f"{API}/versions?rows=sex").status_code == 400
 
 
 @pytest.mark.parametrize("word", ["1", "digest"])
-def test_a_version_is_asked_by_its_name_or_digest(client, doors, word):
+def test_a_version_is_asked_by_its_name_or_digest(town_client, doors, word):
     door = doors.door("town", version="1")
     name = door.digest[:8] if word == "digest" else word
-    document = client.get(f"{API}/table?{QUERY}&version={name}").json()
+    document = town_client.get(f"{API}/table?{QUERY}&version={name}").json()
     assert document["value"] == door.release(REQUEST).values.ravel().tolist()
-    assert document["value"] != client.get(f"{API}/table?{QUERY}").json()["value"]
+    assert document["value"] != town_client.get(f"{API}/table?{QUERY}").json()["value"]
     assert document["extension"]["digest"] == door.digest
 
 
@@ -121,23 +121,23 @@ def test_a_version_is_asked_by_its_name_or_digest(client, doors, word):
         f"{PAGE}/test/independence?{QUERY}",
     ],
 )
-def test_a_closed_version_answers_410_and_an_unknown_one_404(client, address):
-    assert client.get(f"{address}&version=1").status_code == 200
-    assert client.get(f"{address}&version=0").status_code == 410
-    assert client.get(f"{address}&version=none").status_code == 404
+def test_a_closed_version_answers_410_and_an_unknown_one_404(town_client, address):
+    assert town_client.get(f"{address}&version=1").status_code == 200
+    assert town_client.get(f"{address}&version=0").status_code == 410
+    assert town_client.get(f"{address}&version=none").status_code == 404
 
 
-def test_a_comparison_is_that_of_the_two_releases(client, doors):
+def test_a_comparison_is_that_of_the_two_releases(town_client, doors):
     new, old = (doors.door("town", version=word).release(REQUEST) for word in ("2", "1"))
-    response = client.get(f"{API}/compare?{QUERY}&version=2&with=1&level=0.9")
+    response = town_client.get(f"{API}/compare?{QUERY}&version=2&with=1&level=0.9")
     assert response.json() == compare(new, old, 0.9).document()
-    assert client.get(f"{API}/compare?{QUERY}&with=1").json()["version"] == new.digest
-    again = client.get(
+    assert town_client.get(f"{API}/compare?{QUERY}&with=1").json()["version"] == new.digest
+    again = town_client.get(
         f"{API}/compare?{QUERY}&version=2&with=1&level=0.9",
         headers={"if-none-match": response.headers["etag"]},
     )
     assert again.status_code == 304
-    other = client.get(f"{API}/compare?{QUERY}&version=1&with=2&level=0.9")
+    other = town_client.get(f"{API}/compare?{QUERY}&version=1&with=2&level=0.9")
     assert other.headers["etag"] != response.headers["etag"]
 
 
@@ -145,23 +145,23 @@ def test_a_comparison_is_that_of_the_two_releases(client, doors):
     ("more", "status"),
     [("", 400), ("&with=0", 410), ("&with=none", 404), ("&with=1&level=2", 400), ("&with=1&wiht=2", 400)],
 )
-def test_what_cannot_be_compared_is_refused(client, more, status):
-    response = client.get(f"{API}/compare?{QUERY}{more}")
+def test_what_cannot_be_compared_is_refused(town_client, more, status):
+    response = town_client.get(f"{API}/compare?{QUERY}{more}")
     assert response.status_code == status
     assert response.json()["advice"]
 
 
-def test_the_page_names_the_version_in_its_link_and_citation(client, doors):
+def test_the_page_names_the_version_in_its_link_and_citation(town_client, doors):
     for word, more in (("2", ""), ("1", "&version=1")):
         digest = doors.door("town", version=word).digest
-        page = client.get(f"{PAGE}?{QUERY}{more}").text
+        page = town_client.get(f"{PAGE}?{QUERY}{more}").text
         assert page.count(f"version={digest[:8]}") >= 2, "permalink and citation"
         assert ("&amp;version=1" in page) == bool(more), "further links stay with the version that was asked"
     assert '<input type="hidden" name="version" value="1">' in page
 
 
-def test_every_parameter_of_a_comparison_is_described(client):
-    described = client.get("/openapi.json").json()["paths"]["/api/datasets/{dataset_id}/compare"]["get"]
+def test_every_parameter_of_a_comparison_is_described(town_client):
+    described = town_client.get("/openapi.json").json()["paths"]["/api/datasets/{dataset_id}/compare"]["get"]
     names = [p["name"] for p in described["parameters"] if p["in"] == "query"]
     assert sorted(names) == sorted(COMPARE_PARAMETERS)
     assert "410" in described["responses"]
@@ -170,36 +170,37 @@ def test_every_parameter_of_a_comparison_is_described(client):
 PX, PX_QUERY = "/api/pxweb/v2", "valueCodes[sex]=*&valueCodes[age]=*"
 
 
-def px_values(client, address):
+def px_values(town_client, address):
     """The numbers of PxWebApi, by codes in the order of our own table."""
-    return client.get(PX + address).json()["value"]
+    return town_client.get(PX + address).json()["value"]
 
 
-def test_pxweb_answers_the_version_that_is_asked_for_and_saved_queries_keep_it(client, doors):
+def test_pxweb_answers_the_version_that_is_asked_for_and_saved_queries_keep_it(town_client, doors):
     """Wrong alternative: a saved query that answers from whatever version is served now."""
-    old, new = (px_values(client, f"/tables/town/data?{PX_QUERY}&version={word}") for word in ("1", "2"))
+    old, new = (px_values(town_client, f"/tables/town/data?{PX_QUERY}&version={word}") for word in ("1", "2"))
     assert sorted(map(str, old)) == sorted(
         map(str, doors.door("town", version="1").release(REQUEST).values.ravel())
     )
-    assert old != new == px_values(client, f"/tables/town/data?{PX_QUERY}")
+    assert old != new == px_values(town_client, f"/tables/town/data?{PX_QUERY}")
     selection = {"selection": [{"variableCode": name, "valueCodes": ["*"]} for name in ("sex", "age")]}
-    assert client.post(f"{PX}/tables/town/data?version=1", json=selection).json()["value"] == old
+    assert town_client.post(f"{PX}/tables/town/data?version=1", json=selection).json()["value"] == old
     for address, body in (("?version=1", {}), ("", {"version": "1"})):
-        saved = client.post(
+        saved = town_client.post(
             f"{PX}/savedqueries{address}", json={"tableId": "town", "selection": selection, **body}
         )
         assert saved.json()["savedQuery"]["version"] == doors.door("town", version="1").digest[:16]
-        assert px_values(client, f"/savedqueries/{saved.json()['id']}/data") == old
-    later = client.post(f"{PX}/savedqueries", json={"tableId": "town", "selection": selection})
+        assert px_values(town_client, f"/savedqueries/{saved.json()['id']}/data") == old
+    later = town_client.post(f"{PX}/savedqueries", json={"tableId": "town", "selection": selection})
     assert "version" not in later.json()["savedQuery"]
-    assert px_values(client, f"/savedqueries/{later.json()['id']}/data") == new
+    assert px_values(town_client, f"/savedqueries/{later.json()['id']}/data") == new
 
 
-def test_sdmx_answers_the_version_that_is_asked_for(client, doors):
+def test_sdmx_answers_the_version_that_is_asked_for(town_client, doors):
     texts = {
-        word: client.get(f"/api/sdmx/data/town-sex-age?version={word}&format=sdmx-csv").text for word in "12"
+        word: town_client.get(f"/api/sdmx/data/town-sex-age?version={word}&format=sdmx-csv").text
+        for word in "12"
     }
-    assert texts["1"] != texts["2"] == client.get("/api/sdmx/data/town-sex-age?format=sdmx-csv").text
+    assert texts["1"] != texts["2"] == town_client.get("/api/sdmx/data/town-sex-age?format=sdmx-csv").text
     for word, text in texts.items():
         assert doors.door("town", version=word).digest in text
 
@@ -217,17 +218,17 @@ def test_sdmx_answers_the_version_that_is_asked_for(client, doors):
         "/api/sdmx/datastructure/all/town?",
     ],
 )
-def test_a_closed_or_unknown_version_is_not_answered_by_pxweb_and_sdmx_either(client, address):
-    assert client.get(f"{address}version=1").status_code == 200
-    assert client.get(f"{address}version=0").status_code == 410
-    assert client.get(f"{address}version=none").status_code == 404
+def test_a_closed_or_unknown_version_is_not_answered_by_pxweb_and_sdmx_either(town_client, address):
+    assert town_client.get(f"{address}version=1").status_code == 200
+    assert town_client.get(f"{address}version=0").status_code == 410
+    assert town_client.get(f"{address}version=none").status_code == 404
 
 
 ROWS = 2_000
 
 
 @pytest.fixture(scope="module")
-def client_boundary_routes(tmp_path_factory):
+def map_client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mapped")
     for name, shapes in census_boundaries(ROWS, seed=2026).items():
         (folder / f"{name}.geojson").write_bytes(shapes)
@@ -235,39 +236,39 @@ def client_boundary_routes(tmp_path_factory):
     return TestClient(create_app(open_registry(folder / "w"), read_options(folder / "w")))
 
 
-def test_shapes_are_served_as_geojson_with_codes_and_labels(client_boundary_routes):
-    answer = client_boundary_routes.get("/api/datasets/census/boundaries/region")
+def test_shapes_are_served_as_geojson_with_codes_and_labels(map_client):
+    answer = map_client.get("/api/datasets/census/boundaries/region")
     assert answer.headers["content-type"].startswith("application/geo+json")
     features = answer.json()["features"]
-    listed = client_boundary_routes.get("/api/datasets/census").json()["variables"][0]["categories"]
+    listed = map_client.get("/api/datasets/census").json()["variables"][0]["categories"]
     told = [{"code": c["code"], "label": c["label"]} for c in listed]
     assert [feature["properties"] for feature in features] == told
-    again = client_boundary_routes.get(
+    again = map_client.get(
         "/api/datasets/census/boundaries/region", headers={"if-none-match": answer.headers["etag"]}
     )
     assert again.status_code == 304
 
 
-def test_a_variable_without_boundaries_is_told_which_have_some(client_boundary_routes):
-    answer = client_boundary_routes.get("/api/datasets/census/boundaries/sex")
+def test_a_variable_without_boundaries_is_told_which_have_some(map_client):
+    answer = map_client.get("/api/datasets/census/boundaries/sex")
     assert answer.status_code == 404
     assert answer.json()["advice"] == "It has those of area, district, region."
-    assert client_boundary_routes.get("/api/datasets/census/boundaries/region?chart=map").status_code == 400
+    assert map_client.get("/api/datasets/census/boundaries/region?chart=map").status_code == 400
 
 
-def test_the_description_says_where_they_are(client_boundary_routes):
-    variables = {v["name"]: v for v in client_boundary_routes.get("/api/datasets/census").json()["variables"]}
+def test_the_description_says_where_they_are(map_client):
+    variables = {v["name"]: v for v in map_client.get("/api/datasets/census").json()["variables"]}
     assert variables["region"]["boundaries"] == "/api/datasets/census/boundaries/region"
     assert variables["sex"]["boundaries"] is None
-    assert client_boundary_routes.get(variables["area"]["boundaries"]).status_code == 200
+    assert map_client.get(variables["area"]["boundaries"]).status_code == 200
 
 
-def test_a_map_is_drawn_by_the_api_and_on_the_page(client_boundary_routes):
-    picture = client_boundary_routes.get("/api/datasets/census/table?rows=region&format=svg&chart=map")
+def test_a_map_is_drawn_by_the_api_and_on_the_page(map_client):
+    picture = map_client.get("/api/datasets/census/table?rows=region&format=svg&chart=map")
     assert 'data-chart="map"' in picture.text
-    page = client_boundary_routes.get("/datasets/census?rows=region&columns=sex&percent=row&show=map").text
+    page = map_client.get("/datasets/census?rows=region&columns=sex&percent=row&show=map").text
     assert page.count('role="img" data-cell="') == 22
-    assert json.loads(client_boundary_routes.get("/openapi.json").text)["paths"][
+    assert json.loads(map_client.get("/openapi.json").text)["paths"][
         "/api/datasets/{dataset_id}/boundaries/{variable}"
     ]
 

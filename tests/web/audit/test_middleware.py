@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.access.conftest import with_key
-from tests.server.conftest import people_description, people_records
+from tests.web.auth.conftest import with_key
+from tests.web.conftest import people_description, people_records
 
 from discreet.release.dataset_registry import open_registry
 from discreet.web.app import create_app

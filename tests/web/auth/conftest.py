@@ -13,7 +13,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi.testclient import TestClient
-from tests.server.conftest import (
+from tests.web.conftest import (
     hostile_description,
     hostile_records,
     people_description,

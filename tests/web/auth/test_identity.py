@@ -10,8 +10,8 @@ import sqlite3
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.access.conftest import client_of, with_key
-from tests.server.access.test_gate import all_routes, asked
+from tests.web.auth.conftest import client_of, with_key
+from tests.web.auth.test_roles import all_routes, asked
 
 from discreet.errors import BadOption
 from discreet.web.auth.identity import SCOPE, sign_in_from_options

@@ -9,7 +9,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.server.access.conftest import client_of, with_key
+from tests.web.auth.conftest import client_of, with_key
 
 TABLE = "/api/datasets/people/table?rows=sex&format=csv"
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.access.conftest import with_key
+from tests.web.auth.conftest import with_key
 
 from discreet.errors import TooManyCalls
 from discreet.release.dataset_registry import open_registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.server.access.conftest import with_key
+from tests.web.auth.conftest import with_key
 
 from discreet.errors import BadOption
 from discreet.web.auth.roles import RequestAuthoriser

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.server.watch.readers import (
+from tests.web.detectors.readers import (
     ATTACKS,
     alerts,
     census,

@@ -94,3 +94,12 @@ def test_the_days_of_a_language(german):
 def test_every_file_of_the_catalogues_is_a_language():
     assert list(languages()) == ["en", "de"]
     assert (languages()["de"].name, languages()["de"].direction) == ("Deutsch", "ltr")
+
+
+def test_an_empty_text_stays_empty():
+    """Wrong: a catalogue's entry for the empty text, which is its header; pickers showed it as an error."""
+    token = REQUEST_LANGUAGE.set(RequestLanguage(languages()["de"]))
+    try:
+        assert gettext("") == ""
+    finally:
+        REQUEST_LANGUAGE.reset(token)

@@ -6,15 +6,13 @@ The form of a page: filled in from the address, and sent as the clean permalink.
 """
 
 import itertools
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest
 from discreet.model.variable import Category, Hierarchy, Variable
 from discreet.web.pages.builder import (
-    extend_groups,
     place_variable,
-    remove_groups,
     remove_variable,
     set_filter,
     set_groups,
@@ -22,6 +20,7 @@ from discreet.web.pages.builder import (
     shelves,
     swap_axes,
 )
+from discreet.web.pages.picker import extend_groups
 
 from ..conftest import Page
 
@@ -46,7 +45,7 @@ def test_who_leaves_the_table_takes_groups_and_levels_along_and_leaves_the_filte
 def test_groups_levels_and_filters_are_changed_for_one_variable_alone():
     grouped = set_groups(ASKED, "district", ((("1", "2"), "Both"), (("3",), "")))
     assert (grouped.levels, grouped.group_lines()) == ((), ["district=Both:1+2,3"])
-    assert remove_groups(grouped, "district").group_lines() == []
+    assert set_groups(grouped, "district", ()).group_lines() == []
     assert set_levels(ASKED, "district", ()).levels == ()
     assert set_filter(ASKED, "age", ("2",)).filters == (("sex", ("1",)), ("age", ("2",)))
     assert swap_axes(ASKED).columns == ASKED.rows
@@ -186,3 +185,16 @@ def test_of_a_wrong_address_as_much_is_kept_as_can_be_read(client):
     page = Page(client.get("/datasets/people?rows=job,nothing&columns=sex%5C&filter=age&filter=origin=2"))
     assert chosen(page)[:2] == ["job", ""]
     assert hidden(page) == [("filter", "origin=2")]
+
+
+def test_links_alone_build_a_three_way_table_and_take_it_apart_again(client):
+    address = "/datasets/people?rows=age"
+    for control in ("add-sex", "add-job"):
+        address = Page(client.get(address)).all("a", id=control)[0]["href"]
+    assert parse_qs(urlsplit(address).query) == {"rows": ["age,job"], "columns": ["sex"]}
+    page = Page(client.get(address))
+    layered = next(e["href"] for e in page.all("a", **{"data-live": None}) if "layers=job" in e["href"])
+    page = Page(client.get(layered))
+    assert page.texts("h2", id="result-title") == ["Persons by age, sex and job"]
+    removed = next(e["href"] for e in page.all("a", class_="remove") if e["aria-label"] == "Take out Job")
+    assert parse_qs(urlsplit(removed).query) == {"rows": ["age"], "columns": ["sex"]}

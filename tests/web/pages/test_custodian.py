@@ -1,6 +1,6 @@
 """The custodian's page is for custodians, and empty where nothing was found."""
 
-from tests.server.access.conftest import office, office_client, with_key  # noqa: F401 - fixtures
+from ..auth.conftest import office, office_client, with_key  # noqa: F401 - fixtures
 
 
 def test_others_are_refused_and_a_custodian_sees_it(office_client, office):  # noqa: F811 - fixtures

@@ -9,7 +9,6 @@ import random
 
 import pytest
 from starlette.datastructures import QueryParams
-from tests.server.conftest import Page
 
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest, canonical
@@ -23,7 +22,8 @@ from discreet.web.pages.picker import (
     places_of,
 )
 
-from ..builder.land import AREAS, LAND
+from ..conftest import Page
+from .land import AREAS, LAND
 
 
 def codes(name, search, within=""):

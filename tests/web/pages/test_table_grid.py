@@ -10,7 +10,7 @@ import pytest
 from discreet.model.release import STATUSES
 from discreet.model.request import request_from_text
 from discreet.release.pipeline import release_table
-from discreet.web.pages.table_grid import Layout, cell_of, headers, lines_of
+from discreet.web.pages.table_grid import Layout, axis_lines, headers, make_cell
 
 from ..conftest import Page
 
@@ -21,7 +21,7 @@ from ..conftest import Page
 )
 def test_a_total_keeps_its_label_however_others_are_named(town_release, naming, first, last):
     axis = (town_release.dimensions[0],)
-    lines = lines_of(axis, range(axis[0].length), naming)
+    lines = axis_lines(axis, range(axis[0].length), naming)
     assert (lines[0].labels, lines[-1].labels) == ((first,), (last,))
     assert (lines[0].cell, lines[-1].cell) == ("age=child", "age=_T")
     assert [line.total for line in lines] == [False, False, False, True]
@@ -29,7 +29,7 @@ def test_a_total_keeps_its_label_however_others_are_named(town_release, naming, 
 
 def test_the_outer_variable_runs_slowest_and_groups_begin_with_it(town_release):
     axis = town_release.dimensions[:2]
-    lines = lines_of(axis, range(axis[1].length + 1), "labels")
+    lines = axis_lines(axis, range(axis[1].length + 1), "labels")
     assert [line.first for line in lines] == [True, *[False] * (axis[1].length - 1), True]
     assert lines[-1].labels[0] == axis[0].labels[1]
 
@@ -38,7 +38,7 @@ PLAIN = {"signed": 5, "status": 0, "error": -1, "noise": 0, "low": 3, "high": 7,
 
 
 def cell(value, *rest, **changes):
-    return cell_of(value, *{**PLAIN, **changes}.values(), *rest)
+    return make_cell(value, *{**PLAIN, **changes}.values(), *rest)
 
 
 def test_a_number_has_its_interval_and_what_stands_below_it():

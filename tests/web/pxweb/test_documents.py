@@ -6,8 +6,8 @@ PxWebApi in OpenAPI: every address, and every parameter that it reads.
 import re
 
 import pytest
-from tests.server.test_answer_documents import assert_as_described
-from tests.server.test_openapi import EXAMPLES
+from tests.web.api.test_openapi import EXAMPLES
+from tests.web.api.test_schemas import assert_as_described
 
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.pxweb.routes import pxweb_router

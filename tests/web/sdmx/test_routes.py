@@ -18,7 +18,7 @@ import requests
 import sdmx
 import uvicorn
 from fastapi.testclient import TestClient
-from tests.server.test_answer_documents import resolved
+from tests.web.api.test_schemas import resolved
 
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app, listen

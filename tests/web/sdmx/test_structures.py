@@ -6,7 +6,7 @@ Structures as SDMX-ML: the order of the schema, references that resolve, and lab
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.server.conftest import HOSTILE
+from tests.web.conftest import HOSTILE
 
 from discreet.errors import BadRequest, NotFound
 from discreet.release.dataset_registry import DatasetRegistry

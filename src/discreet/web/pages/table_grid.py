@@ -191,8 +191,8 @@ class Layout:
         if not self.axes[0]:
             inner = [AxisLine((_unit(self.release),), "", (False,), 0, first=True)] * len(places)
         else:
-            inner = _lines(self.axes[0], (place % height for place in places), self.naming)
-        outer = _lines(self.axes[2], (place // height for place in places), self.naming)
+            inner = axis_lines(self.axes[0], (place % height for place in places), self.naming)
+        outer = axis_lines(self.axes[2], (place // height for place in places), self.naming)
         return [
             AxisLine(
                 (*one.labels, *two.labels),
@@ -209,11 +209,11 @@ class Layout:
         if not self.axes[1]:
             label = _unit(self.release) if self.axes[0] else gettext("Number")
             return [AxisLine((label,), "", (False,), 0, first=False)]
-        return _lines(self.axes[1], places, self.naming)
+        return axis_lines(self.axes[1], places, self.naming)
 
     def layer(self, place: int) -> AxisLine:
         """One layer."""
-        return _lines(self.axes[2], [place], self.naming)[0]
+        return axis_lines(self.axes[2], [place], self.naming)[0]
 
     def cells(self, rows: range, columns: range) -> list[tuple[Cell, ...]]:
         """The cells of some rows and columns, row by row."""
@@ -230,8 +230,8 @@ class Layout:
         return [tuple(map(make_cell, *line, looks)) for line in zip(*blocks, strict=True)]
 
 
-def _lines(axis: Axis, places: Iterable[int], naming: str) -> list[AxisLine]:
-    """The rows or columns at some places of an axis."""
+def axis_lines(axis: Axis, places: Iterable[int], naming: str) -> list[AxisLine]:
+    """The rows or columns at some places of an axis, categories named by a word of `NAMINGS`."""
     names = [_category_names(dimension, naming) for dimension in axis]
     inner = axis[-1].outputs if axis else ()
     lines = []

@@ -131,7 +131,7 @@ def table_context(
         display = replace(display, layer=ALL_LAYERS)
     rows, width = layer_rows(layout, display.layer), layout.lengths[1]
     part = paginate(rows, width, page_cells, display.page) if len(rows) * width > page_cells else None
-    first, *rest = _sentences(release.notes[0])
+    first, rest = first_sentence(release.notes[0])
     return {
         "grid": grid(layout, rows, None) if part is None else grid(layout, part.rows, part.columns),
         "toolbar": Toolbar(release.request, release.view, display, version, layout, rows),
@@ -147,8 +147,14 @@ def table_context(
     }
 
 
+def first_sentence(note: str) -> tuple[str, list[str]]:
+    """The first sentence of a note, and the others: a full stop may also end an abbreviation."""
+    first, *rest = _sentences(note)
+    return first, rest
+
+
 def _sentences(note: str) -> list[str]:
-    """The parts that a note was joined from; a full stop may also end an abbreviation."""
+    """The parts that a note was joined from."""
     if not isinstance(note, Message) or "parts" not in note.values:
         return [note]
     parts: Iterable[str] = note.values["parts"]  # type: ignore[assignment]

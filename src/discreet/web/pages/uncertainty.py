@@ -95,10 +95,17 @@ def _by_number(release: Release, law: CellDistribution) -> Uncertainty | None:
         return None
     lines = [*zip(shown.tolist(), low.tolist(), high.tolist(), strict=True)]
     within = max(max(number - first, last - number) for number, first, last in lines)
-    below = above = None
-    if isinstance(law, NoiseTable) and law.repeats == 1:  # from here on all intervals are alike
-        large = len(law.rows) + 2 * law.largest
-        low, high = cell_intervals([large], law, LEVEL)
-        below, above = large - int(low[0]), int(high[0]) - large
-        lines = [(n, first, last) for n, first, last in lines if (n - first, last - n) != (below, above)]
-    return Uncertainty(within, round(100 * LEVEL), tuple(lines[:MOST_LINES]), below, above)
+    return Uncertainty(within, round(100 * LEVEL), *_split(lines, law))
+
+
+def _split(
+    lines: list[tuple[int, int, int]], law: CellDistribution
+) -> tuple[tuple[tuple[int, int, int], ...], int | None, int | None]:
+    """The numbers with an interval unlike that of larger ones, and how far the interval of those reaches."""
+    if not isinstance(law, NoiseTable) or law.repeats > 1:
+        return tuple(lines[:MOST_LINES]), None, None
+    large = len(law.rows) + 2 * law.largest  # from here on all intervals are alike
+    low, high = cell_intervals([large], law, LEVEL)
+    below, above = large - int(low[0]), int(high[0]) - large
+    small = [(n, first, last) for n, first, last in lines if (n - first, last - n) != (below, above)]
+    return tuple(small[:MOST_LINES]), below, above

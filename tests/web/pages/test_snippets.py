@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.view import View
-from discreet.web.pages import links as snippets
-from discreet.web.pages.links import Link
+from discreet.web.pages import snippets
+from discreet.web.pages.links import Link, file_stem, page_path
+from discreet.web.pages.table_grid import table_facts
 
 
 def test_a_link_leads_elsewhere_by_default():
@@ -57,9 +58,9 @@ def test_the_python_code_asks_the_same_question(codes):
 def test_a_survey_says_that_its_counts_are_not_weighted(small_workspace):
     dataset = small_workspace.stored("people").dataset
     request = TableRequest("people", ("sex",))
-    assert "Weights" not in dict(snippets.table_facts(dataset, request))
+    assert "Weights" not in dict(table_facts(dataset, request))
     weighted = replace(dataset, weight_column="weight")
-    assert dict(snippets.table_facts(weighted, request))["Weights"] == "not applied: records are counted"
+    assert dict(table_facts(weighted, request))["Weights"] == "not applied: records are counted"
 
 
 def test_long_filters_are_cut_short_in_the_facts(small_workspace):
@@ -67,7 +68,7 @@ def test_long_filters_are_cut_short_in_the_facts(small_workspace):
     request = TableRequest(
         "people", ("sex",), filters=(("district", tuple(f"D{d:02}" for d in range(1, 11))),)
     )
-    only = dict(snippets.table_facts(dataset, request))["Only"]
+    only = dict(table_facts(dataset, request))["Only"]
     assert only.endswith("District 8 and 2 more")
 
 
@@ -85,7 +86,7 @@ def test_names_and_ranges_are_asked_for_again_from_code(small_workspace):
     call = ast.parse(snippets.python(asked, BASE)).body[2].value
     arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
     assert arguments == {"rows": ["age"], **again}
-    assert snippets.file_stem(asked) == "people-age-selection"
+    assert file_stem(asked) == "people-age-selection"
 
 
 def test_a_view_and_a_version_are_in_every_call():
@@ -104,5 +105,5 @@ def test_a_view_and_a_version_are_in_every_call():
         "rows": ["age"], "columns": ["sex"], "percent": "sex=1,age=_T", "rank": True, "top": 5,
         "hide_empty": True, "sort": "-value", "version": "ab12",
     }  # fmt: skip
-    query = urlsplit(snippets.page_path(asked, also)).query
+    query = urlsplit(page_path(asked, also)).query
     assert parse_qsl(query)[2:] == also
