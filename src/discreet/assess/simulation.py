@@ -123,7 +123,7 @@ def fit_independence(counts: Floats, possible: Flags) -> Floats:
     if min(possible.shape) == 1:
         return counts
     if not possible.all():
-        return HierarchicalModel.of(MAIN_EFFECTS, possible.astype(np.float64)).fitted(counts)
+        return HierarchicalModel.of(MAIN_EFFECTS, possible.astype(np.float64)).fit(counts)
     rows, columns = counts.sum(axis=2, keepdims=True), counts.sum(axis=1, keepdims=True)
     people = counts.sum(axis=(1, 2), keepdims=True)
     return np.asarray(rows * columns / np.where(people > 0, people, 1.0))

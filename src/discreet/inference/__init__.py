@@ -1,4 +1,4 @@
-"""What a reader may conclude from a release and its noise law, never from exact counts.
+"""Inference for readers: intervals, tests and posteriors from a release and its noise distribution, never exact counts.
 
 >>> from discreet.noise import laplace
 >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))

@@ -55,7 +55,7 @@ def test_the_statistic_is_that_of_a_direct_search(any_noise):
 
 
 def test_the_law_of_the_released_number_adds_up(any_noise):
-    _, chance = ProportionTest(500, any_noise, 0.3).law(0.3)
+    _, chance = ProportionTest(500, any_noise, 0.3).distribution(0.3)
     assert chance.sum() == pytest.approx(1.0, abs=1e-9)
 
 

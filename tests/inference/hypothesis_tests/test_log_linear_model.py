@@ -44,7 +44,7 @@ def test_one_cycle_fits_independence_exactly():
 
 def test_the_fit_matches_every_margin_of_a_model_without_a_short_form():
     counts = np.random.default_rng(5).integers(1, 30, (1, 3, 4, 2)).astype(float)
-    fitted = model([(0, 1), (0, 2), (1, 2)], (3, 4, 2)).fitted(counts)
+    fitted = model([(0, 1), (0, 2), (1, 2)], (3, 4, 2)).fit(counts)
     for axis in (1, 2, 3):
         np.testing.assert_allclose(fitted.sum(axis=axis), counts.sum(axis=axis), rtol=1e-9)
 
@@ -327,7 +327,7 @@ def test_without_noise_it_is_the_plain_fit(seed):
     counts = rng.poisson(rng.uniform(0, 6, (1, 3, 3, 2)))
     model = HierarchicalModel.of([(0, 1), (1, 2)], np.ones((3, 3, 2)))
     fit = maximise(PoissonLikelihood.of(channel_of(NO_NOISE).evidence(counts)), model)
-    np.testing.assert_allclose(fit.means, model.fitted(counts.astype(float)), atol=1e-7)
+    np.testing.assert_allclose(fit.means, model.fit(counts.astype(float)), atol=1e-7)
 
 
 def test_a_batch_is_its_tables_one_by_one():

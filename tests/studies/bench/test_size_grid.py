@@ -15,9 +15,9 @@ def test_means_follow_the_hypothesis_unless_there_is_an_effect(point):
     rng = np.random.default_rng(2)
     means = point.means(3, rng)
     assert means.mean(axis=tuple(range(1, means.ndim))) == pytest.approx(point.people)
-    assert point.model().fitted(means) == pytest.approx(means)
+    assert point.model().fit(means) == pytest.approx(means)
     off = point.means(3, rng, effect=1.0)
-    assert point.model().fitted(off) != pytest.approx(off, rel=1e-3)
+    assert point.model().fit(off) != pytest.approx(off, rel=1e-3)
 
 
 def test_given_chances_are_the_hypothesis():

@@ -1,32 +1,17 @@
-"""What one cell adds to the statistic if the hypothesis holds: its moments, as functions of the cell's mean.
+"""Moments of one cell's part of the likelihood-ratio statistic under the hypothesis, as functions of the cell's mean.
 
-With x released from a cell of mean mu, the cell's part of the likelihood ratio at the true mean is
+With x released from a cell of mean mu, the part at the true mean and its score are
 
-    d(x, mu) = 2 (max over m of log P(x | m) - log P(x | mu)),    score s(x, mu) = d/dmu log P(x | mu).
+    d(x, mu) = 2 (max over m of log P(x | m) - log P(x | mu)),    s(x, mu) = d/dmu log P(x | mu).
 
-The chi-square law takes d for the square of a normal number: mean 1, variance 2, whatever mu is. That holds for large
-means only. Here the moments are sums over every x, with P' and P'' the derivatives of P(x | mu) in mu:
+The chi-square approximation takes d as the square of a normal variable, which holds for large means only. Here the moments
+are sums over every x, with P' and P'' the derivatives of P(x | mu) in mu:
 
     e = E d,  v = Var d,  e' = sum of P' d,  e'' = sum of P'' d - 2 I,  I = E s^2,  w = Cov(d, s^2/I),  k = Var(s^2/I).
 
-They are tabulated over sqrt(mu) and interpolated; I, e' and e'' are kept free of their units, times the variance
-mu + s2 of x (or its root), so that each column has a limit.
-
+They are tabulated over sqrt(mu) and interpolated; I, e' and e'' are multiplied by the variance mu + s2 of x (or its root),
+so that each column has a limit.
 Source: McCullagh (1986) and Osius & Rojek (1992) for sparse tables without noise.
-
-The moments of `cell_moments` under one law of noise for every count: by convolution, from no people to millions.
-
-With the noise spread over hundreds, the moments change until the mean is as large as the noise. The law of a
-released count is a convolution, one person more moves it by one, and its derivatives are differences:
-
-    P'(x | mu) = P(x - 1 | mu) - P(x | mu).
-
-Its largest chance over all means is taken over a grid that is even in
-
-    t(mu) = 2 sqrt(mu + s2),   s2 the variance of the noise,
-
-in which the likelihood has about the curvature 1: a step h of it misses d(x, mu) by at most h^2 / 4. Far from
-zero another mean only moves the law of x, and the largest chance is that of its peak.
 """
 
 from __future__ import annotations
@@ -51,25 +36,25 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Released values with a smaller chance are left out: transforms do not know their chances exactly.
+#: Released values with a smaller probability are left out, because transforms do not compute it exactly.
 FAINT = 1e-15
-#: The smallest mean of a table of moments, and how many means it has.
+#: The smallest mean of a table of moments, and its number of means.
 LEAST_MEAN, POINTS = 1e-6, 200
-#: At tiny means the squared score has no useful variance: this is the most that is believed.
+#: Upper limit of the variance of the squared score, which is not useful at tiny means.
 _MOST_KURTOSIS = 30.0
-#: Tables with a row for each count are written out up to this mean.
+#: The largest mean of tables with a row for each count.
 _LARGEST_MEAN = 1500.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellParts:
-    """Moments of cells' parts of the statistic, one number a cell.
+    """Moments of cells' parts of the statistic, one number per cell.
 
     Args:
         expected: e, the mean of the part.
         variance: v, its variance.
-        slope: e', how the mean changes with the cell's mean.
-        bend: e'', how the slope does.
+        slope: e', the derivative of the mean in the cell's mean.
+        bend: e'', its second derivative.
         information: I, the Fisher information on the cell's mean.
         overlap: w, the covariance of the part and the squared standardised score.
         kurtosis: k, the variance of the squared standardised score.
@@ -84,14 +69,14 @@ class CellParts:
     kurtosis: Floats
 
     @classmethod
-    def summed(cls, chance: Floats, first: Floats, second: Floats, top: Floats) -> Self:
+    def sum_over(cls, chance: Floats, first: Floats, second: Floats, top: Floats) -> Self:
         """Exact sums over the released values, for each of some means.
 
         Args:
-            chance: P(x | mu), one line a mean, one column a released value.
+            chance: P(x | mu), one row per mean, one column per released value.
             first: Its derivative in mu.
             second: Its second derivative.
-            top: The largest log-chance of each released value over all means.
+            top: The largest log-probability of each released value over all means.
         """
         seen = chance > FAINT
         safe = np.where(seen, chance, 1.0)
@@ -111,7 +96,7 @@ class CellParts:
         )
 
     def times(self, spread: Floats) -> Self:
-        """The same with means measured in a unit: slope, bend and information times its power."""
+        """The same with means in another unit: slope, bend and information times its power."""
         return type(self)(
             self.expected,
             self.variance,
@@ -123,23 +108,23 @@ class CellParts:
         )
 
     def within(self, cells: NDArray[np.bool_]) -> Self:
-        """The same, with nothing from the other cells."""
+        """The same, with zeros in the other cells."""
         return type(self)(*(np.where(cells, column, 0.0) for column in columns(self)))
 
 
 def columns(parts: CellParts) -> list[Floats]:
-    """The moments one after the other, as `Parts` names them."""
+    """The moments in the order of the fields of `CellParts`."""
     return [getattr(parts, each.name) for each in fields(parts)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellMoments:
-    """The moments of one law of noise, tabulated.
+    """The moments under one noise distribution, tabulated.
 
     Args:
-        means: The means of the table, ascending; beyond the last one only the units change.
+        means: The means of the table, ascending; beyond the last only the units change.
         noise: The variance of the noise, which gives the units.
-        parts: The moments at each, free of units.
+        parts: The moments at each mean, without units.
     """
 
     means: Floats
@@ -148,35 +133,35 @@ class CellMoments:
 
     @classmethod
     def of(cls, means: Floats, noise: float, parts: CellParts) -> Self:
-        """From moments in the units of counts."""
+        """From moments in units of counts."""
         return cls(means, noise, parts.times(means + noise))
 
     def at(self, means: Floats) -> CellParts:
-        """The moments at any means, in the units of counts."""
+        """The moments at any means, in units of counts."""
         means = np.maximum(means, LEAST_MEAN)
         roots, known = np.sqrt(means), np.sqrt(self.means)
         found = CellParts(*(np.interp(roots, known, column) for column in columns(self.parts)))
         return found.times(1 / (means + self.noise))
 
     def extend(self, more: CellMoments) -> CellMoments:
-        """Two tables, the second of larger means and the same noise, as one."""
+        """This table followed by one of larger means and the same noise."""
         return CellMoments(
             np.append(self.means, more.means), self.noise, concatenate_parts([self.parts, more.parts])
         )
 
 
 def concatenate_parts(pieces: list[CellParts]) -> CellParts:
-    """Moments of some means after those of others."""
+    """Moments of several tables, one after the other."""
     return CellParts(*(np.concatenate(column) for column in zip(*map(columns, pieces), strict=True)))
 
 
 def even_means(largest: float) -> Floats:
-    """Means up to the largest, even in their roots."""
+    """Means up to the largest, equally spaced in their roots."""
     return np.linspace(np.sqrt(LEAST_MEAN), np.sqrt(largest), POINTS) ** 2
 
 
 def table_moments(noise: NoiseTable) -> CellMoments:
-    """The moments under a noise table of any rows: every count and every released value written out."""
+    """The moments under a noise table with any rows: sums over every count and every released value."""
     channel = channel_of(noise)
     largest = min(150.0 + 8 * float(noise.variance) ** 0.5 + 2 * len(noise.rows), _LARGEST_MEAN)
     means = even_means(largest)
@@ -187,19 +172,19 @@ def table_moments(noise: NoiseTable) -> CellMoments:
     counts = np.arange(most + 1)
     poisson = np.exp(counts * np.log(means)[:, None] - means[:, None] - gammaln(counts + 1.0))
     slope = _before(poisson) - poisson
-    parts = CellParts.summed(poisson @ law, slope @ law, (_before(slope) - slope) @ law, top)
+    parts = CellParts.sum_over(poisson @ law, slope @ law, (_before(slope) - slope) @ law, top)
     return CellMoments.of(means, float(noise.variance), parts)
 
 
 def _before(columns: Floats) -> Floats:
-    """Each column moved one place up: with the noise it is the law of one person more."""
+    """Each column shifted by one: with the noise, the distribution for one person more."""
     moved = np.zeros_like(columns)
     moved[:, 1:] = columns[:, :-1]
     return moved
 
 
 def _release_probabilities(channel: Channel, most: int, values: NDArray[np.int64]) -> Floats:
-    """P(x | n): one line a count, one column a releasable value."""
+    """P(x | n): one row per count, one column per releasable value."""
     counts = np.arange(most + 1)
     noise = values[None, :] - counts[:, None] - channel.lowest
     inside = (noise >= 0) & (noise < channel.laws.shape[1])
@@ -208,7 +193,7 @@ def _release_probabilities(channel: Channel, most: int, values: NDArray[np.int64
 
 
 def releasable(channel: Channel, largest: int) -> NDArray[np.int64]:
-    """Every value that the true counts up to `largest` can be released as."""
+    """Every value that can be released for true counts up to `largest`."""
     counts = np.arange(largest + 1)
     laws = channel.laws[channel.distribution_index(counts)]
     places = np.flatnonzero(laws.ravel() > 0)
@@ -217,36 +202,41 @@ def releasable(channel: Channel, largest: int) -> NDArray[np.int64]:
 
 
 _STEP = 0.02
-#: Means go up to so many times the variance of the noise: beyond, it is a thousandth of the whole.
+#: The largest mean as a multiple of the variance of the noise: beyond, the noise is a thousandth of the whole.
 _FAR = 30.0
 _ROOM = 2_000_000
 
 
 def wide_moments(law: Distribution, variance: float) -> CellMoments:
-    """The moments under one law, from no people up to means at which the noise no longer matters.
+    """The moments under one distribution for every count, from mean zero to means at which the noise no longer matters.
+
+    The distribution of a released count is a convolution, one person more shifts it by one, and its derivatives are
+    differences: P'(x | mu) = P(x - 1 | mu) - P(x | mu). Its largest value over all means is taken over a grid that is even
+    in t(mu) = 2 sqrt(mu + s2), in which the likelihood has a curvature of about 1: a step h misses d(x, mu) by at most h^2
+    / 4.
 
     Args:
-        law: The kept law of the noise.
+        law: The truncated distribution of the noise.
         variance: The variance of the noise.
     """
     largest = 150.0 + 8 * np.sqrt(variance)
     means = even_means(largest)
     values = int(_reach(largest) + len(law.chances))
     top = _largest(law, variance, values)
-    pieces = [_sum_parts(chance, top) for _, chance in _batches(law, means, values)]
+    pieces = [_sum_parts(chance, top) for chance in _batches(law, means, values)]
     near = CellMoments.of(means, variance, concatenate_parts(pieces))
     return near.extend(far_moments(law, variance, largest))
 
 
 def far_moments(law: Distribution, variance: float, largest: float) -> CellMoments:
-    """The moments at larger means, where another mean moves the law of the released count and no more."""
+    """The moments at larger means, where another mean only shifts the distribution of the released count."""
     means = np.geomspace(largest, largest + _FAR * (1 + variance), POINTS // 5)[1:]
     return CellMoments.of(means, variance, concatenate_parts([_far(law, mean) for mean in means]))
 
 
 def _sum_parts(chance: Floats, top: Floats) -> CellParts:
     first = np.diff(chance, axis=1, prepend=0.0)
-    return CellParts.summed(chance, -first, np.diff(first, axis=1, prepend=0.0), top)
+    return CellParts.sum_over(chance, -first, np.diff(first, axis=1, prepend=0.0), top)
 
 
 def _far(law: Distribution, mean: float) -> CellParts:
@@ -255,12 +245,12 @@ def _far(law: Distribution, mean: float) -> CellParts:
     poisson = np.exp(counts * np.log(mean) - mean - gammaln(counts + 1.0))
     chance = np.maximum(_fft_convolve(poisson, law.chances), TINY)
     parts = _sum_parts(chance[None], np.log(chance.max()))
-    # The largest chance changes slowly with x, which is left out: its part of the slopes would not be.
+    # The maximum changes slowly with x, which is ignored; its part of the slopes would not be negligible.
     return replace(parts, slope=np.zeros(1), bend=np.zeros(1))
 
 
 def _fft_convolve(first: Floats, second: Floats) -> Floats:
-    """The law of a sum; as `scipy.signal.fftconvolve`, whose import takes 30 MB."""
+    """A convolution, as `scipy.signal.fftconvolve`, whose import takes 30 MB."""
     size = first.size + second.size - 1
     length = next_fast_len(size, real=True)
     summed: Floats = irfft(rfft(first, length) * rfft(second, length), length)[:size]
@@ -268,35 +258,31 @@ def _fft_convolve(first: Floats, second: Floats) -> Floats:
 
 
 def _reach(mean: float) -> float:
-    """No count of this mean is larger, but for a chance below 1e-15."""
+    """An upper bound of a count with this mean, except with a probability below 1e-15."""
     return float(mean + 9 * np.sqrt(mean) + 30)
 
 
 def _largest(law: Distribution, variance: float, values: int) -> Floats:
-    """The largest log-chance of each released value over all means."""
+    """The largest log-probability of each released value over all means."""
     ends = 2 * np.sqrt(variance + np.array([0.0, float(values)]))
     grid = np.linspace(ends[0], ends[1], 2 + int((ends[1] - ends[0]) / _STEP))
     means = np.maximum(grid**2 / 4 - variance, 0.0)
     means[0] = 0.0
     top = np.full(values, TINY)
-    for _, chance in _batches(law, means, values):
+    for chance in _batches(law, means, values):
         np.maximum(top, chance.max(axis=0), out=top)
     return np.asarray(np.log(top))
 
 
-def _batches(law: Distribution, means: Floats, values: int) -> Iterator[tuple[slice, Floats]]:
-    """The chances of the released values from the smallest on, for each mean, some means at a time."""
+def _batches(law: Distribution, means: Floats, values: int) -> Iterator[Floats]:
+    """The probabilities of the released values for each mean, in batches of means."""
     step = max(1, _ROOM // values)
     for at in range(0, len(means), step):
-        yield slice(at, at + step), _convolve(law, means[at : at + step], values)
-
-
-def _convolve(law: Distribution, means: Floats, values: int) -> Floats:
-    counts = np.arange(int(_reach(float(means.max()))) + 1)
-    mu = np.maximum(means, TINY)[:, None]
-    poisson = np.exp(counts * np.log(mu) - mu - gammaln(counts + 1.0))
-    size = next_fast_len(len(counts) + len(law.chances) - 1, real=True)
-    found = irfft(rfft(poisson, size, axis=1) * rfft(law.chances, size), size, axis=1)[:, :values]
-    padded = np.zeros((len(means), values))
-    padded[:, : found.shape[1]] = np.maximum(found, 0.0)
-    return padded
+        mu = np.maximum(means[at : at + step], TINY)[:, None]
+        counts = np.arange(int(_reach(float(mu.max()))) + 1)
+        poisson = np.exp(counts * np.log(mu) - mu - gammaln(counts + 1.0))
+        size = next_fast_len(len(counts) + len(law.chances) - 1, real=True)
+        found = irfft(rfft(poisson, size, axis=1) * rfft(law.chances, size), size, axis=1)[:, :values]
+        padded = np.zeros((len(mu), values))
+        padded[:, : found.shape[1]] = np.maximum(found, 0.0)
+        yield padded

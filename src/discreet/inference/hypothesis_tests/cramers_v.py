@@ -1,13 +1,12 @@
-"""Cramer's V of a released two-way table, with the part that is noise taken out.
+"""Cramer's V of a released two-way table, corrected for the noise.
 
 V = sqrt(X2 / (n min(r-1, c-1))) with Pearson's X2. Noise of variance s2(k, l) in the cells adds to X2, on average,
 
     sum over i, j of  Var(d(i, j)) / m(i, j),
     d(i, j) = e(i, j) - q(j) e(i, .) - p(i) e(., j) + p(i) q(j) e(., .),   m(i, j) = n p(i) q(j),
 
-p and q being the shares of rows and columns. The corrected V subtracts it, and the noise's known bias from the
-counts; it estimates the V that the office would have computed from the exact table.
-
+with p and q the shares of rows and columns. The corrected V subtracts it, and the known bias of the noise from the counts;
+it estimates the V of the exact table.
 Source: Cramer (1946); the correction is the first-order expansion of X2 in the noise.
 """
 
@@ -32,9 +31,9 @@ class CramersV:
     """Cramer's V.
 
     Args:
-        estimate: With the noise taken out; never below 0.
+        estimate: Corrected for the noise; never below 0.
         naive: As if the released counts were exact.
-        noise_part: How much of the naive X2 the noise is expected to be.
+        noise_part: The expected part of the naive X2 that is noise.
     """
 
     estimate: float
@@ -47,7 +46,7 @@ class CramersV:
 
     @property
     def why(self) -> str:
-        """Why the two differ, in a sentence."""
+        """A sentence on why the two differ."""
         return (
             f"Noise makes any table look associated: here it is expected to add {self.noise_part:.1f} to the "
             f"chi-square statistic, which lifts V from {self.estimate:.3f} to {self.naive:.3f}."
@@ -59,10 +58,10 @@ def cramers_v(table: Release | ArrayLike, noise: CellDistribution | NoiseByCell 
 
     Args:
         table: A release of two variables, or a matrix of released counts without totals.
-        noise: The noise table of a matrix, or the laws of its cells.
+        noise: The noise table of a matrix, or the noise of its cells.
 
     Raises:
-        BadRequest: The table is no full two-way table with people in it.
+        BadRequest: The table is not a complete two-way table with people in it.
 
     >>> from discreet.noise import laplace
     >>> found = cramers_v([[60, 40], [45, 55]], laplace(epsilon=0.5, m=7))
@@ -75,7 +74,8 @@ def cramers_v(table: Release | ArrayLike, noise: CellDistribution | NoiseByCell 
             "Cramer's V needs two variables with at least two categories each, all of whose pairs can occur.",
             "Choose one variable for the rows and one for the columns.",
         )
-    naive_counts = _drop_empty(np.maximum(seen.counts, 0).astype(np.float64))
+    clipped = np.maximum(seen.counts, 0).astype(np.float64)
+    naive_counts = np.asarray(clipped[clipped.sum(axis=1) > 0][:, clipped.sum(axis=0) > 0])
     mean, variance = _noise_moments(seen.counts, seen.noise)
     counts = seen.counts - mean
     rows, columns = _positive(counts)
@@ -94,7 +94,7 @@ def cramers_v(table: Release | ArrayLike, noise: CellDistribution | NoiseByCell 
 
 
 def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Rows and columns that all have people in what is left: leaving out a row may empty a column."""
+    """The rows and columns with people, after leaving out the others: leaving out a row can empty a column."""
     rows, columns = (np.ones(length, dtype=np.bool_) for length in counts.shape)
     while True:
         left = np.where(rows[:, None] & columns, counts, 0.0)
@@ -107,7 +107,7 @@ def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 def strength(
     table: Release | ArrayLike, noise: CellDistribution | NoiseByCell | None = None
 ) -> CramersV | None:
-    """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
+    """Cramer's V, or None where it is undefined: impossible pairs, or fewer than two rows with people.
 
     >>> from discreet.noise import laplace
     >>> strength([[60, 40], [0, 0]], laplace(epsilon=0.5, m=1)) is None
@@ -117,10 +117,6 @@ def strength(
         return cramers_v(table, noise)
     except BadRequest:
         return None
-
-
-def _drop_empty(counts: Floats) -> Floats:
-    return np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
 
 
 def _pearson(counts: Floats) -> float:
@@ -133,7 +129,7 @@ def _v(statistic: float, people: float, shape: tuple[int, ...]) -> float:
 
 
 def _noise_moments(counts: NDArray[np.int64], noise: CellDistribution | NoiseByCell) -> tuple[Floats, Floats]:
-    """Mean and variance of each cell's noise, over the rows that could lie behind it (flat prior)."""
+    """Mean and variance of each cell's noise, averaged over the possible rows (flat prior)."""
     noise = by_cell(noise, counts.shape)
     if isinstance(noise, NoiseByCell):
         return noise.moments()
@@ -148,7 +144,7 @@ def _noise_moments(counts: NDArray[np.int64], noise: CellDistribution | NoiseByC
 
 
 def _noise_part(counts: Floats, variance: Floats) -> float:
-    """What noise of these variances adds to X2 on average."""
+    """The expected contribution to X2 of noise of these variances."""
     total = counts.sum()
     p, q = counts.sum(axis=1, keepdims=True) / total, counts.sum(axis=0, keepdims=True) / total
     by_row, by_column = variance.sum(axis=1, keepdims=True), variance.sum(axis=0, keepdims=True)

@@ -1,14 +1,13 @@
 """Goodness of fit on released counts: one proportion, exactly; and a given distribution over categories.
 
-One proportion (N people, N public, of whom a have a property; x = a + noise is released):
+Of N people, N public, a have a property; x = a + noise is released:
 
     L(p) = sum over n of  Binomial(n; N, p) P(x | n),   T(x) = 2 log(max L / L(p0)).
 
-T depends on x alone, so its law is found by going through every x: the p-value, the size at a critical value
-and the power are exact. Categories with given chances are a log-linear model with those as offset.
-
-Source: Rinott et al. (2018), section 6.2 and Figure 4. The paper's critical values are those of 500 draws;
-for N = 80, epsilon 0.5, m = 5 the exact power at its c = 3.36 is .936.
+T depends on x only, so enumerating every x gives the exact p-value, size and power. A given distribution over categories is
+a log-linear model with the distribution as offset.
+Source: Rinott et al. (2018), section 6.2 and Figure 4. The paper's critical values are from 500 draws; for N = 80,
+epsilon 0.5, m = 5 the exact power at its c = 3.36 is .936.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Beyond so many standard deviations a binomial count is left out: less than 1e-15 lies there.
+#: Binomial counts farther than this many standard deviations are left out; their probability is below 1e-15.
 _DEVIATIONS = 9.0
 _TIE = 1e-9
 
@@ -52,8 +51,8 @@ class ProportionTest:
 
     Args:
         people: N, which is public.
-        noise: The noise table of the released number, or the law of its noise.
-        hypothesis: The proportion p0 that is tested.
+        noise: The noise table of the released number, or the distribution of its noise.
+        hypothesis: The proportion p0 of the hypothesis.
     """
 
     people: int
@@ -76,8 +75,8 @@ class ProportionTest:
         _, top = highest_point(lambda p: self._log_likelihood(evidence, p), zeros, zeros + 1)
         return np.maximum(2 * (top - null), 0.0)
 
-    def law(self, proportion: float) -> tuple[NDArray[np.int64], Floats]:
-        """Every released number that matters and its chance, if this is the proportion."""
+    def distribution(self, proportion: float) -> tuple[NDArray[np.int64], Floats]:
+        """The relevant released numbers and their probabilities under this proportion."""
         middle = self.people * proportion
         reach = _DEVIATIONS * np.sqrt(self.people * proportion * (1 - proportion)) + 20
         low, high = max(0, int(middle - reach)), min(self.people, int(middle + reach) + 1)
@@ -92,19 +91,19 @@ class ProportionTest:
         return values[released > 0], released[released > 0]
 
     def rejection(self, critical: float, proportion: float | None = None) -> float:
-        """The chance of T >= critical: the size, or the power at another proportion."""
-        values, chance = self.law(self.hypothesis if proportion is None else proportion)
+        """P(T >= critical): the size, or the power at another proportion."""
+        values, chance = self.distribution(self.hypothesis if proportion is None else proportion)
         return float(chance[self.statistic(values) >= critical - _TIE].sum())
 
     def critical_value(self, level: float = 0.05) -> float:
-        """The smallest c that T exceeds with a chance of at most the level."""
-        values, chance = self.law(self.hypothesis)
+        """The smallest c that T exceeds with a probability of at most the level."""
+        values, chance = self.distribution(self.hypothesis)
         atoms, place = np.unique(self.statistic(values).round(9), return_inverse=True)
         above = 1 - np.cumsum(np.bincount(place, weights=chance))
         return float(atoms[np.flatnonzero(above <= level + 1e-12)[0]])
 
     def p_value(self, released: int) -> float:
-        """The chance, under the hypothesis, of a T at least as large as that of the released number."""
+        """The probability under the hypothesis of a T at least as large as that of the released number."""
         return min(1.0, self.rejection(float(self.statistic([released])[0])))
 
     def _log_likelihood(self, evidence: Evidence, p: Floats) -> Floats:
@@ -134,7 +133,7 @@ def proportion_test(
         released: The released number of people with the property.
         people: N, which is public.
         hypothesis: p0.
-        noise: The noise table of the released number, or the law of its noise.
+        noise: The noise table of the released number, or the distribution of its noise.
 
     >>> from discreet.noise import laplace
     >>> proportion_test(48, 80, 0.5, laplace(epsilon=0.5, m=5)).method
@@ -173,15 +172,15 @@ def distribution_test(
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> LikelihoodRatio:
-    """Test whether the people of a table are spread over its cells with given chances.
+    """Test whether the people of a table are distributed over its cells with given probabilities.
 
     Args:
         table: A release, or an array of released counts without totals.
-        chances: The chance of each cell, in the shape of the table; only their proportions matter.
-        noise: The noise table of an array, or the laws of its cells.
+        chances: The probability of each cell, in the shape of the table, up to a factor.
+        noise: The noise table of an array, or the noise of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
-        method: `chi-square`, `moments`, `bootstrap`, or `auto`, which takes the first of them that holds.
+        method: `chi-square`, `moments`, `bootstrap`, or `auto` for the first of them that holds.
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 

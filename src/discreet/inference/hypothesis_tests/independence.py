@@ -1,20 +1,11 @@
-"""The likelihood-ratio test of any hierarchical log-linear model of a released table, noise included.
+"""Noise-aware likelihood-ratio tests of log-linear models, and of independence in two-way tables.
 
-The statistic is that of `ratios`, its law that of `null_law`, and `method` says where the p-value comes from. The naive
-G2, which takes the released counts for exact, stands beside it.
+    H0 of independence: log mu(i, j) = eta + alpha(i) + beta(j),
 
-Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
-
-The noise-aware test of independence of a two-way table.
-
-    H0: log mu(i, j) = eta + alpha(i) + beta(j),
-
-tested by the likelihood ratio with the noise in the likelihood. Where cells cannot occur, it is
-quasi-independence of those that can. The naive G2 stands beside it: on a table of 10 x 10 with 60 people a
-cell and Laplace noise (epsilon 0.1, m 10) it rejects true independence in 87 of 100 tables at 5 %. How strong a
-relation is tells Cramer's V, with the noise taken out.
-
-Source: Rinott et al. (2018), section 6.1 and Table 3.
+or quasi-independence where cells cannot occur. Each result also has the naive G2, which takes the released counts as exact:
+in a table of 10 x 10 with 60 people per cell and Laplace noise (epsilon 0.1, m 10) it rejects true independence in 87 of 100
+tables at 5 %.
+Source: Rinott et al. (2018), section 6.1, Table 3 and eqs 6.1-6.2, for any hierarchical model and any noise table.
 """
 
 from __future__ import annotations
@@ -70,15 +61,15 @@ def log_linear_test(
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> LikelihoodRatio:
-    """Test a hierarchical log-linear model against no restriction at all.
+    """Test a hierarchical log-linear model against the saturated model.
 
     Args:
         table: A release, or an array of released counts without totals.
         generators: The largest sets of variables that interact, by axis, or by name for a release.
-        noise: The noise table of an array, or the laws of its cells.
+        noise: The noise table of an array, or the noise of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
-        method: `chi-square`, `moments`, `bootstrap`, or `auto`, which takes the first of them that holds.
+        method: `chi-square`, `moments`, `bootstrap`, or `auto` for the first of them that holds.
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 
@@ -109,7 +100,7 @@ def run_test(
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> LikelihoodRatio:
-    """Test one table (a batch of one), with the naive test beside it."""
+    """Test one table (a batch of one), with the naive test."""
     _check(model, total, method, replicates)
     noise = by_cell(noise, hypothesis.shape)
     found = likelihood_ratios(batch, noise, hypothesis, total)
@@ -142,7 +133,7 @@ def run_test(
 
 
 def _nothing_left(hypothesis: HierarchicalModel) -> str:
-    """Why there are no degrees of freedom: the model restricts nothing, or too few cells have people."""
+    """Why there are no degrees of freedom: the model is saturated, or too few cells have people."""
     if hypothesis.degrees_of_freedom(hypothesis.possible) == 0:
         return message("Nothing is left to test (df 0): the model fits every table.")
     return message(
@@ -177,17 +168,17 @@ _MAIN_EFFECTS = ((0,), (1,))
 
 @dataclass(frozen=True, slots=True)
 class IndependenceTests:
-    """Tests of many tables of one shape; no table is drawn for them.
+    """Tests of many tables of one shape, without a bootstrap.
 
     Args:
         statistic: The noise-aware statistics.
         df: Their degrees of freedom.
-        p_value: By the chi-square law where it holds, else by the law with the statistic's own mean and variance. It
-            errs on the safe side with few degrees of freedom, and where the law is not reliable.
+        p_value: By the chi-square where it holds, else by moments. It errs on the safe side with few degrees of freedom, and
+            where the approximation is not reliable.
         method: `chi-square` or `moments`.
-        reliable: Where the law of the statistic is known well; elsewhere too few people are expected.
+        reliable: Where the null distribution is known well; elsewhere too few people are expected.
         naive_statistic: G2, the noise ignored.
-        naive_p_value: Its p-value by the chi-square law.
+        naive_p_value: Its p-value by the chi-square.
         converged: Whether both maxima were found.
     """
 
@@ -218,15 +209,15 @@ def independence_test(
 
     Args:
         table: A release of two variables, or a matrix of released counts without totals.
-        noise: The noise table of a matrix, or the laws of its cells.
+        noise: The noise table of a matrix, or the noise of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
-        method: `chi-square`, `moments`, `bootstrap`, or `auto`, which takes the first of them that holds.
+        method: `chi-square`, `moments`, `bootstrap`, or `auto` for the first of them that holds.
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 
     Raises:
-        BadRequest: The table is no two-way table with at least two rows and two columns.
+        BadRequest: The table is not two-way with at least two rows and two columns.
 
     >>> from discreet.noise import laplace
     >>> found = independence_test([[52, 31], [30, 55]], laplace(epsilon=0.5, m=7))
@@ -243,7 +234,7 @@ def independence_test(
         seen.batch,
         seen.noise,
         HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)),
-        _words(table, full=bool(seen.possible.all())),
+        _hypothesis(table, full=bool(seen.possible.all())),
         model=model,
         total=total,
         method=method,
@@ -284,7 +275,7 @@ def independence_tests(
     )
 
 
-def _words(table: Release | ArrayLike, *, full: bool) -> str:
+def _hypothesis(table: Release | ArrayLike, *, full: bool) -> str:
     first: str = message("rows")
     second: str = message("columns")
     if isinstance(table, Release):

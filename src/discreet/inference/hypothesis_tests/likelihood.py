@@ -1,44 +1,9 @@
-"""The highest point of many one-dimensional functions at once: a grid, then a golden section around its best.
+"""The likelihood of released tables, with the noise in it: Poisson, Poisson with wide noise, and multinomial.
 
-The likelihood of one cell may have more than one peak when a noise table has gaps; the grid finds the highest.
+    P(x | mu) = sum over n of  Poisson(n; mu) P(x | n),      E(n | x, mu) = sum of n times the same terms / their sum
 
-Source: Kiefer (1953), golden section search.
-
-The Poisson likelihood of released counts: true counts are Poisson, the release adds its noise.
-
-    P(x | mu) = sum over n of  e^-mu mu^n / n!  P(x | n)
-    E(n | x, mu) = sum of n times the same terms / their sum
-
-Both come from one pass over the few n that could lie behind x. Terms are taken relative to a count nearby, so
-that counts in the millions lose no digits. The unrestricted maximum depends on x alone and is found for each
-distinct x once, by a grid and a golden section: it is not always mu = x.
-
-Source: Rinott et al. (2018), eq. 6.2.
-
-The Poisson likelihood under wide noise: of all counts behind a released one only those that matter are summed.
-
-Noise that spans thousands would make the sum over n long, while Poisson(n; mu) is narrow. With q the law of the
-cell's noise and n0 the possible count nearest to mu, counts outside (mu - t', mu + t) are left out, where
-
-    P(Poisson(mu) outside) max q  <=  e^-D max q  <=  e^-38 Poisson(n0; mu) q(x - n0)  <=  e^-38 P(x | mu),
-    t = D/3 + sqrt(D^2/9 + 2 D mu),   t' = sqrt(2 D mu)   (Bernstein's inequality),
-
-so that no digit of P(x | mu) is lost, whatever the shape of q. Windows are rounded up and cells of about the same
-width are summed together.
-
-Source: Rinott et al. (2018), eq. 6.2; Boucheron, Lugosi & Massart (2013), section 2.4, for Poisson tails.
-
-The multinomial likelihood of released counts: the true total is public, the release adds its noise.
-
-With the true counts Poisson(mu) and their sum N known,
-
-    P(x | N, p) = P(x, sum of n = N | mu) / Poisson(N; sum of mu),   p = mu / sum of mu,
-
-whatever the scale of mu. The chance that the counts behind x add up to N, and the expected count of each cell
-given that they do, come from products of the cells' generating functions at the roots of unity. The scale is
-first chosen so that N is where those sums are likely: nothing is computed in a tail.
-
-Source: Rinott et al. (2018), section 6 ("Poisson and multinomial"); Barlow & Heidtmann (1984) for the transform.
+The maximum over all mu depends on x only and is found once for each distinct x; it is not always at mu = x.
+Source: Rinott et al. (2018), section 6 and eq. 6.2.
 """
 
 from __future__ import annotations
@@ -70,7 +35,10 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 def highest_point(
     function: Callable[[Floats], Floats], low: Floats, high: Floats, *, grid: int = GRID, steps: int = STEPS
 ) -> tuple[Floats, Floats]:
-    """Where each function is highest between its bounds, and how high.
+    """The maximum of many one-dimensional functions at once: its position and value.
+
+    A grid finds the highest of several peaks, which noise tables with gaps can have; a golden section search refines it.
+    Source: Kiefer (1953).
 
     Args:
         function: From one argument for each function to one value for each.
@@ -90,7 +58,7 @@ def highest_point(
     right = low + shares[np.minimum(best + 1, grid - 1)] * (high - low)
     at, value = _golden_section(function, left, right, steps)
     on_grid = heights[best, np.arange(len(low))]
-    # At a bound the grid has the point itself, which a section only approaches.
+    # A maximum at a bound is a point of the grid; the section only approaches it.
     better = on_grid >= value
     return np.where(better, low + shares[best] * (high - low), at), np.maximum(on_grid, value)
 
@@ -124,7 +92,7 @@ def _log_factorials() -> NDArray[np.float64]:
 
 
 def log_factorial(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log of n!, from a table where there are many and none is large.
+    """The log of n!, from a table where there are many small n.
 
     >>> log_factorial(np.array([0, 1, 3])).round(6).tolist()
     [0.0, 0.0, 1.791759]
@@ -137,7 +105,7 @@ def log_factorial(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class CellTerms:
-    """The likelihood of cells, prepared: log terms relative to a reference count near the released one.
+    """Precomputed terms of cells' likelihoods, relative to a count near the released one to keep all digits.
 
     Args:
         reference: A count of at least 1 near the released one.
@@ -151,7 +119,7 @@ class CellTerms:
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
-        """Prepare the evidence of cells."""
+        """The terms of the evidence of cells."""
         counts = evidence.counts
         reference = np.clip(evidence.released, 1, np.maximum(counts[..., -1], 1)).astype(np.float64)
         n = np.maximum(counts, 0)
@@ -166,7 +134,7 @@ class CellTerms:
         return type(self)(self.reference[index], self.shift[index], self.log_term[index])
 
     def weights(self, mu: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The chance of each considered count given x and mu, and log P(x | mu)."""
+        """P(n | x, mu) for each considered count n, and log P(x | mu)."""
         mu = np.maximum(mu, TINY)
         ratio = np.log(mu / self.reference)
         terms: NDArray[np.float64] = np.arange(float(self.log_term.shape[-1])) * ratio[..., None]
@@ -187,7 +155,6 @@ class CellTerms:
 
 
 def _at_own_mean(count: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The log of Poisson(n; n)."""
     return np.asarray(count * np.log(count) - count - gammaln(count + 1))
 
 
@@ -196,8 +163,8 @@ class PoissonLikelihood:
     """Independent Poisson cells, convolved with the noise; tables along the first axis.
 
     Args:
-        evidence: What the released counts say.
-        terms: The same, prepared.
+        evidence: The evidence of the released counts.
+        terms: Its terms.
     """
 
     evidence: Evidence
@@ -210,7 +177,7 @@ class PoissonLikelihood:
 
     @property
     def tables(self) -> int:
-        """How many tables the batch has."""
+        """The number of tables of the batch."""
         return len(self.evidence.released)
 
     def take(self, index: NDArray[np.int64]) -> Self:
@@ -223,9 +190,9 @@ class PoissonLikelihood:
         return log_chance.reshape(len(mu), -1).sum(axis=1), self.terms.mean(weights)
 
     def free_maximum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The largest log-likelihood of each table with a mean of its own for every cell, and those means."""
+        """The largest log-likelihood of each table with a separate mean for each cell, and those means."""
         flat = self.evidence.released.ravel()
-        # A cell that cannot occur has a window of its own: the released count alone does not tell it apart.
+        # Impossible cells have another window, so the released count alone is not a key.
         kind = np.zeros_like(flat) if self.evidence.kind is None else self.evidence.kind.ravel()
         keys = np.stack([flat, self.evidence.first.ravel(), kind], axis=1)
         _, where, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -246,19 +213,19 @@ class PoissonLikelihood:
 
 Counts = NDArray[np.int64]
 
-#: A part e^-38 of a likelihood is less than its rounding.
+#: A part e^-38 of a likelihood is below its rounding error.
 _DEPTH = 38.0
-#: The narrowest window, and how many numbers are summed at a time.
+#: The narrowest window, and the numbers summed at a time.
 _NARROWEST_WINDOW = 32
 _WIDE_ROOM = 2_000_000
 _GRID, _STEPS = 16, 34
 
 
 class FlatDistributions:
-    """All laws one after the other in one array, to be looked up by kind and noise.
+    """All distributions in one array, indexed by kind and noise.
 
     Args:
-        noise: The laws by cell.
+        noise: The noise by cell.
     """
 
     def __init__(self, noise: NoiseByCell) -> None:
@@ -272,19 +239,19 @@ class FlatDistributions:
             self.log_most = np.log(np.array([law.chances.max() for law in laws]))
 
     def place(self, kind: Counts, noise: Counts) -> Counts:
-        """Where the chance of such noise stands; the noise lies within the law."""
+        """The index of a noise value inside the distribution of a kind."""
         found: Counts = self.start[kind] + noise - self.lowest[kind]
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class WideEvidence:
-    """What released counts say about the true ones, not written out.
+    """The evidence of released counts under wide noise, evaluated on demand.
 
     Args:
         released: The released counts, tables along the first axis.
-        kind: The law of each cell.
-        laws: The laws.
+        kind: The index of each cell's distribution.
+        laws: The distributions.
     """
 
     released: Counts
@@ -296,7 +263,7 @@ class WideEvidence:
         """The evidence of a batch of released tables.
 
         Raises:
-            BadRequest: A value that these laws do not release, but for a chance below what is cut from them.
+            BadRequest: A value whose probability is below the truncated part of its distribution.
         """
         cells = whole_numbers(released)
         found = cls(cells, np.broadcast_to(noise.kind, cells.shape), FlatDistributions(noise))
@@ -305,7 +272,7 @@ class WideEvidence:
 
     @property
     def first(self) -> Counts:
-        """The smallest count that is possible behind each released one."""
+        """The smallest possible count for each released one."""
         return np.asarray(np.maximum(self.released - self.laws.highest[self.kind], 0))
 
     @property
@@ -318,7 +285,7 @@ class WideEvidence:
         return type(self)(self.released[index], self.kind[index], self.laws)
 
     def sure_zero(self) -> NDArray[np.bool_]:
-        """Where nothing but a true count of zero is possible."""
+        """Where zero is the only possible true count."""
         return np.asarray(self.last == 0)
 
     def allows_zero(self) -> NDArray[np.bool_]:
@@ -326,7 +293,7 @@ class WideEvidence:
         return np.asarray(self.first == 0)
 
     def window(self, first: Counts, width: int) -> Evidence:
-        """The evidence of cells (in one line) for the counts first, first + 1, ..., written out."""
+        """The evidence of flattened cells for the counts first, first + 1, ..."""
         noise = self.released[:, None] - first[:, None] - np.arange(width)
         kind = self.kind[:, None]
         inside = (noise >= self.laws.lowest[kind]) & (noise <= self.laws.highest[kind])
@@ -338,8 +305,13 @@ class WideEvidence:
 class WidePoisson:
     """Independent Poisson cells, convolved with wide noise; tables along the first axis.
 
-    Args:
-        evidence: What the released counts say.
+    Noise can span thousands of counts while Poisson(n; mu) is narrow. With q the distribution of the cell's noise and n0 the
+    possible count nearest to mu, only counts in (mu - t', mu + t) are summed:
+
+        P(Poisson(mu) outside) max q  <=  e^-D max q  <=  e^-38 Poisson(n0; mu) q(x - n0)  <=  e^-38 P(x | mu),
+        t = D/3 + sqrt(D^2/9 + 2 D mu),   t' = sqrt(2 D mu)   (Bernstein's inequality),
+
+    so no digit of P(x | mu) is lost, for any q. Source: Boucheron, Lugosi & Massart (2013), section 2.4.
     """
 
     evidence: WideEvidence
@@ -359,7 +331,7 @@ class WidePoisson:
         return log_chance.reshape(len(mu), -1).sum(axis=1), mean.reshape(mu.shape)
 
     def free_maximum(self) -> tuple[Floats, Floats]:
-        """The largest log-likelihood of each table with a mean of its own for every cell, and those means."""
+        """The largest log-likelihood of each table with a separate mean for each cell, and those means."""
         seen = self.evidence
         keys = np.stack([seen.released.ravel(), seen.kind.ravel()], axis=1)
         distinct, back = np.unique(keys, axis=0, return_inverse=True)
@@ -376,7 +348,7 @@ def _in_line(evidence: WideEvidence) -> WideEvidence:
 
 
 def cell_sums(cells: WideEvidence, mu: Floats) -> tuple[Floats, Floats]:
-    """The log of P(x | mu), and E(n | x, mu) of cells in one line."""
+    """Log P(x | mu) and E(n | x, mu) of flattened cells."""
     first, width = _windows(cells, np.maximum(mu, TINY))
     log_chance, mean = np.empty(len(mu)), np.empty(len(mu))
     for size in np.unique(width):
@@ -401,18 +373,18 @@ def _windows(cells: WideEvidence, mu: Floats) -> tuple[Counts, Counts]:
     with np.errstate(invalid="ignore"):
         up = mu + depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mu)
         down = mu - np.sqrt(2 * depth * mu)
-    # A window always holds the nearest possible count, and one more at each end against rounding.
+    # A window holds the nearest possible count, and one more at each end against rounding.
     low = np.maximum(np.minimum(np.floor(down) - 1, nearest), least).astype(np.int64)
     high = np.minimum(np.maximum(np.ceil(up) + 1, nearest), most).astype(np.int64)
     wanted = np.maximum(high - low + 1, _NARROWEST_WINDOW)
-    # Widths are rounded up to steps of a factor sqrt(2), so that few different ones are left.
+    # Widths are rounded up to powers of sqrt(2), so that few distinct ones remain.
     width = np.ceil(2.0 ** (np.ceil(2 * np.log2(wanted)) / 2)).astype(np.int64)
     return np.maximum(np.minimum(low, most - width + 1), least), width
 
 
-#: Steps of the search for the scale; it converges like Newton's method.
+#: Maximum number of steps of the search for the scale, which converges like Newton's method.
 _SCALE_STEPS = 60
-#: How many numbers one transform may hold.
+#: Maximum size of one transform.
 _TRANSFORM_ROOM = 2**22
 
 
@@ -420,9 +392,14 @@ _TRANSFORM_ROOM = 2**22
 class MultinomialLikelihood:
     """Multinomial tables with a public total, convolved with the noise; tables along the first axis.
 
+    With Poisson(mu) counts and their sum N known, P(x | N, p) = P(x, sum of n = N | mu) / Poisson(N; sum of mu) for any
+    scale of mu; p = mu / sum of mu. The probability that the counts add up to N, and the expected count of each cell given
+    that, come from products of the cells' generating functions at the roots of unity, at a scale where N is likely.
+    Source: Rinott et al. (2018), section 6 ("Poisson and multinomial"); Barlow & Heidtmann (1984) for the transform.
+
     Args:
-        evidence: What the released counts say.
-        terms: The same, prepared, with the cells of a table in one line.
+        evidence: The evidence of the released counts.
+        terms: Its terms, with the cells of a table flattened.
         total: The true total of each table.
     """
 
@@ -435,7 +412,7 @@ class MultinomialLikelihood:
         """The likelihood of a batch of released tables.
 
         Raises:
-            BadRequest: No true table behind the released one has this total.
+            BadRequest: No true table that is possible for the released one has this total.
         """
         tables, width = len(evidence.released), evidence.chance.shape[-1]
         possible = evidence.chance > 0
@@ -503,10 +480,10 @@ def _rescale(terms: CellTerms, total: NDArray[np.int64], mu: Floats) -> Floats:
 
 
 def _given_sum(weights: Floats, offset: NDArray[np.int64], size: int) -> tuple[Floats, Floats]:
-    """The chance that the places of all cells add up to `offset`, and each cell's mean place given that.
+    """The probability that the places of all cells add up to `offset`, and each cell's mean place given that.
 
-    The others' generating function is the product of all before and all after a cell, so that nothing is
-    divided by a number that may be nearly zero.
+    The generating function of the other cells is the product of all before and all after a cell, so there is no division
+    by a number that may be nearly zero.
     """
     tables, cells, width = weights.shape
     functions = rfft(weights, size, axis=-1)

@@ -1,19 +1,10 @@
-"""The outcome of a test: the noise-aware likelihood ratio, and beside it what ignoring the noise would say.
-
-    statistic = 2 (largest log-likelihood without the hypothesis - largest with it)
-
-Both are maximised with the noise in the likelihood. The naive statistic is G2 = 2 sum of x log(x / fit), which
-takes released counts for exact ones.
-
-The likelihood-ratio statistics of a batch of released tables, noise included.
+"""The likelihood-ratio statistic of released tables with the noise in the likelihood, and the result of a test.
 
     statistic = 2 (max over all mu of log L(mu) - max over the model's mu of log L(mu)),
     L(mu) = product over cells of  sum over n of  Poisson(n; mu) P(x | n),
 
-or its multinomial form where the true total is public. Both maxima are found with the noise in the
-likelihood: the unrestricted one is not at mu = x. Degrees of freedom leave out cells that cannot occur and
-cells that vanish in the extended estimate.
-
+or the multinomial form where the true total is public. The naive statistic G2 = 2 sum of x log(x / fit) takes released
+counts as exact. Degrees of freedom leave out cells that cannot occur or vanish in the extended estimate.
 Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
 """
 
@@ -41,7 +32,7 @@ from discreet.model.messages.text import join_sentences, message, one_line
 from discreet.model.noise_distribution import CellDistribution
 from discreet.noise.table import NoiseTable
 
-#: The level at which a sentence says whether a test rejects.
+#: The level of the verdict in the text of a result.
 LEVEL = 0.05
 
 
@@ -59,18 +50,18 @@ class LikelihoodRatio:
     """A test of a hypothesis on released counts.
 
     Args:
-        hypothesis: What is tested, in words.
+        hypothesis: The hypothesis in words.
         statistic: Twice the log of the likelihood ratio, noise included.
         df: Degrees of freedom, without cells that vanish.
-        p_value: The chance of such a statistic or a larger one if the hypothesis holds.
+        p_value: The probability of such a statistic or a larger one under the hypothesis.
         naive: The same, the noise ignored.
-        model: `poisson`, `multinomial` or `binomial`: what the true counts are.
-        method: Where the p-value comes from: `chi-square`, `moments` (the same law with the
-            mean and variance that the noise gives the statistic), `bootstrap` or `exact`.
+        model: The distribution of the true counts: `poisson`, `multinomial` or `binomial`.
+        method: The source of the p-value: `chi-square`, `moments` (a scaled chi-square with the mean and variance of the
+            statistic), `bootstrap` or `exact`.
         converged: Whether the maximum was found.
         spread: The largest standard deviation of the noise of a count.
-        notes: What the reader should know besides.
-        cramers_v: Of a test of independence, how strong the relation is; None where it has no meaning.
+        notes: Notes for the reader.
+        cramers_v: The strength of association in a test of independence; None where it is undefined.
         fitted: The fitted means under the hypothesis.
     """
 
@@ -89,7 +80,7 @@ class LikelihoodRatio:
 
     @property
     def why(self) -> str:
-        """Why the naive test says something else, in a sentence or two."""
+        """Why the naive test differs, in a sentence or two."""
         if self.spread == 0:
             return message(
                 "The counts carry no noise: both tests are the same up to how the p-value is found."
@@ -111,7 +102,7 @@ class LikelihoodRatio:
         return message("Here both reject at 5 %.") if aware else message("Here neither rejects at 5 %.")
 
     def document(self) -> dict[str, Any]:
-        """The outcome as JSON."""
+        """The result as JSON."""
         return {
             "hypothesis": self.hypothesis,
             "statistic": self.statistic,
@@ -139,7 +130,7 @@ class LikelihoodRatio:
 
 
 def read_likelihood_ratio(document: Mapping[str, Any]) -> LikelihoodRatio:
-    """The outcome that a document tells; only the fitted means are not in it."""
+    """The result in a JSON document, without the fitted means."""
     strength = document["cramers_v"]
     plain = ("hypothesis", "statistic", "df", "p_value", "model", "method", "converged", "spread")
     return LikelihoodRatio(
@@ -153,7 +144,7 @@ def read_likelihood_ratio(document: Mapping[str, Any]) -> LikelihoodRatio:
 
 
 def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
-    """The upper tail of the chi-square law; 1 where nothing is left to test.
+    """The upper tail of the chi-square distribution; 1 without degrees of freedom.
 
     >>> round(float(chi_square(3.841, 1)), 3)
     0.05
@@ -171,7 +162,7 @@ def spread_of(noise: CellDistribution | NoiseByCell) -> float:
 
 
 def p_text(p_value: float) -> str:
-    """A p-value for people.
+    """A p-value as text.
 
     >>> p_text(0.00001), p_text(0.0432)
     ('< 0.0001', '0.0432')
@@ -184,7 +175,7 @@ Totals = int | NDArray[np.int64]
 
 #: Numbers held at a time.
 _ROOM = 4_000_000
-#: Of wide noise about so many counts matter at a time; a public total needs all, for each pair of cells.
+#: The typical number of relevant counts under wide noise; and the limit with a public total, for each pair of cells.
 _WINDOW, _MOST_GIVEN = 256, 2**23
 
 
@@ -197,7 +188,7 @@ class LikelihoodRatios:
         df: Its degrees of freedom.
         converged: Whether both maxima were found.
         means: The fitted means under the hypothesis.
-        present: The cells that take part.
+        present: The cells that are not impossible and do not vanish.
     """
 
     statistic: Floats
@@ -217,9 +208,9 @@ def likelihood_ratios(
 
     Args:
         tables: Released counts.
-        noise: Their noise table, or the laws of their cells.
+        noise: Their noise table, or the noise of their cells.
         model: The hypothesis.
-        total: The public true total of each table: then the likelihood is multinomial.
+        total: The public true total of each table, for a multinomial likelihood.
     """
     looked_at = by_cell(noise, model.shape)
     step = max(1, _ROOM // (model.offset.size * counts_behind(looked_at, given=total is not None)))
@@ -232,7 +223,7 @@ def likelihood_ratios(
 
 
 def counts_behind(noise: NoiseTable | NoiseByCell, *, given: bool = False) -> int:
-    """How many counts behind a released one are looked at."""
+    """The number of true counts that are evaluated for a released one."""
     if isinstance(noise, NoiseByCell):
         return noise.width if given else min(noise.width, _WINDOW)
     return channel_of(noise).laws.shape[1]
@@ -244,33 +235,25 @@ def _likelihood(
     model: HierarchicalModel,
     totals: NDArray[np.int64] | None,
 ) -> PoissonLikelihood | WidePoisson | MultinomialLikelihood:
-    """The likelihood of a batch of tables; cells that cannot occur are known to be empty."""
+    """The likelihood of a batch of tables; impossible cells are known to be empty."""
     if isinstance(noise, NoiseByCell):
         cells, laws = np.where(model.possible, tables, 0), noise.without(~model.possible)
         if totals is None:
             return WidePoisson.of(cells, laws)
-        _refuse_large(model.offset.size, laws.width)
+        if model.offset.size**2 * laws.width > _MOST_GIVEN:
+            raise BadRequest(
+                message(
+                    "The multinomial model of {cells:,} cells with noise that spans {width:,} is too large.",
+                    cells=model.offset.size,
+                    width=laws.width,
+                ),
+                message("Use the Poisson model: with so much noise a known total changes little."),
+            )
         return MultinomialLikelihood.of(laws.evidence(cells), totals)
-    evidence = channel_of(noise).evidence(np.where(model.possible, tables, _possible_value(noise)))
+    any_value = noise.rows[0].values[0]  # for impossible cells, whose value does not matter
+    evidence = channel_of(noise).evidence(np.where(model.possible, tables, any_value))
     evidence = with_sure_zeros(evidence, np.broadcast_to(~model.possible, evidence.released.shape))
     return PoissonLikelihood.of(evidence) if totals is None else MultinomialLikelihood.of(evidence, totals)
-
-
-def _possible_value(noise: NoiseTable) -> int:
-    """A value that this table can release, for cells of which the value does not matter."""
-    return noise.rows[0].values[0]
-
-
-def _refuse_large(cells: int, width: int) -> None:
-    if cells**2 * width > _MOST_GIVEN:
-        raise BadRequest(
-            message(
-                "The multinomial model of {cells:,} cells with noise that spans {width:,} is too large.",
-                cells=cells,
-                width=width,
-            ),
-            message("Use the Poisson model: with so much noise a known total changes little."),
-        )
 
 
 def _likelihood_ratios(
@@ -289,7 +272,7 @@ def _likelihood_ratios(
 
 
 def _freedom(present: NDArray[np.bool_], model: HierarchicalModel) -> NDArray[np.int64]:
-    """The degrees of freedom of each table, worked out once for each pattern of cells that take part."""
+    """The degrees of freedom of each table, computed once for each pattern of present cells."""
     packed = np.packbits(present.reshape(len(present), -1), axis=1)
     _, first, back = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     found = [model.degrees_of_freedom(present[table]) for table in first]
@@ -297,10 +280,10 @@ def _freedom(present: NDArray[np.bool_], model: HierarchicalModel) -> NDArray[np
 
 
 def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[Floats, NDArray[np.int64]]:
-    """G2 of each table as if its counts were exact (those below zero as zero), and its degrees of freedom.
+    """G2 of each table as if its counts were exact (negative ones as zero), and its degrees of freedom.
 
-    Where a fit did not reach its margins in time, G2 is that of the last cycle: its error is of second order, and
-    a test is not refused because of the number beside it.
+    A fit that did not reach its margins gives the G2 of the last cycle: its error is of second order, and the naive number
+    does not stop a test.
     """
     fit = plain_fit(np.where(model.possible, np.maximum(tables, 0), 0).astype(np.float64), model)
     freedom = _freedom(fit.present, model)

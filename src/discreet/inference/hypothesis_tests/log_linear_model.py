@@ -1,40 +1,14 @@
-"""A hierarchical log-linear model: which margins a table's means must match, and which cells take part.
+"""Hierarchical log-linear models: their margins, and their maximum likelihood fit to exact and to noisy counts.
 
-A model is named by its generators, the largest sets of variables that interact. Its means have the form
+A model is given by its generators, the largest sets of variables that interact:
 
-    log mu(cell) = log offset(cell) + sum over generators g of theta_g(cell's categories in g),
+    log mu(cell) = log offset(cell) + sum over generators g of theta_g(cell's categories in g).
 
-and one cycle of iterative proportional fitting rescales each generator's margin to a target. Where cells
-vanish, the likelihood has no maximum among positive means; the extended one lies on a face, found by a linear
-programme: cells of weight u = A theta > 0 where u = 0 on all others.
-
-Source: Bishop, Fienberg & Holland (1975), chapter 3; Fienberg & Rinaldo (2012) for extended estimates.
-
-The fit of a log-linear model to counts that are taken as they are: exact ones, or released ones as if exact.
-
-The margins of a table are the sufficient statistics of a hierarchical log-linear model; the maximum likelihood
-estimate is the table of the model that has these margins. Proportional fitting scales a table to one margin after
-another. Where zeros leave no positive estimate, fitting would crawl towards the boundary; the extended estimate lives
-on the cells that some table with these margins fills (the facial set), and there it converges.
-
-    G² = 2 Σ f log(f / fit),   X² = Σ (f - fit)² / fit,   df = (cells of the facial set) - (rank of the model on them)
-
-A fit never fails in silence: `plain_fit` says which tables reached their margins, and `fit_log_linear` refuses the
-others.
-
-Source: Yang, Fienberg & Rinaldo (2012), section 2; Fienberg & Rinaldo (2012) for the extended estimate.
-
-Maximum likelihood of a log-linear model seen through noise: expected counts, then their fit, batched.
-
-One step takes the expected true counts given the release and the present means, then one cycle of
-proportional fitting to them. Steps are extrapolated in log mu, where a log-linear model is a flat space:
-
-    log mu' = log mu_0 - 2 a r + a^2 v,   r = log mu_1 - log mu_0,   v = log mu_2 - 2 log mu_1 + log mu_0,
-
-with a = -|r|/|v|, taken only where the likelihood does not fall. Where cells die away, the extended estimate
-with mean zero there is tried at the end and kept if it is no worse.
-
-Source: Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), scheme S3.
+`plain_fit` fits counts as they are, by iterative proportional fitting; `maximise` fits released counts with the noise in the
+likelihood, by expectation maximisation. Where zeros leave no positive estimate, the extended estimate has mean zero outside
+the facial set: the cells that are positive in some table with the same margins.
+Source: Bishop, Fienberg & Holland (1975), chapter 3; Fienberg & Rinaldo (2012) for extended estimates; Yang, Fienberg &
+Rinaldo (2012), section 2; Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), scheme S3.
 """
 
 from __future__ import annotations
@@ -65,9 +39,9 @@ class HierarchicalModel:
     """A hierarchical log-linear model for tables of one shape.
 
     Args:
-        shape: The categories of each variable.
+        shape: The number of categories of each variable.
         generators: Sets of axes that interact, none within another.
-        offset: What the means are multiples of; 0 where a cell cannot occur.
+        offset: The factor of each mean; 0 where a cell cannot occur.
     """
 
     shape: tuple[int, ...]
@@ -76,7 +50,7 @@ class HierarchicalModel:
 
     @classmethod
     def of(cls, generators: Sequence[Sequence[int]], offset: Floats) -> Self:
-        """The model of some generators; those within another are left out.
+        """The model of some generators; those within another are dropped.
 
         Raises:
             BadRequest: An axis that the table does not have.
@@ -101,24 +75,24 @@ class HierarchicalModel:
 
     @property
     def two_main_effects(self) -> bool:
-        """Whether it is plain independence of a full two-way table, where everything has a short form."""
+        """Whether it is independence of a complete two-way table, which has closed forms."""
         return len(self.shape) == 2 and self.generators == ((0,), (1,)) and bool(self.possible.all())
 
     def cycle(self, mu: Floats, target: Floats) -> Floats:
         """One cycle of proportional fitting of each table of a batch to the margins of its target."""
-        for axes in self._summed():
+        for axes in self._margin_axes():
             margin, wanted = mu.sum(axis=axes, keepdims=True), target.sum(axis=axes, keepdims=True)
             mu = mu * np.divide(wanted, margin, out=np.zeros_like(wanted), where=margin > 0)
         return mu
 
-    def fitted(self, target: Floats, start: Floats | None = None) -> Floats:
-        """The means that match the target's margins: proportional fitting of each table of a batch.
+    def fit(self, target: Floats, start: Floats | None = None) -> Floats:
+        """The means that match the target's margins, by proportional fitting of each table of a batch.
 
-        It ends when a cycle changes nothing, or after `MOST_CYCLES`; `off_by` tells how far it came.
+        It ends when a cycle changes nothing, or after `MOST_CYCLES`; `off_by` measures the remaining error.
 
         Args:
             target: Counts.
-            start: The offset, with zeros where cells vanish.
+            start: The offset, with zeros outside the facial set.
         """
         mu = np.broadcast_to(self.offset if start is None else start, target.shape).astype(np.float64)
         for _ in range(MOST_CYCLES):
@@ -128,21 +102,21 @@ class HierarchicalModel:
         return mu
 
     def off_by(self, mu: Floats, target: Floats) -> Floats:
-        """For each table of a batch the largest error of a margin, as a part of the largest cell of a margin."""
+        """For each table of a batch the largest error of a margin, relative to the largest cell of a margin."""
         worst, largest = np.zeros(len(mu)), np.ones(len(mu))
-        for axes in self._summed():
+        for axes in self._margin_axes():
             wanted = target.sum(axis=axes).reshape(len(mu), -1)
             found = mu.sum(axis=axes).reshape(len(mu), -1)
             worst = np.maximum(worst, np.abs(found - wanted).max(axis=1))
             largest = np.maximum(largest, wanted.max(axis=1))
         return np.asarray(worst / largest)
 
-    def _summed(self) -> list[tuple[int, ...]]:
-        """For each generator the axes of a batch that its margin adds up."""
+    def _margin_axes(self) -> list[tuple[int, ...]]:
+        """For each generator the axes of a batch over which its margin is summed."""
         return [tuple(a + 1 for a in range(len(self.shape)) if a not in g) for g in self.generators]
 
     def degrees_of_freedom(self, present: Flags) -> int:
-        """Cells that take part minus parameters that they determine."""
+        """The cells present minus the parameters that they determine."""
         if present.all():
             return prod(self.shape) - self._parameters()
         design = self.design(present)
@@ -150,14 +124,14 @@ class HierarchicalModel:
         return int(present.sum()) - int(np.linalg.matrix_rank(gram.toarray(), hermitian=True))
 
     def _parameters(self) -> int:
-        """Free parameters when every cell takes part: one for each contrast of each interaction."""
+        """Free parameters when every cell is present: one for each contrast of each interaction."""
         interactions = {
             part for g in self.generators for size in range(len(g) + 1) for part in combinations(g, size)
         }
         return sum(prod(self.shape[axis] - 1 for axis in part) for part in interactions)
 
     def design(self, present: Flags) -> sparse.csr_array:
-        """One line a cell that takes part, one column a margin cell of each generator: 1 where it belongs."""
+        """One row per present cell, one column per margin cell of each generator: 1 where the cell belongs to it."""
         places = np.argwhere(present)
         blocks = []
         for generator in self.generators:
@@ -184,26 +158,27 @@ class HierarchicalModel:
             return np.zeros(self.shape, dtype=np.bool_)
         if self.two_main_effects:
             return np.asarray(empty.all(axis=1, keepdims=True) | empty.all(axis=0, keepdims=True)) & empty
-        gone = self._in_empty_margins(empty) & self.possible
+        # Cells of an empty margin vanish; only the others need the linear programme.
+        gone = np.zeros(self.shape, dtype=np.bool_)
+        for axes in self._margin_axes():
+            gone |= (empty | ~self.possible).all(axis=tuple(axis - 1 for axis in axes), keepdims=True)
+        gone &= self.possible
         left = self.possible & ~gone
         return gone | self._face(empty & left, left) if (empty & left).any() else gone
 
-    def _in_empty_margins(self, empty: Flags) -> Flags:
-        """Cells of which some margin has nobody: they vanish, and no programme is needed to see it."""
-        nobody = empty | ~self.possible
-        found = np.zeros(self.shape, dtype=np.bool_)
-        for axes in self._summed():
-            found |= nobody.all(axis=tuple(axis - 1 for axis in axes), keepdims=True)
-        return found
-
     def _face(self, empty: Flags, left: Flags) -> Flags:
-        """Which of the empty cells vanish, where `left` are the cells that take part."""
+        """Which of the empty cells vanish: those of weight u = A theta > 0 where u = 0 on all others.
+
+        Args:
+            empty: The empty cells.
+            left: The cells that are present.
+        """
         from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and seldom needed
 
         inside = empty[left]
         design = self.design(left)
         parameters, zeros = design.shape[1], int(inside.sum())
-        # The largest number of s <= u = A theta with s <= 1: a cone, so each s that can be positive is 1.
+        # Maximise the sum of s <= u = A theta, s <= 1: a cone, so each s that can be positive is 1.
         below = sparse.hstack([-design[inside], sparse.eye_array(zeros)])
         level = sparse.hstack([design[~inside], sparse.csr_array((len(inside) - zeros, zeros))])
         found = linprog(
@@ -223,18 +198,18 @@ class HierarchicalModel:
         return vanishing
 
 
-#: A fit has reached its margins where none is off by more than this part of the largest cell of a margin.
+#: A fit has converged when no margin is off by more than this part of the largest cell of a margin.
 REACHED = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainFit:
-    """Fitted tables of a batch.
+    """Fits of a batch of tables.
 
     Args:
-        counts: The counts that were fitted.
+        counts: The fitted counts.
         means: The fitted means; zero outside the facial set.
-        present: The facial set of each table: cells that are positive in some table with these margins.
+        present: The facial set of each table.
         reached: Whether the fit of each table has the margins of its counts.
     """
 
@@ -244,25 +219,25 @@ class PlainFit:
     reached: NDArray[np.bool_]
 
     def g_squared(self) -> Floats:
-        """G² of each table."""
+        """G² = 2 Σ f log(f / fit) of each table."""
         parts = xlogy(self.counts, self.counts) - xlogy(
             self.counts, np.where(self.counts > 0, self.means, 1.0)
         )
         return np.asarray(np.maximum(2 * parts.reshape(len(parts), -1).sum(axis=1), 0.0))
 
     def pearson(self) -> Floats:
-        """X² of each table."""
+        """X² = Σ (f - fit)² / fit of each table."""
         shown = np.where(self.present, self.means, 1.0)
         parts = np.where(self.present, (self.counts - shown) ** 2 / shown, 0.0)
         return np.asarray(parts.reshape(len(parts), -1).sum(axis=1))
 
 
 def plain_fit(tables: Floats, model: HierarchicalModel) -> PlainFit:
-    """Fit a model to each table of a batch, none of whose counts is below zero."""
+    """Fit a model to each table of a batch of non-negative counts."""
     present = np.broadcast_to(model.possible, tables.shape).copy()
     for table in np.flatnonzero((tables == 0).reshape(len(tables), -1).any(axis=1)):
         present[table] &= ~model.vanishing(tables[table] == 0)
-    means = model.fitted(tables, start=model.offset * present)
+    means = model.fit(tables, start=model.offset * present)
     return PlainFit(tables, means, present, model.off_by(means, tables) <= REACHED)
 
 
@@ -274,9 +249,9 @@ class LogLinearFit:
         probabilities: p̂, adding up to one; zero outside the facial set.
         support: The facial set.
         statistic: G².
-        pearson: X², beside it.
+        pearson: X².
         df: Degrees of freedom if every parameter could be estimated.
-        df_adjusted: Without the cells and parameters that the margins make inestimable.
+        df_adjusted: The cells of the facial set minus the rank of the model on them.
     """
 
     probabilities: Floats
@@ -295,7 +270,7 @@ def fit_log_linear(table: ArrayLike, generators: Sequence[Sequence[int]]) -> Log
         generators: The largest sets of axes that interact.
 
     Raises:
-        BadRequest: The table is no such table.
+        BadRequest: The table is not such a table.
         DiscreetError: The fit did not reach its margins.
 
     >>> fit = fit_log_linear([[10, 20], [30, 40]], [(0,), (1,)])
@@ -325,33 +300,33 @@ def fit_log_linear(table: ArrayLike, generators: Sequence[Sequence[int]]) -> Log
 TOLERANCE = 1e-10
 MOST_STEPS = 600
 _LONGEST = 256.0
-#: A mean below these may be on its way to zero: the bold guess first, since means die away slowly.
+#: Means below these may converge to zero. The larger bound is tried first, because convergence to zero is slow.
 _FAINT = (1e-2, 1e-4)
-#: How much the likelihood of the extended estimate may differ by rounding.
+#: Rounding error of the likelihood of the extended estimate.
 _ROUNDING = 1e-9
 _START_CYCLES = 10
 
 
 class SupportsZeros(Protocol):
-    """What released counts say, as far as a fit asks."""
+    """The part of the evidence that a fit needs."""
 
     @property
     def released(self) -> NDArray[np.int64]:
         """The released counts."""
 
     def sure_zero(self) -> NDArray[np.bool_]:
-        """Where nothing but a true count of zero is possible."""
+        """Where zero is the only possible true count."""
 
     def allows_zero(self) -> NDArray[np.bool_]:
         """Where a true count of zero is possible."""
 
 
 class Likelihood(Protocol):
-    """A batch of released tables: how likely they are, and what counts they make one expect."""
+    """The likelihood of a batch of released tables."""
 
     @property
     def evidence(self) -> SupportsZeros:
-        """What the released counts say."""
+        """The evidence of the released counts."""
 
     def take(self, index: NDArray[np.int64]) -> Self:
         """Some of the tables."""
@@ -367,8 +342,8 @@ class Fit:
     Args:
         means: The fitted means.
         log_likelihood: The largest log-likelihood of each table.
-        present: Cells that take part: those that can occur and do not vanish in the extended estimate.
-        converged: Whether the last step changed nothing that matters.
+        present: Cells that can occur and do not vanish in the extended estimate.
+        converged: Whether the last step changed less than the tolerance.
     """
 
     means: Floats
@@ -378,7 +353,16 @@ class Fit:
 
 
 def maximise(likelihood: Likelihood, model: HierarchicalModel) -> Fit:
-    """The maximum likelihood estimate of a model for each table of a batch."""
+    """The maximum likelihood estimate of a model for each table of a batch.
+
+    A step takes the expected true counts given the release and the current means, then one cycle of proportional fitting to
+    them. Steps are extrapolated in log mu, in which a log-linear model is linear:
+
+        log mu' = log mu_0 - 2 a r + a^2 v,   r = log mu_1 - log mu_0,   v = log mu_2 - 2 log mu_1 + log mu_0,
+
+    with a = -|r|/|v|, accepted where the likelihood does not fall. At the end the extended estimate, with mean zero in
+    faint cells, replaces an estimate that is not better.
+    """
     start = _start(likelihood, model)
     means, log_likelihood, converged = _climb(likelihood, model, start)
     fit = Fit(means, log_likelihood, model.possible & (start > 0), converged)
@@ -388,7 +372,7 @@ def maximise(likelihood: Likelihood, model: HierarchicalModel) -> Fit:
 
 
 def _let_vanish(likelihood: Likelihood, model: HierarchicalModel, fit: Fit, faint: NDArray[np.bool_]) -> None:
-    """Take the extended estimates of tables, in which faint cells have mean zero, where they are no worse."""
+    """Replace estimates by the extended ones, with mean zero in faint cells, where they are no worse."""
     gone = np.zeros_like(fit.present)
     for table in np.flatnonzero((faint & fit.present).reshape(len(gone), -1).any(axis=1)):
         gone[table] = model.vanishing(faint[table] | ~fit.present[table]) & fit.present[table]
@@ -420,7 +404,7 @@ def _start(likelihood: Likelihood, model: HierarchicalModel) -> Floats:
 def _climb(
     likelihood: Likelihood, model: HierarchicalModel, start: Floats
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Climb from a start until a plain step changes nothing; tables that are done are left alone."""
+    """Iterate from a start until a plain step changes nothing; converged tables are left alone."""
     means, height = start.copy(), np.full(len(start), -np.inf)
     done = np.zeros(len(start), dtype=np.bool_)
     waiting, part, mu = np.arange(len(start)), likelihood, start
@@ -441,7 +425,7 @@ def _climb(
 
 
 def _leap(likelihood: Likelihood, model: HierarchicalModel, mu: Floats, once: Floats) -> Floats:
-    """Two plain steps and, where it climbs, an extrapolation of them."""
+    """Two plain steps and, where it increases the likelihood, their extrapolation."""
     height, expected = likelihood.expect(once)
     twice = model.cycle(once, expected)
     far = _extrapolate(mu, once, twice)

@@ -1,44 +1,28 @@
-"""How much each fitted mean owes to the fit: the leverages of a log-linear model, for many tables at once.
-
-With X the design of the model (one line a cell, one column a margin cell), mu the means, I the information on each
-mean, and W = mu^2 I,
-
-    G = (X' W X)^-1,   s(cell) = x' G x, the variance of the fitted log mean,   leverage(cell) = W s.
-
-Leverages add up to the number of parameters. Each line of X has one 1 a generator, so that s is a sum of entries of
-G and X' W X a sum of margins: no product with X is written out.
-
-Source: McCullagh & Nelder (1989), section 12.7.1.
-
-The law of the likelihood-ratio statistic if the hypothesis holds: its own mean and variance, not the chi-square's.
+"""The null distribution of the likelihood-ratio statistic, from its mean and variance instead of the chi-square's.
 
 With the moments e, v, e', e'', I, w, k of each cell's part (`cell_moments`) at the fitted means, W = mu^2 I, and s and
-h = W s the variance of a fitted log mean and the cell's leverage (`leverage`), sums over cells:
+h = W s the variance of a fitted log mean and the cell's leverage, sums over cells:
 
     mean     = sum e  -  sum h  -  1/2 sum e'' mu^2 s
     variance = sum v  -  c' G c  +  max(2 sum h (1 - w) + sum h^2 (k - 2), - sum h v),    c = X' (mu e').
 
-The second term of the mean is the fit's own gain, which is the number of parameters. The third is there because means
-are fitted: e is taken at a mean that is off by mu sqrt(s). The second term of the variance is what follows
-the fitted means and is in `mean` already; the third is what the fit's gain takes away, in a second-order
-approximation or, if that takes away more, each cell's leverage times its variance. For many people this is df and
-2 df, the chi-square law. The p-value is that of a multiple of a chi-square law with this mean and variance.
-
-The expansion is not to be relied on where
+The second term of the mean is the gain of the fit, the number of parameters; the third corrects e for the error mu sqrt(s)
+of a fitted mean. The second term of the variance follows the fitted means and is in `mean` already; the third is the loss
+from the fit, to second order or, if that is larger, each cell's leverage times its variance. For many people these are df
+and 2 df. The p-value is that of a scaled chi-square with this mean and variance. The expansion is unreliable where
 
     doubt = |1/2 sum e'' mu^2 s|  +  2 sum h^2 max(k - 2, 0)  +  degrees of freedom that vanished
 
-is large beside the standard deviation: few people a cell, noise that is nearly uniform, or noise that hides whole rows.
-A cautious p-value adds the doubt to the mean.
-
-Source: McCullagh (1986) and Osius & Rojek (1992), sparse tables; Satterthwaite (1946), the law of two moments.
+is large relative to the standard deviation. A cautious p-value adds the doubt to the mean.
+Source: McCullagh (1986) and Osius & Rojek (1992), sparse tables; Satterthwaite (1946), scaled chi-square; McCullagh & Nelder
+(1989), section 12.7.1, leverages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -71,11 +55,14 @@ _RIDGE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leverage:
-    """The inverse information of a batch of fitted tables.
+    """The inverse information G = (X' W X)^-1 of a batch of fitted tables; s(cell) = x' G x, leverage = W s.
+
+    X is the design of the model. Each row has one 1 per generator, so s is a sum of entries of G and X' W X a sum of
+    margins.
 
     Args:
         inverse: G of each table.
-        places: For each cell and generator the column of X that has its 1.
+        places: For each cell and generator the column of X with its 1.
     """
 
     inverse: Floats
@@ -83,7 +70,7 @@ class Leverage:
 
     @classmethod
     def of(cls, model: HierarchicalModel, weights: Floats) -> Self:
-        """From the weights W of the cells, tables along the first axis, cells in one line."""
+        """From the weights W of the cells, tables along the first axis, cells flattened."""
         places, columns = margin_cells(model)
         pairs = (places[:, :, None] * columns + places[:, None, :]).reshape(len(places), -1)
         inner = (_membership(pairs, columns**2) @ weights.T).T.reshape(-1, columns, columns)
@@ -104,45 +91,45 @@ class Leverage:
         """The variance of a sum over cells that its regression on the parameters' scores explains.
 
         Args:
-            covariance: For each cell that of its term and the derivative of its log-chance in log mu.
+            covariance: For each cell the covariance of its term and the derivative of its log-probability in log mu.
         """
         total = (_membership(self.places, self.inverse.shape[1]) @ covariance.T).T
         return np.asarray(np.einsum("ti,tij,tj->t", total, self.inverse, total))
 
 
 def margin_cells(model: HierarchicalModel) -> tuple[NDArray[np.int64], int]:
-    """For each cell its margin cell of each generator, numbered through, and how many there are."""
+    """For each cell the column of its margin cell of each generator, and the number of columns."""
     design = model.design(np.ones(model.shape, dtype=np.bool_))
     places = design.indices.reshape(design.shape[0], len(model.generators))
     return places.astype(np.int64), int(design.shape[1])
 
 
 def _membership(places: NDArray[np.int64], columns: int) -> sparse.csr_array:
-    """One line a column, with a 1 for each of its cells."""
     cells = np.repeat(np.arange(len(places)), places.shape[1])
     entries = (np.ones(places.size), (places.ravel(), cells))
     return sparse.csr_array(entries, shape=(columns, len(places)))
 
 
-#: The chi-square law serves where its mean is off by so many standard deviations, its variance by such a part.
+#: The chi-square approximation is used within this error of the mean (in standard deviations) and of the variance
+#: (relative).
 _MEAN_OFF, _VARIANCE_OFF = 0.03, 0.04
-#: With so many degrees of freedom at least, the law was found to hold up to so much doubt, in standard deviations;
-#: but not where more than this part of the cells' freedom goes into the fit.
+#: (Minimum degrees of freedom, maximum doubt in standard deviations) for which the approximation was found to hold, unless
+#: more than this part of the cells' freedom goes into the fit.
 _RELIABLE, _CROWDED = ((20, 1.25), (5, 0.14)), 0.5
-#: At least this part of the parts' variance is left.
+#: Minimum part of the parts' variance that remains.
 _LEAST_LEFT = 0.1
-#: Beyond so many parameters all cells are taken to have the same leverage.
+#: Above this number of parameters all cells get the same leverage.
 _MOST_PARAMETERS = 2_000
 _ROOM = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullDistribution:
-    """The mean and the variance of the statistics of a batch of tables if the hypothesis holds.
+    """The mean and the variance of the statistics of a batch of tables under the hypothesis.
 
     Args:
         mean: The mean at the fitted means.
-        doubt: By how much it may be off, roughly.
+        doubt: A rough bound of its error.
         variance: The variance.
         df: The degrees of freedom.
         crowded: Whether more than half of the cells' freedom goes into the fit.
@@ -156,7 +143,7 @@ class NullDistribution:
 
     @property
     def chi_square_holds(self) -> NDArray[np.bool_]:
-        """Where the chi-square law has this mean and variance, nearly."""
+        """Where the chi-square distribution has nearly this mean and variance."""
         freedom = np.maximum(self.df, 1)
         near = np.abs(self.mean - freedom) <= _MEAN_OFF * np.sqrt(2 * freedom)
         near &= self.doubt <= _RELIABLE[-1][1] * np.sqrt(self.variance)
@@ -164,25 +151,25 @@ class NullDistribution:
 
     @property
     def reliable(self) -> NDArray[np.bool_]:
-        """Where the law by moments holds; elsewhere a bootstrap is needed, or the cautious p-value."""
+        """Where the approximation by moments holds; elsewhere use a bootstrap or the cautious p-value."""
         most = np.select(
             [self.df >= least for least, _ in _RELIABLE], [limit for _, limit in _RELIABLE], -1.0
         )
         return np.asarray((self.doubt <= most * np.sqrt(self.variance)) & ~self.crowded)
 
     def of(self, table: int) -> Self:
-        """The law of one table, as a batch of one."""
+        """The null distribution of one table, as a batch of one."""
         one = slice(table, table + 1)
         return type(self)(
             self.mean[one], self.doubt[one], self.variance[one], self.df[one], self.crowded[one]
         )
 
     def p_values(self, statistic: Floats) -> Floats:
-        """The upper tail of the multiple of a chi-square law with this mean and variance; 1 where nothing is left."""
+        """The upper tail of the scaled chi-square with this mean and variance; 1 without degrees of freedom."""
         return self._tail(statistic, self.mean)
 
     def cautious_p_values(self, statistic: Floats) -> Floats:
-        """The same, with the doubt added to the mean where it is larger than can be relied on."""
+        """The same, with the doubt added to the mean where it is too large."""
         known = self.doubt <= _RELIABLE[0][1] * np.sqrt(self.variance)
         return self._tail(statistic, np.where(known, self.mean, self.mean + self.doubt))
 
@@ -191,35 +178,31 @@ class NullDistribution:
         return np.asarray(np.where(self.df > 0, tail, 1.0))
 
     def by_law(self, statistic: Floats) -> Floats:
-        """By the chi-square law where it holds, else by the moments, cautiously: what needs no drawn table."""
+        """By the chi-square where it holds, else by the moments, cautiously; needs no bootstrap."""
         return np.where(
             self.chi_square_holds, chi_square(statistic, self.df), self.cautious_p_values(statistic)
         )
 
     @classmethod
     def of_sum(cls, laws: Iterable[NullDistribution]) -> NullDistribution:
-        """The law of the sum of the statistics of separate tables."""
-        return reduce(cls._plus, laws)
-
-    def _plus(self, other: NullDistribution) -> NullDistribution:
-        return NullDistribution(
-            self.mean + other.mean,
-            self.doubt + other.doubt,
-            self.variance + other.variance,
-            self.df + other.df,
-            self.crowded | other.crowded,
+        """The null distribution of the sum of the statistics of separate tables."""
+        each = list(laws)
+        mean, doubt, variance, df = (
+            np.sum([getattr(law, name) for law in each], axis=0)
+            for name in ("mean", "doubt", "variance", "df")
         )
+        return cls(mean, doubt, variance, df, np.any([law.crowded for law in each], axis=0))
 
 
 def null_distribution(
     found: LikelihoodRatios, model: HierarchicalModel, noise: NoiseTable | NoiseByCell
 ) -> NullDistribution:
-    """The law of the statistics of fitted tables.
+    """The null distribution of the statistics of fitted tables.
 
     Args:
         found: The fits.
         model: The hypothesis.
-        noise: The noise as a test looks at it (`by_cell`).
+        noise: The noise in the form that tests use (`by_cell`).
     """
     cells = model.offset.size
     parameters = margin_cells(model)[1]
@@ -239,7 +222,7 @@ def _moments(
 ) -> tuple[Floats, Floats, Floats]:
     tables = len(means)
     mu, seen = means.reshape(tables, -1), present.reshape(tables, -1)
-    # A cell that vanishes still has its part of the statistic; it tells the fit nothing.
+    # A cell that vanishes still has its part of the statistic, but no weight in the fit.
     parts = _parts(means, noise).within(np.broadcast_to(model.possible.ravel(), mu.shape))
     weights = np.where(seen, mu**2 * parts.information, 0.0)
     uncertainty, explained = _uncertainty(model, weights, np.where(seen, mu * parts.slope, 0.0))
@@ -271,7 +254,7 @@ def _uncertainty(model: HierarchicalModel, weights: Floats, slopes: Floats) -> t
 
 
 def _parts(means: Floats, noise: NoiseTable | NoiseByCell) -> CellParts:
-    """The moments of every cell, tables along the first axis, cells in one line."""
+    """The moments of every cell, tables along the first axis, cells flattened."""
     mu = means.reshape(len(means), -1)
     if not isinstance(noise, NoiseByCell):
         return _table_moments(noise).at(mu)

@@ -1,24 +1,17 @@
-"""The parametric bootstrap: the p-value of a test when counts are too small for its chi-square law.
+"""The p-value of a noise-aware test, by the first of three methods that holds.
 
-Tables are drawn from the fitted hypothesis, given noise from the noise table with fresh random keys, and tested in the
-same way. What is compared is the p-value by moments (`null_law`), not the statistic: fitted means are more uneven than
-true ones, tables drawn from them have smaller statistics, and a bootstrap of the statistic itself rejects too often.
+    chi-square   if the statistic has nearly the mean and variance of the chi-square;
+    moments      the scaled chi-square with its mean and variance, where that is reliable;
+    bootstrap    otherwise: tables are drawn from the fitted hypothesis (parametric bootstrap) and tested in the same way,
+                 unless that would take long: then the moments, cautiously.
 
-    p = (1 + number of drawn p-values that are at most the observed one) / (1 + number of draws).
+The bootstrap compares p-values by moments, not statistics. Fitted means are more uneven than true ones, tables drawn from
+them have smaller statistics, and a bootstrap of the statistic itself rejects too often.
 
-Draws come in rounds. Where a round leaves so many small p-values that p is above `SURE` whatever the others bring, there
-are no others: no decision at `SURE` or below changes. The draws have a fixed seed: the same release gives the same
-p-value to everybody.
+    p = (1 + number of drawn p-values that are at most the observed one) / (1 + number of draws)
 
 Source: Davison & Hinkley (1997), chapter 4; Beran (1988) for the bootstrap of a p-value; Besag & Clifford (1991) for
-draws that end early.
-
-Where the p-value of a test comes from, and why: a law where it holds, else tables drawn from the hypothesis.
-
-chi-square   where the statistic's own mean and variance are those of the chi-square law;
-moments      a multiple of a chi-square law with that mean and variance, where it is reliable;
-bootstrap    else: tables are drawn from the fitted hypothesis, and the p-value by moments of the table is
-             compared with theirs. Where this would take long, the moments are taken cautiously.
+sequential stopping.
 """
 
 from __future__ import annotations
@@ -44,9 +37,9 @@ Floats = NDArray[np.float64]
 
 SEED = 2018
 REPLICATES = 499
-#: Draws after each round but the last, and the level above which a p-value need not be known better.
+#: Total draws after each round except the last, and the level above which a p-value is not refined.
 _ROUNDS, SURE = (49, 99, 199), 0.05
-#: p-values that are equal up to rounding count as equal.
+#: Rounding error of equal p-values.
 _TIE = 1e-9
 #: Drawn cells held at a time.
 _ROOM = 2_000_000
@@ -55,7 +48,7 @@ _ROOM = 2_000_000
 def with_noise(
     counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Counts with noise of fresh random keys; where laws differ by cell, one table or a batch of them.
+    """Counts with noise from fresh random keys; with noise by cell, one table or a batch of tables.
 
     >>> from discreet.noise import laplace
     >>> with_noise(np.array([5]), laplace(epsilon=50.0, m=1), np.random.default_rng(0)).tolist()
@@ -96,14 +89,17 @@ def bootstrap_p_values(
 ) -> Floats:
     """The p-values of a batch of tables; each is the one that its table has alone.
 
+    Draws come in rounds and stop when p is above `SURE` whatever the next rounds bring, so no decision at `SURE` or below
+    changes. The seed is fixed: a release always gets the same p-value.
+
     Args:
         observed: Their p-values by moments.
         means: Their fitted means.
         model: The hypothesis.
-        noise: The noise as a test looks at it (`by_cell`).
+        noise: The noise in the form that tests use (`by_cell`).
         totals: Their public totals, if any.
         replicates: Draws of all rounds together.
-        seed: Seed of the first round; each other has the next one.
+        seed: Seed of the first round; each later round has the next one.
     """
     small, draws = np.zeros(len(observed), dtype=np.int64), np.zeros(len(observed), dtype=np.int64)
     undecided, before = np.arange(len(observed)), 0
@@ -128,7 +124,7 @@ def _count_small_p_values(
     draws: int,
     seed: int,
 ) -> NDArray[np.int64]:
-    """How many of the p-values of drawn tables are at most the observed one, for each table of a batch."""
+    """The number of drawn p-values that are at most the observed one, for each table of a batch."""
     step = max(1, _ROOM // (draws * model.offset.size))
     found = np.zeros(len(observed), dtype=np.int64)
     for at in range(0, len(observed), step):
@@ -147,7 +143,7 @@ def _count_small_p_values(
 
 
 METHODS = ("auto", "chi-square", "bootstrap", "moments")
-#: Draws of a bootstrap that would take long, and numbers that one may look at without being asked for.
+#: Draws of a slow bootstrap, and the maximum work of an automatic one.
 _FEW_REPLICATES = 99
 _PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
 
@@ -155,15 +151,15 @@ _PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
 def choose_method(
     law: NullDistribution, noise: NoiseTable | NoiseByCell, cells: int, replicates: int, model: str
 ) -> tuple[str, int]:
-    """The method of one table (the law of a batch of one), and how many tables a bootstrap draws.
+    """The method for one table (a batch of one), and the number of bootstrap draws.
 
-    A bootstrap that would take long draws fewer tables, of which 5 % and 1 % are whole numbers.
+    A slow bootstrap draws fewer tables, of which 5 % and 1 % are whole numbers.
     """
     if law.chi_square_holds[0]:
         return "chi-square", replicates
     if law.reliable[0]:
         return "moments", replicates
-    # Wide laws are looked at through windows, and the wider they are the more steps a fit takes.
+    # Wide noise is evaluated in windows, but the wider it is the more steps a fit takes.
     work = cells * (noise.width if isinstance(noise, NoiseByCell) else counts_behind(noise))
     for draws in (replicates, min(replicates, _FEW_REPLICATES)):
         if work * draws <= _PATIENCE[model]:
@@ -197,7 +193,7 @@ def p_value(
 
 
 def reason(method: str, law: NullDistribution, replicates: int) -> str:
-    """Why the p-value comes from there, in a sentence or two."""
+    """Why this method was chosen, in a sentence or two."""
     mean, variance, freedom = float(law.mean[0]), float(law.variance[0]), int(law.df[0])
     if law.chi_square_holds[0]:
         said = message(

@@ -69,7 +69,7 @@ def _test(m: int, hypothesis: float) -> ProportionTest:
 
 def _with_noise(m: int, critical: float, power: float) -> Iterator[Finding]:
     null, alternative = _test(m, TRUTH), _test(m, WRONG)
-    values = null.statistic(null.law(TRUTH)[0])
+    values = null.statistic(null.distribution(TRUTH)[0])
     nearest = float(values[np.argmin(np.abs(values - critical))])
     yield Finding(f"m = {m}: critical value c, the nearest value of T", critical, nearest, 0.005)
     yield Finding(
@@ -93,7 +93,7 @@ def _deltas() -> Iterator[Finding]:
 
 def _level(null: ProportionTest, critical: float, atom: float) -> str:
     """Why the size is not the level that the paper gives it: 5 % is a definition there, and has no error of its own."""
-    values = null.statistic(null.law(TRUTH)[0])
+    values = null.statistic(null.distribution(TRUTH)[0])
     after = float(values[values > atom + 1e-6].min())
     between = (atom + after) / 2
     return _LEVEL.format(
