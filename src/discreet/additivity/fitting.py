@@ -107,13 +107,7 @@ def _sums(structure: Additive) -> csr_array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedCells:
-    """Cells that keep a published value.
-
-    Args:
-        where: Which cells.
-        values: Their values; meaningless elsewhere.
-        tables: The published tables, for people.
-    """
+    """Cells that keep a published value (`values` is meaningless elsewhere), and the published tables, for people."""
 
     where: NDArray[np.bool_]
     values: NDArray[np.int64]

@@ -47,14 +47,7 @@ class AccountHolder:
 class KeyFacts:
     """A key as it is listed: everything but the key.
 
-    Args:
-        id: The beginning of its hash.
-        account: Its account.
-        role: Its role, at most the account's.
-        datasets: Its datasets; None for all.
-        created: When it was made.
-        expires: When it ends; None for never.
-        revoked: When it was revoked.
+    `id` is the beginning of its hash, `role` at most the account's, and `datasets` None for all of them.
     """
 
     id: str

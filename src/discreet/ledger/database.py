@@ -54,10 +54,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import SchemaItem
 
 from discreet.errors import LedgerUnusable
 
 METADATA = MetaData()
+
+
+def _cap_columns(constraint: str) -> list[SchemaItem]:
+    names = ("cap_loss", "cap_failure", "spent_loss", "spent_failure")
+    within = CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name=constraint)
+    return [*(Column(name, BigInteger, nullable=False) for name in names), within]
+
 
 #: Losses are integers in units of `LOSS_UNIT`, failures of `FAILURE_UNIT`: sums are exact, and rounding never passes a cap.
 BUDGETS = Table(
@@ -66,22 +74,14 @@ BUDGETS = Table(
     Column("family", String(200), primary_key=True, key="budget"),
     Column("rule", String(16), nullable=False, key="composition"),
     Column("neighbours", String(16), nullable=False),
-    Column("cap_loss", BigInteger, nullable=False),
-    Column("cap_failure", BigInteger, nullable=False),
-    Column("spent_loss", BigInteger, nullable=False, default=0),
-    Column("spent_failure", BigInteger, nullable=False, default=0),
-    CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name="family_within_cap"),
+    *_cap_columns("family_within_cap"),
 )
 SHARES = Table(
     "shares",
     METADATA,
     Column("family", String(200), ForeignKey("families.budget"), primary_key=True, key="budget"),
     Column("account", String(200), primary_key=True),
-    Column("cap_loss", BigInteger, nullable=False),
-    Column("cap_failure", BigInteger, nullable=False),
-    Column("spent_loss", BigInteger, nullable=False, default=0),
-    Column("spent_failure", BigInteger, nullable=False, default=0),
-    CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name="share_within_cap"),
+    *_cap_columns("share_within_cap"),
 )
 CHARGES = Table(
     "charges",
@@ -332,12 +332,7 @@ READS = "discreet_reads"
 
 
 class LedgerDatabase:
-    """An open ledger database.
-
-    Args:
-        engine: The SQLAlchemy engine; use `create_database` or `open_database`.
-        file: Its path, if it is a file.
-    """
+    """An open ledger database, by `create_database` or `open_database`."""
 
     def __init__(self, engine: Engine, file: Path | None = None) -> None:
         self._engine = engine

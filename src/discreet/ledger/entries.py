@@ -70,14 +70,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class LineageEntry:
-    """The permanent method of a lineage, and under `dp` its budget.
-
-    Args:
-        dataset: The id of a dataset of the lineage.
-        lineage: Its lineage.
-        method: `cellkey` or `dp`.
-        budget: The name of its budget; empty under `cellkey`.
-    """
+    """The permanent method of a lineage, `cellkey` or `dp`, and under `dp` the name of its budget."""
 
     dataset: str
     lineage: str

@@ -62,15 +62,7 @@ from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 
 @dataclass(frozen=True, slots=True)
 class WholeLedger:
-    """All budgets, lineages and versions, and the chain.
-
-    Args:
-        budgets: Each with its neighbours.
-        lineages: (dataset, lineage, method, budget).
-        versions: (dataset, version, budget).
-        begun: The chain's id, when it was begun, and the number of entries taken as found.
-        head: The last entry of the chain.
-    """
+    """All budgets with their neighbours, lineages, versions, and the beginning and the last entry of the chain."""
 
     budgets: tuple[tuple[BudgetState, str], ...]
     lineages: tuple[tuple[str, str, str, str], ...]

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,29 +162,6 @@ def margin_from_fourier(coefficients: Mapping[Axes, float], margin: Axes) -> NDA
 Vector = NDArray[np.float64]
 
 
-class Transform(Protocol):
-    """A table's coefficients in the paper's units, as one vector over the closure."""
-
-    @property
-    def wanted(self) -> MarginSet:
-        """The margins."""
-
-    def forward(self, table: Vector) -> Vector:
-        """A w: the coefficients of a table."""
-
-    def backward(self, coefficients: Vector) -> Vector:
-        """Aᵀ λ, as a table."""
-
-    def table_of(self, coefficients: Vector) -> Vector:
-        """The table w₀ that has these coefficients and nothing outside the closure."""
-
-    def gram_matrix(self, weight: Vector) -> Vector:
-        """A diag(weight) Aᵀ, from the margins of the weights."""
-
-    def from_margin(self, part: Axes) -> sparse.csr_array:
-        """The coefficients of S as a sparse matrix applied to the cells of the S-margin."""
-
-
 @dataclass(frozen=True, slots=True)
 class FourierTransform:
     """φ_S = ⟨w, χ^S⟩ for every S of the closure of a binary table."""
@@ -196,7 +173,7 @@ class FourierTransform:
         return tuple(np.array([place(part, axes) for part in self.wanted.closure]).T)
 
     def forward(self, table: Vector) -> Vector:
-        """A w."""
+        """A w: the coefficients of a table."""
         return np.asarray(walsh_hadamard(table)[self._places()] / math.sqrt(table.size))
 
     def backward(self, coefficients: Vector) -> Vector:
@@ -206,7 +183,7 @@ class FourierTransform:
         return np.asarray(walsh_hadamard(spectrum) / math.sqrt(spectrum.size))
 
     def table_of(self, coefficients: Vector) -> Vector:
-        """w₀ = Aᵀ φ."""
+        """The table w₀ = Aᵀ φ that has these coefficients and nothing outside the closure."""
         return self.backward(coefficients)
 
     def gram_matrix(self, weight: Vector) -> Vector:
@@ -288,6 +265,10 @@ class EfronSteinTransform:
         for k in shape:
             matrix = sparse.csr_array(sparse.kron(matrix, np.eye(k) - 1 / k))
         return matrix
+
+
+#: A table's coefficients in the paper's units, as one vector over the closure.
+Transform = FourierTransform | EfronSteinTransform
 
 
 def _unit_table(shape: tuple[int, ...], cell: tuple[int, ...]) -> NDArray[np.float64]:

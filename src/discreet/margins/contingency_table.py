@@ -33,13 +33,7 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class ContingencyTable:
-    """Counts with the names and categories of their variables.
-
-    Args:
-        names: The variables, in the order of the axes.
-        categories: The categories of each variable.
-        counts: Not negative, one axis for each variable.
-    """
+    """Non-negative counts with the names and categories of their variables, one axis for each variable."""
 
     names: tuple[str, ...]
     categories: tuple[tuple[str, ...], ...]

@@ -19,12 +19,11 @@ Source: Ghosh, Roughgarden & Sundararajan (2012); Micciancio & Regev (2007) for 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +45,8 @@ WIDEST_GAUSSIAN = 20_000
 _BITS = 256
 
 
-class NoiseSource(Protocol):
-    """Noise for named objects: a keyed source gives the same noise for the same table and name."""
-
-    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
-        """`size` independent noises from a one-row table, for the cells of the object named `name`."""
+#: `size` independent noises from a one-row table, for the cells of a named object: (table, name, size).
+NoiseSource = Callable[[NoiseTable, str, int], NDArray[np.int64]]
 
 
 class SeededNoise:

@@ -190,12 +190,7 @@ _MET = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The solution of the two stages.
-
-    Args:
-        table: The non-negative real table w.
-        b: The least largest deviation of a coefficient; 0 where the noisy coefficients belong to some table.
-    """
+    """The non-negative real table of the two stages, and b: 0 if the noisy coefficients belong to some table."""
 
     table: NDArray[np.float64]
     b: float

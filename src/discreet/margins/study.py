@@ -134,14 +134,7 @@ def _why(best: str, plans: Mapping[str, MarginMethod], overall: Mapping[str, flo
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run of a method.
-
-    Args:
-        sample_size: The total of the released table, or of the first released margin.
-        max_l1: The largest L1 distance between a released and a true margin.
-        lp_b: The optimum of the linear program; None for methods without one.
-        margins: The released margins.
-    """
+    """One run of a method: the released total, the largest L1 distance of a margin from the truth, and the program's b."""
 
     sample_size: float
     max_l1: float

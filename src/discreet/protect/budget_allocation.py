@@ -273,10 +273,7 @@ def _in_grains(shares: Mapping[Margin, float], budget: Fraction) -> dict[Margin,
 class MarginAdvice:
     """The standard deviation of the cells of all margins of one order, for three ways of releasing them.
 
-    Args:
-        sums: Only interior cells have noise; margins are their sums.
-        own: Only these margins have noise, each with its share.
-        everything: Every table has noise with its share.
+    Noise on interior cells only, whose sums are the margins; on these margins only; or on every table.
     """
 
     sums: float

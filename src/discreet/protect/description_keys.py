@@ -51,11 +51,7 @@ WORTH_THE_WHOLE = 0.25
 class NoiseContext:
     """Everything except the margin that the noise of a release depends on.
 
-    Args:
-        dataset: The dataset's id.
-        version: The version's name, as declared.
-        fingerprint: The keyed, order-free fingerprint of the records.
-        mechanism: A hash of the noise table's integers, and epsilon.
+    `fingerprint` is the keyed one of the records; `mechanism` is a hash of the noise table's integers, and epsilon.
     """
 
     dataset: str
