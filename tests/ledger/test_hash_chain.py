@@ -79,13 +79,7 @@ FORGERIES = {
     "edited charge": (["UPDATE charges SET loss = 1 WHERE position = 5"], "its charge 5 is not what"),
     "another payer": (["UPDATE charges SET account = NULL WHERE position = 5"], "its charge 5 is not what"),
     "another request": (["UPDATE charges SET what = 'z' WHERE position = 4"], "its charge 4 is not what"),
-    "edited entry": (
-        [
-            "UPDATE charges SET loss = 1 WHERE position = 5",
-            EDIT_ENTRY,
-        ],
-        "breaks at entry 5",
-    ),
+    "edited entry": (["UPDATE charges SET loss = 1 WHERE position = 5", EDIT_ENTRY], "breaks at entry 5"),
     "deleted row": (["DELETE FROM charges WHERE position = 6"], "it has 3 charges, and its chain has 4"),
     "deleted middle": (
         ["DELETE FROM charges WHERE position = 5", "DELETE FROM chain WHERE position = 5"],
@@ -174,10 +168,7 @@ def test_the_ledger_of_another_workspace_is_refused(place):
 
 def forge(place, tag):
     """Change a charge and make all tags again, by whatever the forger can compute."""
-    statements = [
-        "UPDATE charges SET loss = 1 WHERE position = 5",
-        EDIT_ENTRY,
-    ]
+    statements = ["UPDATE charges SET loss = 1 WHERE position = 5", EDIT_ENTRY]
     change(place, [*statements, *SUMS])
     with sqlite3.connect(place) as connection:
         before = ""

@@ -23,11 +23,7 @@ from discreet.margins.residual_table import (
 )
 
 GEOGRAPHY = Attribute(
-    (
-        np.zeros(3, np.int64),
-        np.array([0, 0, 0, 1, 1, 2]),
-        np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]),
-    )
+    (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
 )
 ATTRIBUTES = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
 TABLES = ((3, 1, 0), (2, 0, 1), (0, 1, 1))

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import BadRequest
 from discreet.margins.bases import efron_stein_coefficients, fourier_coefficients
 from discreet.margins.margin_set import MarginSet, margin_tables
-from discreet.margins.sensitivity import (
-    integer_sensitivity,
-    paper_epsilon,
-    paper_sensitivity,
-    sensitivity,
-)
+from discreet.margins.sensitivity import integer_sensitivity, paper_epsilon, paper_sensitivity, sensitivity
 
 from .conftest import margin_sets
 

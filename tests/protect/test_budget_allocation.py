@@ -39,10 +39,7 @@ def test_rinott_s_important_tables_get_a_third_and_the_others_a_fifteenth():
     entry = {
         "variables": everything,
         "up_to": 3,
-        "importance": [
-            {"table": ["income", "education"], "weight": 5},
-            {"table": everything, "weight": 5},
-        ],
+        "importance": [{"table": ["income", "education"], "weight": 5}, {"table": everything, "weight": 5}],
     }
     universe = parse_universe(entry, dataset, known_total=True)
     shares = allocate_by_importance({m: universe.weight(m) for m in universe.margins}, Fraction(1))

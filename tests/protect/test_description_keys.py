@@ -252,11 +252,7 @@ def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, town_datase
     universe = parse_universe({"variables": ["age", "job"], "up_to": 2}, town_dataset)
     noise = noise_of(town_dataset, universe, secret)
     _, exact, cells = answer(
-        stored,
-        town_dataset,
-        noise,
-        universe,
-        TableRequest("town", ("age",), ("job",), totals=False),
+        stored, town_dataset, noise, universe, TableRequest("town", ("age",), ("job",), totals=False)
     )
     assert cells.law.terms[0].tolist() == [1, 0, 0, 0]
     assert cells.noisy[0, 1:].tolist() == [0, 0, 0]

@@ -120,12 +120,7 @@ class _TopDown:
     """The tables fitted so far, one for each choice of levels."""
 
     def __init__(
-        self,
-        wish: NDArray[np.int64],
-        structure: Additive,
-        possible: NDArray[np.bool_],
-        *,
-        keep_zeros: bool,
+        self, wish: NDArray[np.int64], structure: Additive, possible: NDArray[np.bool_], *, keep_zeros: bool
     ) -> None:
         self.wish, self.structure, self.possible, self.keep_zeros = wish, structure, possible, keep_zeros
         self.tables: dict[Levels, NDArray[np.int64]] = {}

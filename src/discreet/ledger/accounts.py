@@ -16,7 +16,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, insert, select, update
@@ -80,8 +80,7 @@ class Register:
         holder = None if found is None else self.accounts[found.account]
         if found is None or holder is None or holder.revoked is not None or not found.is_valid(at):
             raise not_accepted()
-        role = min(found.role, holder.role, key=ROLES.index)
-        return KeyFacts(found.id, found.account, role, found.datasets, found.created, found.expires, None)
+        return replace(found, role=min(found.role, holder.role, key=ROLES.index))
 
 
 class Accounts:
@@ -112,12 +111,7 @@ class Accounts:
             self._enter(connection, account, role)
 
     def issue(
-        self,
-        account: str,
-        role: str | None = None,
-        *,
-        datasets: Iterable[str] = (),
-        days: int | None = None,
+        self, account: str, role: str | None = None, *, datasets: Iterable[str] = (), days: int | None = None
     ) -> str:
         """Create another key of an account and return it; it is never shown again.
 
@@ -151,14 +145,9 @@ class Accounts:
     def revoke_key(self, account: str, key_id: str) -> None:
         """Revoke one key of an account."""
         with self._database.transaction() as connection:
+            named = (KEYS.c.account == account) & KEYS.c.key_hash.startswith(key_id, autoescape=True)
             changed = connection.execute(
-                update(KEYS)
-                .where(
-                    KEYS.c.account == account,
-                    KEYS.c.key_hash.startswith(key_id, autoescape=True),
-                    KEYS.c.revoked.is_(None),
-                )
-                .values(revoked=now())
+                update(KEYS).where(named, KEYS.c.revoked.is_(None)).values(revoked=now())
             )
             if len(key_id) != SHORT or changed.rowcount != 1:
                 raise BadRequest(
@@ -178,22 +167,16 @@ class Accounts:
         """All accounts and keys, in one snapshot."""
         with self._database.snapshot() as connection:
             accounts = connection.execute(select(ACCOUNTS).order_by("account")).all()
-            keys = connection.execute(select(KEYS).order_by("created", "key_hash")).all()
-        return Register(
-            {row.account: AccountHolder(row.account, row.role, row.created, row.revoked) for row in accounts},
-            {
-                row.key_hash: KeyFacts(
-                    row.key_hash[:SHORT],
-                    row.account,
-                    row.role,
-                    None if row.datasets is None else tuple(json.loads(row.datasets)),
-                    row.created,
-                    row.expires,
-                    row.revoked,
-                )
-                for row in keys
-            },
-        )
+            rows = connection.execute(select(KEYS).order_by("created", "key_hash")).all()
+        holders = {
+            row.account: AccountHolder(row.account, row.role, row.created, row.revoked) for row in accounts
+        }
+        keys = {}
+        for row in rows:
+            datasets = None if row.datasets is None else tuple(json.loads(row.datasets))
+            facts = (row.account, row.role, datasets, row.created, row.expires, row.revoked)
+            keys[row.key_hash] = KeyFacts(row.key_hash[:SHORT], *facts)
+        return Register(holders, keys)
 
     def _enter(self, connection: Connection, account: str, role: str) -> None:
         if not _NAME.match(account):

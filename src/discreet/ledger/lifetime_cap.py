@@ -9,6 +9,7 @@ function runs in the caller's transaction (`ledger`), and refuses or changes one
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,7 +33,7 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
             f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
         )
     loss, failure = cap_units(budget.cap)
-    known = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget.name)).one_or_none()
+    known = _budget_row(connection, budget.name)
     if known is None:
         row = {"budget": budget.name, "composition": budget.composition, "neighbours": budget.neighbours}
         caps = {"cap_loss": loss, "cap_failure": failure}
@@ -59,7 +60,7 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
     if loss < known.spent_loss or failure < known.spent_failure:
         raise BadDescription(
             "The new cap is below what is spent already.",
-            "A cap can be lowered to the amount spent, and no further.",
+            "A cap can be lowered to what is spent, and no further.",
         )
     if (loss, failure) == (known.cap_loss, known.cap_failure):
         return False
@@ -68,23 +69,19 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
     return True
 
 
+def _budget_row(connection: Connection, budget: str) -> Row[Any] | None:
+    return connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget)).one_or_none()
+
+
 def insert_charge(
     connection: Connection, charge: Charge, loss: int, failure: int, position: int, at: str
 ) -> bool:
     """Insert the row of a charge; False if it exists. A second writer waits for the first."""
-    row = {
-        "budget": charge.budget,
-        "request": charge.key,
-        "account": charge.account,
-        "loss": loss,
-        "failure": failure,
-        "what": charge.request,
-        "at": at,
-        "position": position,
-    }
-    if connection.execute(select(BUDGETS.c.budget).where(BUDGETS.c.budget == charge.budget)).first() is None:
+    if _budget_row(connection, charge.budget) is None:
         raise BadRequest(f'The ledger knows no budget "{charge.budget}".', "Load a dataset of it first.")
-    return insert_once(connection, CHARGES, row)
+    row = {"budget": charge.budget, "request": charge.key, "account": charge.account, "what": charge.request}
+    booked = {"loss": loss, "failure": failure, "at": at, "position": position}
+    return insert_once(connection, CHARGES, row | booked)
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, object]) -> bool:
@@ -172,7 +169,7 @@ def refuse_other_terms(connection: Connection, budget: Budget) -> None:
     Raises:
         LedgerUnusable: It was changed after the load.
     """
-    row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget.name)).one_or_none()
+    row = _budget_row(connection, budget.name)
     if row is not None and not _keeps(row, budget):
         raise LedgerUnusable(
             f'The ledger has another cap, rule or neighbours for the budget "{budget.name}" than the sealed terms of a '
@@ -216,16 +213,14 @@ def no_budget_for_answer(whose: str) -> BudgetSpent:
 
 def no_budget_for_version(connection: Connection, charge: Charge) -> BudgetSpent:
     """The refusal of a version, for the custodian."""
-    row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == charge.budget)).one()
-
-    left = [(row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT]
-    names = ("epsilon", "delta") if row.composition == "basic" else ("rho", "distance")
-    said = [
+    row = _budget_row(connection, charge.budget)
+    names = ("epsilon", "delta") if row is None or row.composition == "basic" else ("rho", "distance")
+    cost, left = (
         ", ".join(f"{n} {format_amount(v)}" for n, v in zip(names, pair, strict=True))
-        for pair in (charge.booked, left)
-    ]
+        for pair in (charge.booked, amount_left(connection, replace(charge, account=None)))
+    )
     return BudgetSpent(
-        f'The lifetime cap of the budget "{charge.budget}" does not cover this version: it costs {said[0]}, and '
-        f"{said[1]} is left. Nothing was charged.",
+        f'The lifetime cap of the budget "{charge.budget}" does not cover this version: it costs {cost}, and '
+        f"{left} is left. Nothing was charged.",
         "Lower `epsilon` or `delta` in [protection.budget]; the cap was promised and cannot be raised.",
     )

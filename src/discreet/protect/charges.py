@@ -57,12 +57,7 @@ def version_charge_name(plan: NoisePlan, dataset: Dataset, version: str, fingerp
 
 
 def answer_charge(
-    plan: NoisePlan,
-    dataset: Dataset,
-    version: str,
-    fingerprint: str,
-    table: PlannedTable,
-    account: str,
+    plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str, table: PlannedTable, account: str
 ) -> Charge:
     """The charge of one whole margin outside the universe to an account.
 

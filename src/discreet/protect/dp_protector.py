@@ -194,9 +194,7 @@ class DpProtector:
     def _parts(self, shape: TableShape) -> tuple[Part, ...]:
         dataset = self.source.dataset
         return self._once(
-            "parts",
-            shape,
-            lambda: choose_margins(shape, self._universe, dataset, self._variances),
+            "parts", shape, lambda: choose_margins(shape, self._universe, dataset, self._variances)
         )
 
     @cached_property

@@ -122,12 +122,7 @@ def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
     claim = plan.claim or best_claim(plan)
     terms = plan.terms
     sentences = [] if claim is None else [replace(claim, unit=unit).sentence]
-    return (
-        *sentences,
-        _lifetime(terms),
-        _about_noise(plan),
-        *(_given_up(held, unit) for held in terms.held),
-    )
+    return (*sentences, _lifetime(terms), _about_noise(plan), *(_given_up(held, unit) for held in terms.held))
 
 
 def _lifetime(terms: Terms) -> str:

@@ -112,10 +112,7 @@ class CellKeyProtector:
         return (self.noise,)
 
     def cover(
-        self,
-        request: TableRequest,
-        shapes: Sequence[TableShape],
-        asker: Requester | None,
+        self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
     ) -> Protector:
         """This protector: the rules have decided, and nothing is charged."""
         return self
