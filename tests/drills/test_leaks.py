@@ -203,7 +203,7 @@ TABLE = "/api/datasets/plain/table?rows=sex&columns=age&lang=de&format="
 
 
 def no_noise(monkeypatch):
-    monkeypatch.setattr(protector, "add_noise", lambda exact, *_given, **_named: exact.start(spend=True))
+    monkeypatch.setattr(protector, "add_noise", lambda exact, *_given, **_named: exact.start(in_place=True))
     return [TABLE + form for form in FORMATS] + [TABLE + "svg", "/datasets/plain?rows=sex&columns=age"]
 
 

@@ -103,11 +103,11 @@ def test_an_exact_table_has_no_other_way_out(exact):
 
 def test_what_noise_is_put_on_is_a_copy_or_takes_the_counts_away(exact):
     """Wrong alternative: a table that keeps the array that noise is put on would tell noisy counts as exact ones."""
-    copied = exact.start(spend=False)
+    copied = exact.start(in_place=False)
     copied[:] = 0
     assert (exact.counts == CANARY).all()
     counts = exact.counts
-    assert exact.start(spend=True) is counts
+    assert exact.start(in_place=True) is counts
     assert exact.counts.size == 0
 
 

@@ -263,7 +263,7 @@ def test_cells_are_looked_up_in_blocks_and_every_block_counts(mode, monkeypatch)
     whole = add_noise(ExactTable(shape_of(1000), counts.copy(), sums), keys, NOISE_CELL_KEY_NOISE)
     monkeypatch.setattr(cell_key_noise, "BLOCK", 7)
     exact = ExactTable(shape_of(1000), counts.copy(), sums)
-    assert add_noise(exact, keys, NOISE_CELL_KEY_NOISE, spend=True).tolist() == whole.tolist()
+    assert add_noise(exact, keys, NOISE_CELL_KEY_NOISE, in_place=True).tolist() == whole.tolist()
     assert whole.tolist() != counts.tolist()
 
 

@@ -68,10 +68,10 @@ class ExactTable(Confidential):
         self.weight_sums = weight_sums
         self._further = dict(further or {})
 
-    def start(self, *, spend: bool) -> NDArray[np.int64]:
-        """The counts to add noise to: the table's own array, which it then loses (`spend`), or a copy."""
+    def start(self, *, in_place: bool) -> NDArray[np.int64]:
+        """The counts to add noise to: the table's own array, which it then loses (`in_place`), or a copy."""
         counts = self.counts
-        if not spend:
+        if not in_place:
             return counts.astype(np.int64, copy=True)
         self.counts = np.empty(0, dtype=np.int64)
         return counts

@@ -184,7 +184,7 @@ def add_noise(
     noise: NoiseTable,
     empty: EmptyCells | None = None,
     *,
-    spend: bool = False,
+    in_place: bool = False,
 ) -> NDArray[np.int64]:
     """The noisy count of every cell, by the cell key of its participants; `empty` has the keys of empty cells.
 
@@ -197,7 +197,7 @@ def add_noise(
             'Give the row of count 0 the single value 0, or set `zeros = "perturbed"` in [protection].',
         )
     nobody = None if empty is None else empty.places(exact.counts, exact.shape)
-    noisy, key_sums = exact.start(spend=spend).ravel(), exact.key_sums.ravel()
+    noisy, key_sums = exact.start(in_place=in_place).ravel(), exact.key_sums.ravel()
     keys_at = keys(exact.shape)
     for first in range(0, noisy.size, BLOCK):
         places = first + np.flatnonzero(noisy[first : first + BLOCK])

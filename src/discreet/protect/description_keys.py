@@ -240,10 +240,10 @@ def require_one_row(table: NoiseTable) -> None:
 
 
 def add_description_noise(
-    exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise, *, spend: bool = False
+    exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise, *, in_place: bool = False
 ) -> NoisyCells:
-    """Noisy counts of a table that declared margins cover; `spend` overwrites the true counts."""
-    noisy = exact.start(spend=spend)
+    """Noisy counts of a table that declared margins cover; `in_place` overwrites the true counts."""
+    noisy = exact.start(in_place=in_place)
     public = np.zeros(noisy.shape, dtype=np.bool_)
     for part in parts:
         if part.margin is None:

@@ -136,9 +136,9 @@ class DpProtector:
             return None
         return self.residuals.cells(shape, self._blocks(shape), self._joint_law(shape))
 
-    def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
+    def protect(self, exact: ExactTable, *, in_place: bool = False) -> NoisyCells:
         """Noise by the description of the cells."""
-        return add_description_noise(exact, self._parts(exact.shape), self._noise, spend=spend)
+        return add_description_noise(exact, self._parts(exact.shape), self._noise, in_place=in_place)
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
         """Not available: under `dp` no exact number is rounded and released."""

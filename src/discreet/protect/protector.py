@@ -78,8 +78,8 @@ class Protector(Protocol):
             BudgetSpent: Nothing was charged.
         """
 
-    def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
-        """Noisy counts of every cell; `spend` overwrites the true ones."""
+    def protect(self, exact: ExactTable, *, in_place: bool = False) -> NoisyCells:
+        """Noisy counts of every cell; `in_place` overwrites the true ones."""
 
     def stored(self, shape: TableShape) -> NoisyCells | None:
         """Noisy counts that were made at load; None if cells must be counted."""
@@ -121,10 +121,10 @@ class CellKeyProtector:
         """Charge nothing."""
         return
 
-    def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
+    def protect(self, exact: ExactTable, *, in_place: bool = False) -> NoisyCells:
         """Noise by the cell key of the participants."""
         return NoisyCells(
-            add_noise(exact, self.keys, self.noise, self.empty, spend=spend), self.law(exact.shape)
+            add_noise(exact, self.keys, self.noise, self.empty, in_place=in_place), self.law(exact.shape)
         )
 
     def stored(self, shape: TableShape) -> None:

@@ -106,7 +106,7 @@ def _count_and_protect(
     if known is not None:
         return known, kind.show(question, None, known)
     exact = count_cells(stored, question.shape, weights=kind.weights, sums=kind.sums(question.dataset))
-    cells = protector.protect(exact, spend=kind.spends)
+    cells = protector.protect(exact, in_place=kind.in_place)
     return cells, kind.show(question, exact, cells)
 
 

@@ -88,7 +88,7 @@ def verdict_on(
         cells = _same_cells(wide_shape, shape, noisy)
         if cells is None:
             kept = protector.stored(wide_shape)
-            cells = (kept or protector.protect(count_cells(stored, wide_shape), spend=True)).noisy
+            cells = (kept or protector.protect(count_cells(stored, wide_shape), in_place=True)).noisy
         table = NoisyTable(wide_shape, cells, structural_zeros(wide_shape, stored.dataset))
         found = _store_verdict(stored, wide, table)
     return found
@@ -118,14 +118,14 @@ def _cells_of_rules(
     description only: then a cell has the same noise in both tables.
     """
     asked, shape = question.counted, question.shape
-    keyed = isinstance(protector, CellKeyProtector) and question.kind.spends and not shape.filters
+    keyed = isinstance(protector, CellKeyProtector) and question.kind.in_place and not shape.filters
     if not keyed or not needs_table(stored.rules, asked, stored.dataset):
         return None
     wide, key = rule_table_shape(asked, stored.dataset), rule_table(asked, stored.dataset)
     places = None if key in stored.verdicts else _places(wide, shape)
     if places is None:
         return None
-    whole = protector.protect(count_cells(stored, wide), spend=True)
+    whole = protector.protect(count_cells(stored, wide), in_place=True)
     table = NoisyTable(wide, whole.noisy, structural_zeros(wide, stored.dataset))
     _store_verdict(stored, key, table)
     noisy = whole.noisy.transpose([axis for axis, _ in places])

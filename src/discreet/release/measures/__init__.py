@@ -64,7 +64,7 @@ class MeasureKind:
         counted: The request that is counted; it must be allowed with all its variables.
         weights: Whether sums of weights are needed.
         sums: The further stored columns that must be added up in the same pass.
-        spends: Whether `show` does without exact counts: noisy ones take their place in memory.
+        in_place: Whether `show` does without exact counts: noisy ones take their place in memory.
         cellwise: Whether what is shown of a cell of a dataset follows from that cell alone, so that cells can be listed.
     """
 
@@ -73,7 +73,7 @@ class MeasureKind:
     counted: Callable[[TableRequest, Dataset], TableRequest] = as_asked
     weights: bool = False
     sums: Callable[[Dataset], tuple[str, ...]] = no_sums
-    spends: bool = False
+    in_place: bool = False
     cellwise: Callable[[Dataset], bool] = lambda _dataset: False
 
     @property

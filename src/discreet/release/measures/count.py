@@ -13,4 +13,4 @@ def _show(_question: CheckedRequest, _exact: ExactTable | None, cells: NoisyCell
     return MeasureValues(cells.noisy)
 
 
-MEASURE = MeasureKind(COUNT, _show, spends=True, cellwise=lambda _dataset: True)
+MEASURE = MeasureKind(COUNT, _show, in_place=True, cellwise=lambda _dataset: True)
