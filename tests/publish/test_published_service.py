@@ -6,9 +6,11 @@ Only published tables are answered; a refusal and every choice lead to one that 
 from dataclasses import replace
 
 import pytest
+from cachetools import LRUCache
 
 from discreet.errors import BadKey, NoBudget, NotPublished
 from discreet.model.request import TableRequest
+from discreet.publish import published_service
 
 
 @pytest.mark.slow
@@ -76,8 +78,9 @@ def test_a_table_that_is_not_that_of_its_entry_is_not_given(ruled, door):
 
 
 def test_answers_are_kept_within_a_limit(door, monkeypatch):
-    monkeypatch.setattr("discreet.publish.published_service.KEPT_CELLS", 5)
+    size = max(door.release(table).values.size for table in door.tables[:3])
+    monkeypatch.setattr(door, "_cache", LRUCache(size, published_service._cells))
     for table in door.tables[:3]:
         door.release(table)
         door.release(replace(table, rows=table.variables, columns=()))
-    assert len(door._kept) == 1
+    assert len(door._cache) == 1

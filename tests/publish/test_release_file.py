@@ -37,7 +37,7 @@ def test_a_release_comes_back_and_another_number_in_it_is_another_release(ruled)
     door, question, release = written(ruled, TableRequest("town", ("age",), ("job",)))
     content = write_release(release, question.asked)
     laws = partial(laws_of, public_protector(door.dataset, door.noise_text()))
-    again = read_release(content).laid_out(question.asked, door.dataset, door.digest, laws)
+    again = read_release(content).for_request(question.asked, door.dataset, door.digest, laws)
     assert same_release(release, again)
     assert content == write_release(release, question.asked)  # the same release is the same file
     for name in ("values", "noisy"):

@@ -27,11 +27,10 @@ from discreet.model.request import TableRequest
 from discreet.model.view import View
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.release.dataset_service import DatasetService
-from discreet.release.load_cautions import load_with_cautions
+from discreet.release.load_cautions import LoadJob, load_with_cautions
 from discreet.workspace.description_file import name_description_in_errors, read_description
 from discreet.workspace.options import read_options, workspace_folder
 from discreet.workspace.versions.history import VersionFacts
-from discreet.workspace.versions.load_version import LoadJob
 
 #: The groups of one variable: lists of codes, groups by their names, or text.
 GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str

@@ -1,12 +1,11 @@
-"""Where a publication stands: a folder, or a bucket by its address (`s3://`, `gs://`, ...; through fsspec).
+"""The files of a publication: in a folder, or in a bucket by its URL (`s3://`, `gs://`, ...; through fsspec).
 
-A file of a publication is written once, under the hash of its content, and never changed. One small file, the pointer, is
-replaced: by a rename in a folder, by one upload in a bucket. Whoever reads sees the former pointer or the new one.
+A file is named by the hash of its content and never changes. One small file, the pointer, is replaced in one step: by a
+rename in a folder, by one upload in a bucket.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Hashable
 from contextlib import suppress
 from math import inf
@@ -15,33 +14,31 @@ from time import monotonic
 from typing import Any, Protocol
 
 from discreet.errors import BadRequest, MissingExtra, PublicationUnusable
-from discreet.workspace.sealed import fsync_path
+from discreet.workspace.sealed import replace_file
 
-#: What an address has, and the name of a folder has not.
 _ADDRESS = "://"
-_WRITING = ".writing-"
-#: So often it is looked whether a bucket has a new publication.
+#: How often a bucket is polled for a new publication.
 SECONDS_BETWEEN_LOOKS = 30.0
 
 
 class Storage(Protocol):
-    """A place with named files."""
+    """A store of named files."""
 
     def read(self, name: str) -> bytes:
         """The content of a file.
 
         Raises:
-            PublicationUnusable: It is not there, or cannot be read.
+            PublicationUnusable: It is missing, or cannot be read.
         """
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file; None where there is none."""
+        """The size of a file in bytes; None if there is none."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all; one that is there is replaced."""
+        """Write a file, or replace it, in one step."""
 
     def mark(self, name: str) -> Hashable:
-        """Something that is another when the file is another."""
+        """A stamp that changes with the file."""
 
 
 class FolderStorage:
@@ -58,26 +55,19 @@ class FolderStorage:
             raise _unreadable(name, error.strerror or "it cannot be read") from None
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file."""
+        """The size of a file in bytes."""
         with suppress(OSError):
             return (self._folder / name).stat().st_size
         return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Beside its place first, on disk, then renamed."""
+        """Write a temporary file, then rename it."""
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{_WRITING}{secrets.token_hex(8)}")
-        try:
-            aside.write_bytes(content)
-            fsync_path(aside)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-        fsync_path(path.parent)
+        replace_file(path, content)
 
     def mark(self, name: str) -> Hashable:
-        """What the file system tells of a file."""
+        """Modification time, size and inode."""
         try:
             found = (self._folder / name).stat()
         except OSError:
@@ -89,7 +79,7 @@ class FolderStorage:
 
 
 class BucketStorage:
-    """What stands under an address that fsspec knows."""
+    """A bucket by its URL, through fsspec."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -117,21 +107,21 @@ class BucketStorage:
             raise _unreadable(name, type(error).__name__) from None
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file."""
+        """The size of a file in bytes."""
         try:
             return int(self._files.info(f"{self._root}/{name}")["size"])
         except FileNotFoundError:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """One upload: a bucket shows all of it or nothing."""
+        """Write by one upload, which is atomic in a bucket."""
         path = f"{self._root}/{name}"
         self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(path, content)
         self._marks.pop(name, None)
 
     def mark(self, name: str) -> Hashable:
-        """The file itself, looked at now and then: it is small, and a bucket may tell nothing else."""
+        """The content of the file, polled every 30 seconds: it is small, and a bucket may have no other stamp."""
         read, content = self._marks.get(name, (-inf, b""))
         if monotonic() - read > SECONDS_BETWEEN_LOOKS:
             self._files.invalidate_cache()
@@ -144,7 +134,7 @@ class BucketStorage:
 
 
 def open_storage(text: str) -> Storage:
-    """The folder or the bucket of a text."""
+    """The folder or the bucket that a path or URL names."""
     return BucketStorage(text) if _ADDRESS in text else FolderStorage(Path(text))
 
 

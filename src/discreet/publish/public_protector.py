@@ -1,7 +1,7 @@
-"""Protectors without keys: what follows from public noise (laws, notes, promises), and nothing that needs a secret.
+"""Protectors without keys: distributions, notes and promises that follow from public noise; nothing that needs a secret.
 
-The cell key method has one public noise table. Under `dp` the plan is public; the noisy residuals of a joint universe
-answer its tables, and what must be paid for is refused, since there is no ledger.
+The cell key method has one public noise table. Under `dp` the plan is public; the noisy residuals of a joint universe answer
+its tables, and anything that must be charged is refused, since there is no ledger.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from discreet.records.keys import Secret
 
 
 class Absent:
-    """In the place of what a publication does not have: records, keys, a ledger. Any use of it is refused."""
+    """Stands for what a publication does not have (records, keys, a ledger); any use raises an error."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # what Python itself looks for
+        if name.startswith("__"):  # special methods that Python looks up
             raise AttributeError(name)
         raise WorkspaceUnusable(
             "A publication has no records and no keys.", "Ask the workspace that published it."
         )
 
     def __call__(self, *_given: object) -> NoReturn:
-        """Refuse."""
+        """Raise the error."""
         raise WorkspaceUnusable(
             "A publication has no records and no keys.", "Ask the workspace that published it."
         )
@@ -52,22 +52,22 @@ NO_RECORDS = cast("Engine", ABSENT)
 
 
 class PublicDpProtector(DpProtector):
-    """A plan without a ledger: the version was charged before it was published, and nothing else can be."""
+    """A plan without a ledger: the version was charged before it was published, and nothing else can be charged."""
 
     def refuse_uncharged(self) -> None:
-        """The publication is signed by whoever charged the version."""
+        """The publication was signed by the workspace that charged the version."""
 
     def file_mark(self) -> None:
-        """There is no ledger that could be another one."""
+        """There is no ledger file."""
 
 
 def public_protector(dataset: Dataset, noise: str, residuals: bytes = b"") -> Protector:
-    """What protects a dataset, without its keys.
+    """The protector of a dataset without its keys.
 
     Args:
         dataset: The description.
         noise: The public noise, as `Door.noise_text` gives it.
-        residuals: The file of the noisy residuals of a joint universe, where they are published.
+        residuals: The file of the noisy residuals of a joint universe, if they are published.
 
     Raises:
         BadNoiseTable, WorkspaceUnusable, ValueError: The files do not belong together.
@@ -81,7 +81,7 @@ def public_protector(dataset: Dataset, noise: str, residuals: bytes = b"") -> Pr
     ledger = cast("Ledger", ABSENT)
     if plan.joint is None:
         return PublicDpProtector(plan, source, ledger)
-    if not residuals:  # the law of a joint table follows from the plan; its numbers are those of the release
+    if not residuals:  # the distribution follows from the plan; the numbers are in the releases
         return PublicDpProtector(plan, source, ledger, cast("StoredResiduals", ABSENT))
     numbers = np.load(io.BytesIO(residuals), allow_pickle=False)
     return PublicDpProtector(plan, source, ledger, StoredResiduals(plan.joint, numbers))

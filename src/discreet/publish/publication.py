@@ -1,10 +1,10 @@
 """A publication: a signed list of files, each named by the SHA-256 of its content.
 
-    publication.json     the pointer: which list holds now, its signature (Ed25519), the public key
+    publication.json     the pointer: the current list, its signature (Ed25519), the public key
     files/SHA256         the list itself, and for each dataset its description, its noise and its tables
 
-The pointer is replaced last, and by one rename. Files are never changed. Whoever reads checks the signature of the list,
-and the hash of every file before anything of it is used: a damaged, foreign or swapped file is refused.
+The pointer is replaced last, by one rename. Readers verify the signature of the list, and the hash of every file before its
+use: a damaged, foreign or swapped file is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from discreet.records.signing import PublicKey, SigningKey
 
 POINTER = "publication.json"
 FORMAT, VERSION = "discreet-publication", 1
-#: What is signed begins so: a signature of something else is none of a publication.
+#: The prefix of what is signed, so that a signature of anything else does not fit.
 _SIGNED = b"discreet publication 1\n"
 
 
@@ -35,16 +35,16 @@ class FileRef:
 
     @property
     def name(self) -> str:
-        """Where it stands."""
+        """Its name in the store."""
         return f"files/{self.sha256}"
 
     def as_json(self) -> dict[str, Any]:
-        """As the list has it."""
+        """The entry in the list."""
         return {"sha256": self.sha256, "bytes": self.bytes}
 
 
 def ref_to(content: bytes) -> FileRef:
-    """The name of a content."""
+    """The reference to a content."""
     return FileRef(sha256(content).hexdigest(), len(content))
 
 
@@ -56,8 +56,8 @@ class PublishedDataset:
         digest: The version.
         parts: The file of its description and documents.
         noise: The file of its noise.
-        boundaries: The files of shapes, by variable.
-        universe: The file of the noisy residuals of a joint universe; None where tables are published.
+        boundaries: GeoJSON files by variable.
+        universe: The file of the noisy residuals of a joint universe; None if tables are published.
         tables: The requests that were published, each with its file.
     """
 
@@ -75,7 +75,7 @@ class PublishedDataset:
         yield from (ref for _, ref in self.tables)
 
     def as_json(self) -> dict[str, Any]:
-        """As the list has it."""
+        """The entry in the list."""
         return {
             "digest": self.digest,
             "parts": self.parts.as_json(),
@@ -88,18 +88,18 @@ class PublishedDataset:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What the signed list says.
+    """The content of the signed list.
 
     Args:
         datasets: By id.
-        options: Who publishes, and under which licence, where the workspace says so.
+        options: Publisher and licence, if the workspace names them.
     """
 
     datasets: Mapping[str, PublishedDataset]
     options: Mapping[str, str] = field(default_factory=dict)
 
     def content(self) -> bytes:
-        """The list as a file, always the same for the same publication."""
+        """The list as a file; equal publications give equal bytes."""
         datasets = {name: each.as_json() for name, each in sorted(self.datasets.items())}
         return pack(
             {"format": FORMAT, "version": VERSION, "options": dict(self.options), "datasets": datasets}
@@ -107,7 +107,7 @@ class Publication:
 
 
 def write_pointer(place: Storage, publication: Publication, key: SigningKey) -> bool:
-    """Write the list and then the pointer to it; whether the pointer is another than before."""
+    """Write the list and then the pointer to it; returns whether the pointer changed."""
     content = publication.content()
     listed = ref_to(content)
     pointer = {
@@ -127,15 +127,15 @@ def write_pointer(place: Storage, publication: Publication, key: SigningKey) -> 
 
 
 def read_publication(place: Storage, trusted: PublicKey | None) -> tuple[Publication, PublicKey]:
-    """The publication of a place, and whose signature it has.
+    """Read and verify a publication; returns it and the key that signed it.
 
     Args:
-        place: Where it stands.
-        trusted: The key that must have signed it; None takes the pointer's own, which tells damage and no forgery.
+        place: The store.
+        trusted: The key that must have signed it; None takes the pointer's, which detects damage but no forgery.
 
     Raises:
         PublicationUnusable: There is none, or it is damaged.
-        SignatureUnusable: Another key signed it, or nothing did.
+        SignatureUnusable: The signature is another key's, or does not fit.
     """
     try:
         pointer = json.loads(place.read(POINTER))
@@ -154,7 +154,7 @@ def read_publication(place: Storage, trusted: PublicKey | None) -> tuple[Publica
 
 
 def read_file(place: Storage, ref: FileRef) -> bytes:
-    """A file of a publication, if it is the one that was signed.
+    """Read and verify a file of a publication.
 
     Raises:
         PublicationUnusable: It is missing, damaged or another.

@@ -1,11 +1,11 @@
-"""The doors of a publication: the same questions as to a workspace, and no record, key or secret on the machine.
+"""The registry of a publication: the same queries as to a workspace, without records, keys or a secret on the machine.
 
-    doors = open_publication(place_of("/srv/tables"), read_public_key(Path("office.pem")))
-    doors.door("census").release(request)      the release that the workspace gave, or a refusal
+    registry = open_publication(open_storage("/srv/tables"), read_public_key(Path("office.pem")))
+    registry.door("census").release(request)      the release that the workspace gave, or a refusal
 
-A dataset answers from its published tables (`tables_door`), or from the noisy numbers of its joint universe. Documents that
-tell of the workspace (methodology, budget, versions) are those of the day of publication. A new publication in the same
-place is taken up by itself; one that is damaged or foreign is refused, and nothing is answered until it is mended.
+A dataset answers from its published tables (`published_service.py`), or from the noisy residuals of its joint universe.
+Methodology, budget and versions are those of the day of publication. A new publication in the same place is loaded by
+itself; one that is damaged or foreign is refused, and nothing is answered until it is repaired.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from discreet.workspace.workspace import StoredDataset
 
 @dataclass(frozen=True, slots=True)
 class OpenDataset:
-    """A dataset of a publication whose files were checked and read."""
+    """A dataset of a publication whose files were verified and read."""
 
     door: PublishedService
     versions: tuple[VersionFacts, ...]
@@ -45,12 +45,13 @@ class OpenDataset:
 
 
 class PublishedRegistry(DatasetRegistry):
-    """The doors of a publication, one for each dataset.
+    """The services of a publication, one per dataset.
 
     Args:
-        place: Where it stands.
+        place: The store.
         trusted: The key that must have signed it; None takes the publication's own.
-        version: The version that is opened where none is named.
+        version: The default version.
+        gate: The authoriser whose `admit` is called before each answer.
     """
 
     __slots__ = ("_lock", "_mark", "_open", "_place", "_publication", "_refused", "_trusted", "signer")
@@ -67,50 +68,50 @@ class PublishedRegistry(DatasetRegistry):
         self._publication, self.signer = read_publication(place, trusted)
 
     def at(self, version: str) -> DatasetRegistry:
-        """The same doors, which open a version where none is named."""
+        """The same registry with another default version."""
         return PublishedRegistry(self._place, self._trusted, version, self._gate) if version else self
 
     def behind(self, gate: Authoriser) -> DatasetRegistry:
-        """The same doors behind another gate; it closes nothing, since what is published is for everybody."""
+        """The same registry with another authoriser, which closes nothing: a publication is public."""
         return PublishedRegistry(self._place, self._trusted, self._version, gate)
 
     def opener(self) -> Callable[[], DatasetRegistry]:
-        """Opens the same doors anew, in another process."""
+        """A function that opens the same registry in another process."""
         return partial(PublishedRegistry, self._place, self._trusted)
 
     def log_key(self) -> None:
-        """There is no secret here."""
+        """None: a publication has no secret."""
 
     def register(self) -> None:
-        """There are no accounts."""
+        """None: a publication has no accounts."""
 
     def accounts_stamp(self) -> object:
-        """There are no accounts, and never will be."""
+        """None: a publication has no accounts."""
         return None
 
     def mark(self, dataset_id: str) -> Hashable:
-        """What changes with the publication, and where a dataset of it is refused."""
+        """A stamp that changes with the publication and with refused datasets."""
         return dataset_id, self._version, self._place.mark(POINTER), tuple(self._refused)
 
     def prepare(self, *, wait: bool = False) -> None:
-        """Nothing is counted here."""
+        """Nothing to prepare: no records are counted."""
 
     @property
     def folder(self) -> Path:
-        """Where the publication is."""
+        """The path of the publication."""
         return Path(str(self._place))
 
     @property
     def options(self) -> Mapping[str, str]:
-        """Who publishes, and under which licence, where the workspace said so."""
+        """Publisher and licence, if the workspace named them."""
         return self._now().options
 
     def ids(self) -> list[str]:
-        """The datasets that can be asked."""
+        """The datasets that can be queried."""
         return sorted(self._now().datasets)
 
     def door(self, dataset_id: str, key: str | None = None, version: str = "") -> DatasetService:
-        """A dataset, for anybody: a publication has no accounts."""
+        """The service of a dataset; keys are refused, since a publication has no accounts."""
         if key:
             raise no_accounts_error()
         found = self._opened(dataset_id)
@@ -119,16 +120,16 @@ class PublishedRegistry(DatasetRegistry):
         return found.door.with_admission(self._gate.admit)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The versions of a dataset that were known, the newest last."""
+        """The versions of a dataset that were known at publication, the newest last."""
         return self._opened(dataset_id).versions
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
-        """The public methodology, as on the day of publication."""
+        """The public methodology as of the day of publication."""
         self.door(dataset_id, version=version)
         return self._opened(dataset_id).methodology
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
-        """Read all files of a dataset and compare them with what was signed; returns the version's digest."""
+        """Read and verify all files of a dataset; returns the version's digest."""
         entry = self._entry(dataset_id)
         try:
             for ref in entry.files():
@@ -144,11 +145,11 @@ class PublishedRegistry(DatasetRegistry):
         return entry.digest
 
     def close(self) -> None:
-        """Let go of all tables."""
+        """Drop all cached tables."""
         self._open.clear()
 
     def _now(self) -> Publication:
-        """The publication that the pointer names now; a new one is checked before it is used."""
+        """The current publication; a new one is verified before it is used."""
         with self._lock:
             mark = self._place.mark(POINTER)
             if mark != self._mark:
@@ -178,17 +179,17 @@ class PublishedRegistry(DatasetRegistry):
 
 
 def open_publication(place: Storage, trusted: PublicKey | None = None) -> PublishedRegistry:
-    """The doors of a publication.
+    """Open a publication.
 
     Raises:
         PublicationUnusable: There is none, or it is damaged.
-        SignatureUnusable: Another key signed it, or nothing did.
+        SignatureUnusable: The signature is another key's, or does not fit.
     """
     return PublishedRegistry(place, trusted)
 
 
 def _open_dataset(place: Storage, dataset_id: str, entry: PublishedDataset) -> OpenDataset:
-    """Read the files of a dataset; whatever is wrong with them means no answers."""
+    """Read and verify the files of a dataset."""
     try:
         documents = unpack(read_file(place, entry.parts))
         dataset = read_parts(place, entry, documents).dataset()

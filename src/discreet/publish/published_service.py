@@ -1,16 +1,14 @@
-"""A door without a ledger: what was spent is told as on the day of publication, and nothing can be charged.
+"""A dataset service that answers from a publication: without records, ledger or accounts.
 
-A door that answers from published tables: a request is answered if its cells were published, in any layout.
-
-Whether it is answered follows from the list of tables alone, before any file is read. A refusal names the published tables
-that are nearest.
+`PublishedTables` answers a request if its cells were published, in any layout. Whether it does follows from the list of
+tables, before a file is read. A refusal names the nearest published tables.
 """
 
 from __future__ import annotations
 
 import zipfile
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -18,6 +16,7 @@ from threading import Lock
 from typing import Any, Self
 
 import numpy as np
+from cachetools import LRUCache
 
 from discreet.errors import BadKey, NotPublished, PublicationUnusable
 from discreet.model.messages.text import Message, message
@@ -35,7 +34,7 @@ from discreet.workspace.workspace import StoredDataset
 
 
 class PublishedService(DatasetService):
-    """A door whose budget is told as on the day of publication; nothing can be charged here."""
+    """A service with the budget as of the day of publication; nothing can be charged."""
 
     __slots__ = ("_budget", "_left")
 
@@ -44,10 +43,10 @@ class PublishedService(DatasetService):
         self._budget, self._left = documents["budget"], documents["budget_left"]
 
     def with_admission(self, admit: Callable[[CheckedRequest], None]) -> Self:
-        """The same door, which has each question admitted before it is answered."""
-        door = copy(self)
-        door._admit = admit  # noqa: SLF001 - its own copy
-        return door
+        """A copy that calls `admit` before each answer."""
+        service = copy(self)
+        service._admit = admit  # noqa: SLF001 - its own copy
+        return service
 
     def budget(self) -> dict[str, Any]:
         """What a dataset under `dp` promised and cost when it was published."""
@@ -62,11 +61,11 @@ class PublishedService(DatasetService):
         return left
 
     def ledger(self) -> dict[str, Any]:
-        """Nobody is a custodian here."""
+        """Refuse: a publication has no custodians."""
         raise no_accounts_error()
 
     def margins(self, *_given: Any, **_named: Any) -> dict[str, Any]:
-        """Nothing is released anew here."""
+        """Refuse: a publication makes no new releases."""
         raise NotPublished(
             message("Margins are released by the workspace, and this server has published tables alone."),
             message("Ask for a published table."),
@@ -74,16 +73,16 @@ class PublishedService(DatasetService):
 
 
 def no_accounts_error() -> BadKey:
-    """Why a key is not accepted."""
+    """The error for an API key."""
     return BadKey(
         message("The API key is not accepted: this server has no accounts."),
         message("Ask without a key: what is published is for everybody."),
     )
 
 
-#: Tables that were read are kept for the next question up to so many cells together.
+#: The size of the cache of tables, in cells.
 KEPT_CELLS = 4_000_000
-#: So many tables are named where one is refused.
+#: How many tables a refusal names.
 MOST_NAMED = 3
 
 
@@ -92,12 +91,12 @@ class PublishedTables(PublishedService):
 
     Args:
         stored: The version without its records.
-        documents: Of the day of publication.
-        place: Where the publication stands.
-        entry: What it has of the dataset.
+        documents: As of the day of publication.
+        place: The store of the publication.
+        entry: The entry of the dataset.
     """
 
-    __slots__ = ("_files", "_kept", "_lock", "_place", "_tables")
+    __slots__ = ("_cache", "_files", "_lock", "_place", "_tables")
 
     def __init__(
         self, stored: StoredDataset, documents: Mapping[str, Any], place: Storage, entry: PublishedDataset
@@ -107,31 +106,31 @@ class PublishedTables(PublishedService):
         listed = [(TableRequest(**request), ref) for request, ref in entry.tables]
         self._tables = tuple(request for request, _ in listed)
         self._files = {request.identity: ref for request, ref in listed}
-        self._kept: OrderedDict[FileRef, StoredRelease] = OrderedDict()
+        self._cache: LRUCache[FileRef, StoredRelease] = LRUCache(KEPT_CELLS, _cells)
         self._lock = Lock()
 
     @property
     def tables(self) -> tuple[TableRequest, ...]:
-        """The tables that are published, and no others are answered."""
+        """The published tables; no others are answered."""
         return self._tables
 
     def check(self, request: TableRequest) -> CheckedRequest:
-        """Whether a request is one of the published tables, whatever its layout.
+        """Find the published table with the cells of a request, in any layout.
 
         Raises:
-            BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
-            NotPublished: It is not; the nearest that are published are named.
+            BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
+            NotPublished: There is none; the message names the nearest.
         """
         return self._question(parse_listed_request(self._stored, request))
 
     def answer(self, asked: CheckedRequest) -> Release:
-        """The published table in the layout that is asked for."""
+        """The published table in the layout of the request."""
         self._admit(asked)
         laws = partial(laws_of, self._stored.protector)
-        return self._read(asked.asked).laid_out(asked.asked, self.dataset, self.digest, laws)
+        return self._read(asked.asked).for_request(asked.asked, self.dataset, self.digest, laws)
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
-        """How large a table is, and whether it is published."""
+        """The size of a table, and whether it is published."""
         found = self.foresee(request)
         near = [] if found.refusal is None else self.repairs(found.asked.request, counting=False)
         return dry_run_document(self._stored, found, next(iter(near), None))
@@ -141,7 +140,7 @@ class PublishedTables(PublishedService):
         self.check(request)
 
     def foresee(self, request: TableRequest) -> Attempt:
-        """What would become of a request; it is always known."""
+        """The outcome of a request, which is always certain."""
         asked = parse_listed_request(self._stored, request)
         try:
             question = self._question(asked)
@@ -156,12 +155,12 @@ class PublishedTables(PublishedService):
         counting: bool,  # noqa: ARG002 - nothing is counted here
         most: int = MOST_REPAIRS,
     ) -> list[TableRequest]:
-        """The published tables that are nearest, in the layout of the request."""
+        """The nearest published tables, in the layout of the request."""
         ranked = sorted(self._tables, key=lambda table: _distance(request, table))
         return [_layout_like(request, table) for table in ranked[:most]]
 
     def offer(self, request: TableRequest) -> TableRequest | None:
-        """The smallest published table with these variables, counted in the same way; None where there is none."""
+        """The smallest published table with these variables, counted in the same way; None if there is none."""
         wanted = set(request.variables)
         same = [
             table for table in self._tables if wanted <= set(table.variables) and _same_counts(request, table)
@@ -171,7 +170,7 @@ class PublishedTables(PublishedService):
         return _layout_like(request, min(same, key=lambda table: _distance(request, table)))
 
     def start(self, request: TableRequest) -> TableRequest:
-        """The table that is shown first: this one, if it is published, else the first that is."""
+        """The table that is shown first: this one if it is published, else the first published one."""
         return self.offer(request) or next(iter(self._tables), request)
 
     def _question(self, asked: ParsedRequest) -> CheckedRequest:
@@ -188,20 +187,19 @@ class PublishedTables(PublishedService):
         return CheckedRequest(stored.dataset, stored.digest, asked, False, (), stored, stored.protector)
 
     def _read(self, asked: ParsedRequest) -> StoredRelease:
-        """The table of a file whose hash was checked; it is that of the question, or it is refused."""
+        """The verified table of a request, cached."""
         ref = self._files[asked.request.identity]
         with self._lock:
-            found = self._kept.pop(ref, None)
+            found = self._cache.get(ref)
         if found is None:
             found = _read_table(self._place, ref, asked)
-        with self._lock:
-            self._kept[ref] = found
-            while self._cells() > KEPT_CELLS and len(self._kept) > 1:
-                self._kept.popitem(last=False)
+            with self._lock, suppress(ValueError):  # larger than the cache
+                self._cache[ref] = found
         return found
 
-    def _cells(self) -> int:
-        return sum(each.arrays["values"].size for each in self._kept.values())
+
+def _cells(release: StoredRelease) -> int:
+    return int(release.arrays["values"].size)
 
 
 def _read_table(place: Storage, ref: FileRef, asked: ParsedRequest) -> StoredRelease:
@@ -215,20 +213,20 @@ def _read_table(place: Storage, ref: FileRef, asked: ParsedRequest) -> StoredRel
 
 
 def _same_counts(request: TableRequest, table: TableRequest) -> bool:
-    """Whether two requests count the same people in the same way, whatever variables they show."""
+    """Whether two requests count the same people in the same way, by whatever variables."""
     same = ("filters", "groups", "totals", "measure", "additivity", "fit_to")
     return all(getattr(request, name) == getattr(table, name) for name in same)
 
 
 def _distance(request: TableRequest, table: TableRequest) -> tuple[int, int, int]:
-    """How far a published table is: by its variables first, then by how they are shown, then by its size."""
+    """The distance of a published table: by variables first, then by presentation, then by size."""
     apart = len(set(request.variables) ^ set(table.variables))
     shown = sum(a != b for a, b in zip(request.identity[2:], table.identity[2:], strict=True))
     return apart, shown, len(table.variables)
 
 
 def _layout_like(request: TableRequest, table: TableRequest) -> TableRequest:
-    """A published table with its variables where the request has them; the others stand in the rows."""
+    """A published table with its variables where the request has them, and the others in the rows."""
     kept = {
         axis: tuple(name for name in getattr(request, axis) if name in table.variables)
         for axis in ("rows", "columns", "layers")
@@ -238,7 +236,7 @@ def _layout_like(request: TableRequest, table: TableRequest) -> TableRequest:
 
 
 def _verdict(found: dict[str, Any] | None, asked: ParsedRequest) -> Verdict | None:
-    """What the rules said when the table was published; which cells are withheld stands in the table."""
+    """The verdict at publication; the withheld cells are marked in the table."""
     if found is None:
         return None
     places = tuple(each for each in asked.shape.dimensions if each.geography)

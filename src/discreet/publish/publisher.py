@@ -1,11 +1,8 @@
-"""What would be published, before anything is counted: which tables, how many files and bytes, and whether that is too much.
+"""Publish a dataset: its declared tables as releases, requested through the service as a reader would.
 
-Publish a dataset: its declared tables as releases, each asked for through the door as anybody would.
-
-    publish   every file first, the pointer last: killed at any step, the former publication is whole
-
-A publisher holds a `Door`, so a release is all that it can write of the records. Every file is read back and compared with
-its release before it is written. A file that is there already is not written again.
+All files are written first and the pointer last, so the former publication stays whole if the process dies. A publisher
+holds a `DatasetService`, so a release is all that it can write about the records. Every file is read back and compared
+with its release before it is written. Existing files are not written again.
 """
 
 from __future__ import annotations
@@ -43,19 +40,19 @@ from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import measure_kind, measures_of
 from discreet.workspace.versions.public_parts import PublicParts
 
-#: More than this is published only where somebody raises it.
+#: The default limit.
 MOST_FILES, MOST_BYTES = 20_000, 2_000_000_000
-#: The words of a table, at most.
+#: An upper bound for the texts of a table in bytes.
 _WORDS = 20_000
-#: More tables than this are not listed one by one to add up their cells.
+#: With more tables than this, their cells are not added up one by one.
 _MOST_LISTED = 1_000_000
-#: Beside the tables: description, noise, list and pointer.
+#: Files in addition to the tables: description, noise, list and pointer.
 _OTHERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be published."""
+    """Limits on the size of a publication."""
 
     files: int = MOST_FILES
     bytes: int = MOST_BYTES
@@ -79,10 +76,10 @@ class PublishPlan:
     """What would be published.
 
     Args:
-        requests: The tables that are asked for.
-        refused: Tables that the declared variables give and the rules refuse, each with the reason.
-        files: How many files there are at most.
-        bytes: How large they are at most, together.
+        requests: The tables.
+        refused: Declared tables that the rules refuse, each with the reason.
+        files: The maximum number of files.
+        bytes: The maximum size of all files.
     """
 
     requests: tuple[TableRequest, ...]
@@ -98,11 +95,11 @@ class DatasetReport:
     Args:
         dataset: Its id.
         digest: The version.
-        tables: How many tables; 0 where a universe is published.
+        tables: The number of tables; 0 if a universe is published.
         refused: Tables that were left out, each with the reason.
-        files: How many files it has there.
-        bytes: How large they are together.
-        written: How many of them were not there yet.
+        files: The number of its files.
+        bytes: The size of all its files.
+        written: How many files are new.
     """
 
     dataset: str
@@ -115,7 +112,7 @@ class DatasetReport:
 
 
 def plan_publication(doors: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
-    """Which tables `[publish]` declares, and how much that is; no record is counted.
+    """The tables that `[publish]` declares, and their size; no record is counted.
 
     Raises:
         BadDescription: Nothing is declared, or a universe that is not there.
@@ -144,7 +141,7 @@ def plan_publication(doors: DatasetRegistry, dataset_id: str, limits: Limits) ->
 
 
 def _upper_bound(dataset: Dataset) -> tuple[int, int]:
-    """How many files and bytes the declared tables have, if no rule refuses one; not even their shapes are made."""
+    """Number and size of the files if no rule refuses a table, without computing shapes."""
     declared, measures = dataset.publish, measures_of(dataset)
     count = len(declared.variables)
     crossed = sum(comb(count, size) for size in range(1, min(declared.up_to, count) + 1))
@@ -157,7 +154,7 @@ def _upper_bound(dataset: Dataset) -> tuple[int, int]:
 
 
 def requests_to_publish(dataset: Dataset) -> Iterator[TableRequest]:
-    """The tables that `[publish]` declares, under every measure; the shortest variable along the top."""
+    """The tables that `[publish]` declares, for every measure; the shortest variable in the columns."""
     if dataset.publish.universe:
         return
     levels = dict(dataset.publish.levels)
@@ -170,7 +167,7 @@ def requests_to_publish(dataset: Dataset) -> Iterator[TableRequest]:
 
 
 def _refuse_no_universe(dataset: Dataset, parts: PublicParts) -> None:
-    """Residuals tell every table of the universe: what a rule would withhold of one, too."""
+    """Residuals give every table of the universe, also cells that a rule would withhold."""
     if not dataset.publish.universe:
         return
     if not parts.residuals:
@@ -188,7 +185,7 @@ def _refuse_no_universe(dataset: Dataset, parts: PublicParts) -> None:
 def refusal_entry(
     request: TableRequest, refusal: Refused, tables: tuple[tuple[str, ...], ...]
 ) -> tuple[str, str]:
-    """A table that is left out; one that is named by itself is an error."""
+    """The entry of a table that is left out; a table that `tables` names must not be refused."""
     name = "*".join(request.variables)
     if any(set(request.variables) == set(table) for table in tables):
         raise type(refusal)(f'The table "{name}" of [publish] is refused: {refusal.message}', refusal.advice)
@@ -196,7 +193,7 @@ def refusal_entry(
 
 
 def _cell_bytes(dataset: Dataset, measure: str) -> int:
-    """The most that a cell takes: values, noisy counts and status, and what may stand beside them."""
+    """An upper bound for a cell: value, noisy count, status, errors."""
     beside = 2 * measure_kind(measure).weights + dataset.protection.clips + dataset.protection.is_dp
     return 8 + 8 + 1 + 1 + 8 * beside
 
@@ -206,7 +203,7 @@ class PublishReport(DatasetReport):
     """What was published.
 
     Args:
-        changed: Whether the publication is another than before.
+        changed: Whether the publication changed.
         key: The fingerprint of the key that signed it.
     """
 
@@ -224,20 +221,20 @@ def publish(
     options: Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> PublishReport:
-    """Write the declared tables of a dataset, beside the other datasets of the same publication.
+    """Write the declared tables of a dataset; other datasets of the publication stay.
 
     Args:
         doors: Of the workspace.
         dataset_id: The dataset.
-        place: Where the publication stands, or will stand.
+        place: The store of the publication.
         key: The workspace's.
-        limits: How much may be published.
-        options: Who publishes, and under which licence.
-        progress: Told how many tables of how many are done.
+        limits: On the size of the publication.
+        options: Publisher and licence.
+        progress: Called with the number of finished tables and of all tables.
 
     Raises:
         BadDescription, Refused, TooMuchToPublish: As `plan_publication`; nothing is written.
-        PublicationUnusable, SignatureUnusable: Something else stands at the place.
+        PublicationUnusable, SignatureUnusable: Something else is there.
     """
     former = _former(place, key)
     plan = plan_publication(doors, dataset_id, limits)
@@ -288,7 +285,7 @@ def publish(
 
 
 def _former(place: Storage, key: SigningKey) -> Publication:
-    """What stands at the place; another's publication is not added to."""
+    """The publication that is there; that of another workspace is refused."""
     if place.size(POINTER) is None:
         return Publication({})
     try:
@@ -314,7 +311,7 @@ def _is_there(place: Storage, ref: FileRef) -> bool:
 
 
 def _laws(door: DatasetService, parts: PublicParts) -> Any:
-    """The laws that the other side finds; that side must have the same description."""
+    """The distributions that a reader of the publication derives; it must derive the same description."""
     dataset = parts.dataset()
     if _description_values(dataset) != _description_values(
         replace(door.dataset, kept_by="", file=FileOptions())
@@ -326,7 +323,7 @@ def _laws(door: DatasetService, parts: PublicParts) -> Any:
 
 
 def _description_values(dataset: Dataset) -> list[Any]:
-    """All that a description says; variables are compared by what they say, too."""
+    """The values of a description, with variables by value."""
     plain = [
         getattr(dataset, each.name) for each in fields(Dataset) if each.compare and each.name != "variables"
     ]
@@ -334,9 +331,9 @@ def _description_values(dataset: Dataset) -> list[Any]:
 
 
 def _release_bytes(release: Release, question: CheckedRequest, laws: Any) -> bytes:
-    """A release as a file that gives it again."""
+    """A release as a file, verified by reading it back."""
     content = write_release(release, question.asked)
-    again = read_release(content).laid_out(question.asked, release.dataset, release.digest, laws)
+    again = read_release(content).for_request(question.asked, release.dataset, release.digest, laws)
     if not same_release(release, again):
         raise PublicationUnusable(
             f'The table "{release.title}" cannot be written without loss.', "Report it: see SECURITY.md."
@@ -345,7 +342,7 @@ def _release_bytes(release: Release, question: CheckedRequest, laws: Any) -> byt
 
 
 def same_release(one: Release, other: Release) -> bool:
-    """Whether two releases say the same, their arrays and the law of their noise included."""
+    """Whether two releases are equal, with their arrays and the distribution of their noise."""
     told = ("digest", "request", "dimensions", "notes", "promise", "verdict", "measure", "title")
     arrays = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
     return (
@@ -363,7 +360,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _documents(doors: DatasetRegistry, dataset_id: str, parts: PublicParts) -> dict[str, Any]:
-    """What is told of the dataset beside its tables, as it is told today."""
+    """The documents of a dataset as of today."""
     door = doors.door(dataset_id)
     return {
         "description": parts.description,

@@ -1,16 +1,16 @@
-"""Public values as JSON and back, without loss: sentences keep how they were made, so that pages can translate them.
-
-    pack(("a", told("{n} cells", n=3)))  ->  {"$": "tuple", "of": ["a", {"$": "text", ...}]}
-
-Only the kinds that are named here can be packed; whatever else is handed in is refused, and leaves in no other way.
-
-A release as a file: its arrays and its words, in a ZIP of NumPy's plain arrays and one JSON. No pickle.
+"""A release as a file: a ZIP of plain NumPy arrays and one JSON document. No pickle.
 
     release.json   the canonical request, notes, promise, verdict; labels that differ from the description's
-    values.npy     and noisy, status, errors, noise_shares, signed, unrounded, added: each where the release has it
+    values.npy     and noisy, status, errors, noise_shares, signed, unrounded, added, if the release has them
 
-What follows from the public description and the public noise is not stored: dimensions, title, and the law of the noise.
-So a file holds the cells of one question, and `KeptRelease.laid_out` gives them to every layout of it.
+Dimensions, title and the distribution of the noise follow from the public description and noise and are not stored. A
+file has the cells of one request, and `StoredRelease.for_request` gives them in any layout.
+
+`pack` serialises public values without loss. Messages keep their template and values, so that pages can translate them:
+
+    pack(("a", message("{n} cells", n=3)))  ->  {"$": "tuple", "of": ["a", {"$": "text", ...}]}
+
+Types that are not listed cannot be packed, so nothing else leaves.
 
 Source: the format of .npy files, numpy.lib.format.
 """
@@ -45,13 +45,13 @@ _KIND = "$"
 
 
 def pack(value: Any) -> bytes:
-    """A value as JSON text, always the same for the same value."""
+    """A value as JSON; equal values give equal bytes."""
     document = json.dumps(_pack(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return document.encode("ascii")
 
 
 def unpack(content: bytes) -> Any:
-    """The value of such a text.
+    """The value of such a JSON text.
 
     Raises:
         ValueError, KeyError, TypeError: It is none.
@@ -83,7 +83,7 @@ def _pack_number(value: float) -> Any:
     return plain if math.isfinite(plain) else {_KIND: "float", "of": str(plain)}
 
 
-#: What can be packed: its type, its name where JSON has no such type, and what JSON gets. A subclass stands first.
+#: Types that can be packed, a tag if JSON has no such type, and the function to JSON. Subclasses come first.
 _KINDS: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] = (
     (Message, "text", _pack_text),
     (Label, "label", lambda value: [str.__str__(value), dict(value.others)]),
@@ -118,17 +118,17 @@ def _unpack(value: Any) -> Any:
     return {key: _unpack(each) for key, each in value.items()}
 
 
-#: The law of the noise of a shape, and the noise tables of its note; both follow from what is public.
+#: From a shape to the distribution of its noise and the noise tables of its note, both public.
 Laws = Callable[[TableShape], tuple[NoiseDistribution, tuple[NoiseTable, ...]]]
 
 WORDS = "release.json"
 #: The arrays that a release may have; the first three always.
 ARRAYS = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
-#: Of a request, what decides its cells.
+#: The fields of a request that decide its cells.
 REQUEST_FIELDS = (
     "dataset", "rows", "columns", "layers", "filters", "groups", "totals", "levels", "measure", "additivity", "fit_to",
 )  # fmt: skip
-#: All that a release can have and a file keeps or finds again; another field must be thought about first.
+#: The fields of a release that a file stores or derives; a new field must be added to one of these sets.
 STORED_FIELDS = {
     *ARRAYS,
     "dataset",
@@ -141,22 +141,22 @@ STORED_FIELDS = {
     "verdict",
     "measure",
 }
-#: What belongs to one reader, and is never in a file.
+#: The fields of one reader's view, which are never in a file.
 READER_FIELDS = {"charged", "selection", "derived", "view", "heading", "picture"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRelease:
-    """A release without what follows from the description and the noise.
+    """A release without the parts that follow from the description and the noise.
 
     Args:
         request: The canonical request, in the layout of the file.
         arrays: By name.
-        added: Which cells are sums of others; None where none is.
-        notes: What readers are told, but for the first note and names of groups.
-        promise: What is promised.
-        verdict: What the rules found.
-        labels: By variable the labels of all its codes, where they are not the description's.
+        added: Which cells are sums of others; None if none is.
+        notes: The notes except the first and that on names of groups.
+        promise: The guarantee, in sentences.
+        verdict: The verdict of the rules.
+        labels: By variable the labels of all its codes, if they differ from the description's.
     """
 
     request: TableRequest
@@ -167,14 +167,14 @@ class StoredRelease:
     verdict: dict[str, Any] | None
     labels: Mapping[str, tuple[tuple[str, ...], str]]
 
-    def laid_out(self, asked: ParsedRequest, dataset: Dataset, digest: str, laws: Laws) -> Release:
-        """The release of a request that has the same cells, in its own layout."""
+    def for_request(self, asked: ParsedRequest, dataset: Dataset, digest: str, laws: Laws) -> Release:
+        """The release for a request with the same cells, in its layout."""
         order = [self.request.variables.index(name) for name in asked.request.variables]
         arrays = {name: np.ascontiguousarray(each.transpose(order)) for name, each in self.arrays.items()}
         law, tables = laws(asked.shape)
         if self.added is not None:
             law = DistributionWithSums(law, self.added.transpose(order))
-        dimensions = tuple(map(self._labelled, asked.shape.dimensions))
+        dimensions = tuple(map(self._with_labels, asked.shape.dimensions))
         additivity = asked.request.additivity or dataset.protection.additivity
         first = table_note(dataset, additivity, dimensions, getattr(law, "counted", law), tables)
         notes = filter(None, (first, *self.notes, names_note(asked.request, dataset)))
@@ -191,7 +191,7 @@ class StoredRelease:
             **arrays,  # type: ignore[arg-type]
         )
 
-    def _labelled(self, dimension: Dimension) -> Dimension:
+    def _with_labels(self, dimension: Dimension) -> Dimension:
         if dimension.name not in self.labels:
             return dimension
         labels, total = self.labels[dimension.name]
@@ -201,7 +201,7 @@ class StoredRelease:
 
 
 def write_release(release: Release, asked: ParsedRequest) -> bytes:
-    """A release as the bytes of a file.
+    """Serialise a release.
 
     Args:
         release: A whole table that nobody paid for.
@@ -230,7 +230,7 @@ def write_release(release: Release, asked: ParsedRequest) -> bytes:
 
 
 def read_release(content: bytes) -> StoredRelease:
-    """The release of a file.
+    """Parse a release.
 
     Raises:
         ValueError, KeyError, TypeError, zipfile.BadZipFile: It is none.
@@ -264,7 +264,7 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def _member(name: str) -> zipfile.ZipInfo:
-    """A member of the ZIP with no time of its own: the same release is the same file."""
+    """A ZIP member without a timestamp: equal releases give equal files."""
     member = zipfile.ZipInfo(name)
     member.compress_type = zipfile.ZIP_DEFLATED
     return member

@@ -1,19 +1,13 @@
-"""The budget of a joint universe as data: the error of each table, what leaving something out would gain, and the curve.
+"""The budget and the ledger as documents: what was promised, spent and is left, and what a variable costs.
 
-tables      {variables, epsilon, delta, p_exact, expected_abs_error, standard_deviation}: epsilon is that of the table
-            by itself. Together they cost less than the sum: they are made of the same residuals
-if_dropped  {variable, d, expected_abs_error, expected_abs_error_now}: a variable or a level of a hierarchy
-curve       {epsilon, expected_abs_error}: the mean over all declared tables, at other epsilons and the same delta
+    budget      {family, cap, neighbours, invariants, tables, d, total, price, spent, left, if_dropped, ...}
+    ledger      {family, rule, cap, spent, left, accounts, charges}
+    tables      {variables, epsilon, delta, p_exact, expected_abs_error, standard_deviation}: of each table by itself. The
+                tables of a joint universe together cost less than their sum: they are made of the same residuals
+    if_dropped  {variable, d, expected_abs_error, expected_abs_error_now}
+    curve       of a joint universe {epsilon, expected_abs_error}: the mean over all declared tables
 
-The budget and the ledger as documents: what was promised, what is spent, by whom, and what a variable costs.
-
-budget   {family, cap, neighbours, invariants, tables, d, total, price, spent, left, ...}; of a joint universe {curve}
-ledger   {family, rule, cap, spent, left, accounts, charges}
-
-What a dataset under `dp` promises, costs and has left, for every face.
-
-The budget is public: every word of it follows from the description, and from what was charged. Who was charged is
-for custodians.
+The budget is public: it follows from the description and from the charges. Accounts are for custodians.
 """
 
 from __future__ import annotations
@@ -50,12 +44,12 @@ from discreet.workspace.ledger_location import ledger_if_any
 from discreet.workspace.versions.lineage import lineage_defaults
 from discreet.workspace.workspace import StoredDataset
 
-#: Where the curve is told, in parts of the epsilon of the terms.
+#: The points of the curve, as multiples of the epsilon of the terms.
 CURVE = tuple(Fraction(eighths, 8) for eighths in (1, 2, 4, 6, 8, 12, 16, 24, 32))
 
 
 def joint_tables(plan: NoisePlan, joint: JointPlan) -> list[dict[str, Any]]:
-    """Each declared table by itself; a public total has no noise and is left out."""
+    """Each declared table by itself, without those that have no noise."""
     return [
         {
             "variables": list(margin),
@@ -70,7 +64,7 @@ def joint_tables(plan: NoisePlan, joint: JointPlan) -> list[dict[str, Any]]:
 
 
 def joint_gains_of_dropping(plan: NoisePlan, joint: JointPlan, dataset: Dataset) -> list[dict[str, Any]]:
-    """What the tables that remain would gain if a variable, or a level of a hierarchy, were left out."""
+    """The expected error of the remaining tables if a variable, or a level of a hierarchy, were left out."""
     found = []
     for variable in plan.universe.variables:
         rest = plan.universe.without(variable, dataset)
@@ -89,7 +83,7 @@ def joint_gains_of_dropping(plan: NoisePlan, joint: JointPlan, dataset: Dataset)
 
 
 def joint_curve(plan: NoisePlan, dataset: Dataset) -> list[dict[str, float]]:
-    """The mean expected error of all declared tables at some epsilons."""
+    """The mean expected error of all declared tables at several epsilons."""
     margins, found = plan.universe.noisy, []
     for part in CURVE:
         epsilon = plan.terms.epsilon * part
@@ -109,17 +103,17 @@ def _mean_joint_error(errors: JointErrors, margins: Iterable[Margin]) -> float:
     return math.fsum(found) / len(found)
 
 
-#: For so many persons together the promise is spelt out.
+#: The sizes of groups for which the guarantee is computed.
 GROUPS = (2, 5)
 
 
 def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
-    """What a dataset's universe promises and costs, and what it would with other margins or fewer variables.
+    """What a universe promises and costs, now and with other margins or fewer variables.
 
     Args:
         plan: The noise of every released margin.
         dataset: The description.
-        state: The budget's ledger, where there is one.
+        state: The state of the budget's ledger, if there is one.
     """
     further = {} if plan.joint is None else {"curve": joint_curve(plan, dataset)}
     return {
@@ -131,7 +125,7 @@ def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None
 
 
 def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
-    """What a universe promises and costs, as it is."""
+    """What a universe promises and costs."""
     terms = plan.terms
     found = figures(plan)
     best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
@@ -163,7 +157,7 @@ def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None 
 
 
 def ledger_document(state: BudgetState) -> dict[str, Any]:
-    """What a budget has spent, what is left, and by whom."""
+    """What a budget has spent and has left, by account."""
     return {
         "family": state.name,
         "rule": state.composition,
@@ -186,7 +180,6 @@ def ledger_document(state: BudgetState) -> dict[str, Any]:
 
 
 def _charge_row(charge: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the ledger: when, who, how much and for what."""
     return {
         "at": charge["at"],
         "account": charge["account"],
@@ -198,7 +191,7 @@ def _charge_row(charge: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def charge_label(request: str) -> str:
-    """What a charge was for, as people say it.
+    """What a charge was for, in words.
 
     >>> charge_label('["margin","town","1","",["age","sex"],"laplace"]')
     'age x sex of town, version 1'
@@ -220,8 +213,8 @@ def forecast_budget(
 
     Args:
         description: The text of `dataset.toml`.
-        state_of: What a budget has spent; None where it has never been declared.
-        defaults: The revision of the defaults of its lineage; today's by default.
+        state_of: Returns the state of a budget; None if it was never declared.
+        defaults: The revision of the defaults of its lineage; the newest by default.
 
     Raises:
         BadDescription: It cannot be read, or its protection is not `dp`.
@@ -245,13 +238,12 @@ def forecast_budget(
 
 
 def _group(claim: Claim, units: int) -> dict[str, float]:
-    """What is promised to several persons together."""
     found = claim.for_group(units)
     return {"persons": units, "epsilon": float(found.epsilon), "delta": float(found.delta)}
 
 
 def left_sentence(state: BudgetState, terms: Terms) -> str:
-    """What a budget has left of its lifetime cap, in a sentence for readers."""
+    """What is left of a budget's lifetime cap, in a sentence for readers."""
     loss = loss_name(state.composition)
     further = (
         message("Further tables may be charged to accounts with a share of it.")
@@ -270,12 +262,12 @@ def left_sentence(state: BudgetState, terms: Terms) -> str:
 
 
 def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
-    """What an answer costs, as the ledger books it; nothing where there is nothing to charge."""
+    """What an answer costs, as the ledger books it; 0 without a charge."""
     return amount_document((Fraction(0), Fraction(0)) if charge is None else charge.booked, rule)
 
 
 def gains_of_dropping(plan: NoisePlan, dataset: Dataset) -> list[dict[str, Any]]:
-    """What the tables that remain would gain if a variable were left out of the universe."""
+    """The expected error of the remaining tables if a variable were left out of the universe."""
     if plan.joint is not None:
         return joint_gains_of_dropping(plan, plan.joint, dataset)
     found = []
@@ -310,7 +302,7 @@ def _table(table: PlannedTable, plan: NoisePlan) -> dict[str, Any]:
 
 
 def _table_cost(table: PlannedTable, plan: NoisePlan) -> tuple[float, float]:
-    """What one table costs a unit by itself; a Gaussian one at its part of the delta."""
+    """The (epsilon, delta) of one table by itself; a Gaussian one at its share of the delta."""
     terms = plan.terms
     r, changes = terms.records_per_unit, terms.changes
     if plan.currency == "epsilon":
@@ -324,7 +316,7 @@ def _table_cost(table: PlannedTable, plan: NoisePlan) -> tuple[float, float]:
 
 
 def _mean_error(shares: list[Fraction], plan: NoisePlan) -> float:
-    """The mean over tables of the expected absolute error of a cell, from the ideal laws."""
+    """The mean over tables of the expected absolute error of a cell, from the ideal distributions."""
     return math.fsum(_error(float(share), plan) for share in shares) / len(shares) if shares else 0.0
 
 
@@ -336,23 +328,23 @@ def _error(share: float, plan: NoisePlan) -> float:
 
 
 def loss_name(rule: str) -> str:
-    """What a budget's losses are called under its rule."""
+    """The name of the loss under a composition rule."""
     return "epsilon" if rule == "basic" else "rho"
 
 
 def amount_document(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, float]:
-    """A loss and a failure by the names that they have under a rule."""
+    """A loss and a failure by their names under a composition rule."""
     return dict(
         zip((loss_name(rule), "delta" if rule == "basic" else "distance"), map(float, pair), strict=True)
     )
 
 
 def budget_of(stored: StoredDataset) -> dict[str, Any]:
-    """What the universe promises and costs, and what the budget has spent.
+    """The budget document of a version.
 
     Raises:
         NoBudget: The dataset has none.
-        LedgerUnusable: What is spent is not known.
+        LedgerUnusable: What was spent is not known.
     """
     dp = _dp_protector(stored)
     state = dp.ledger.state(dp.plan.terms.name)
@@ -360,7 +352,7 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
 
 
 def forecast_workspace_budget(folder: Path | None, description: str) -> dict[str, Any]:
-    """The budget of a description that is not loaded yet, beside what has been spent of it in a workspace.
+    """The budget document of a description that is not loaded yet, with what a workspace has spent of it.
 
     Raises:
         BadDescription: It cannot be read, or its protection is not `dp`.
@@ -383,13 +375,13 @@ def forecast_workspace_budget(folder: Path | None, description: str) -> dict[str
 
 
 def ledger_of(stored: StoredDataset) -> dict[str, Any]:
-    """What the budget has spent, what is left, and by whom; for custodians."""
+    """The ledger document of a version's budget; for custodians."""
     dp = _dp_protector(stored)
     return ledger_document(dp.ledger.state(dp.plan.terms.name))
 
 
 def budget_left(stored: StoredDataset) -> str | None:
-    """What is left of the budget's lifetime cap, in a sentence; None for a dataset without a budget."""
+    """What is left of the budget's lifetime cap, in a sentence; None without a budget."""
     dp = stored.dp
     if dp is None:
         return None
@@ -397,7 +389,7 @@ def budget_left(stored: StoredDataset) -> str | None:
 
 
 def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fraction]) -> None:
-    """Open the ledger of a dataset's budget to an account, up to a cap of its own."""
+    """Give an account a share of a dataset's budget, up to a cap."""
     from discreet.ledger.accounts import Accounts  # noqa: PLC0415 - no other budget asks the database here
 
     dp = _dp_protector(stored)

@@ -2,11 +2,10 @@
 
     plan -> rehearse -> check every margin -> charge -> count -> noise -> verdicts -> a Release for each margin
 
-The plan and everything that can go wrong with it depend on the wanted margins and the budget alone: a rehearsal on an
-empty table comes before the charge, so that nothing is charged that cannot be answered. The same margins at the same
-budget by the same method have the same name in the ledger, the same noise and the same numbers, and cost nothing
-twice. True counts exist between `tabulate` and `plan.release`; nothing that is returned compares with them. Each
-margin must be allowed by the rules of shape, and the rules on counts look at its own noisy cells.
+The plan depends on the margins and the budget only. A rehearsal on an empty table comes before the charge, so nothing is
+charged that cannot be answered. The same margins at the same budget by the same method have the same name in the ledger, the
+same noise and the same numbers, and are charged once. True counts exist between `tabulate` and `plan.release` only. Each
+margin must be allowed by the rules on shape, and the rules on counts look at its noisy cells.
 
 Source: docs/methods/margins-advice.md; docs/methods/dp.md, Theorem 2 (what is charged).
 """
@@ -47,21 +46,21 @@ from discreet.rules.suppression import layout_for
 from discreet.rules.verdict import Verdict
 from discreet.workspace.workspace import StoredDataset
 
-#: Released numbers are written with so many decimals: what a program adds up last differs between machines.
+#: Decimals of released numbers: the last bits of a sum differ between machines.
 DECIMALS = 6
 
 
 @dataclass(frozen=True)
 class JointMargins:
-    """A wish for many margins of a dataset at a budget.
+    """A request for many margins of a dataset at a budget.
 
     Args:
-        stored: The version that is asked, under `dp`.
+        stored: The version, under `dp`.
         wanted: The margins.
         method: One of `margins.advice.METHODS`.
-        epsilon: What all of them together may cost a record: the decimal that was written.
-        delta: Above 0: Gaussian noise is allowed.
-        weights: How much each margin counts: `cells`, `tables` or numbers.
+        epsilon: The cost of all of them together per record, exactly as written.
+        delta: Above 0, Gaussian noise is allowed.
+        weights: The weight of each margin: `cells`, `tables` or numbers.
     """
 
     stored: StoredDataset
@@ -81,7 +80,7 @@ class JointMargins:
         delta: object = 0,
         weights: str | Mapping[Axes, float] = "cells",
     ) -> JointMargins:
-        """A wish whose epsilon and delta are numbers as somebody wrote them."""
+        """A request from epsilon and delta as they were written."""
         loss, failure = read_amount(epsilon, "epsilon"), read_amount(delta, "delta", FAILURE_UNIT)
         return cls(stored, wanted, method, loss, failure, weights)
 
@@ -96,7 +95,7 @@ class JointMargins:
         return dp
 
     def study(self) -> Study:
-        """The plan and the advice before anything is spent; no record is read."""
+        """The plan and the advice; nothing is spent and no record is read."""
         terms = self._dp.plan.terms
         if terms.neighbours == "replace-one" and not terms.known_total:
             raise BadDescription(
@@ -104,7 +103,7 @@ class JointMargins:
                 'Write invariants = ["n"] in [protection.budget].',
             )
         chosen = {"neighbours": terms.neighbours, "weights": self.weights}
-        # Rounded down: the plan never spends more than the decimals that are charged.
+        # Rounded down, so that the plan never spends more than is charged.
         budget = float_down(self.epsilon), float_down(self.delta)
         plan = plan_of(self.method, self.wanted, *budget, **chosen)  # type: ignore[arg-type]
         advice = advise(self.wanted, *budget, **chosen)  # type: ignore[arg-type]
@@ -112,7 +111,7 @@ class JointMargins:
         return Study(self.method, plan, budget[1], overall_error(plan, self.weights), advice, ())
 
     def advice_document(self) -> dict[str, Any]:
-        """What each method's error will be, and what the chosen one would charge."""
+        """The expected error of each method, and what the chosen one would charge."""
         found = self.study()
         return {
             **found.as_json(),
@@ -124,12 +123,12 @@ class JointMargins:
         """Check every margin, charge all of them, count and release.
 
         Args:
-            account: Who pays from a share of their own; None for the custodian.
+            account: The account that pays from its share; None for the custodian.
 
         Raises:
             Refused: By the shape of a margin; nothing was charged.
             BudgetSpent: Nothing was charged, nothing was read.
-            LedgerUnusable: The ledger has forgotten the version: what is left is not known.
+            LedgerUnusable: The ledger does not have the version, so what is left is unknown.
         """
         self._dp.refuse_uncharged()
         found = self.study()
@@ -144,7 +143,7 @@ class JointMargins:
         return JointRelease(replace(found, runs=(run,)), releases, paid)
 
     def _check(self, margin: Axes) -> ParsedRequest:
-        """A margin as a request: it must be allowed like any other table."""
+        """A margin as a request, which must be allowed like any other table."""
         dataset = self.stored.dataset
         names = tuple(self.wanted.names[j] for j in margin)
         self._dp.refuse_excluded(canonical_margin(names, dataset))
@@ -153,7 +152,7 @@ class JointMargins:
         return asked
 
     def _released(self, asked: ParsedRequest, table: NDArray[Any], notes: tuple[str, ...]) -> Release:
-        """One margin as a release: its rules, its note, its promise."""
+        """One margin as a release."""
         stored, shape = self.stored, asked.shape
         noisy = np.rint(table).astype(np.int64)
         verdict = joint_verdict(stored, asked.request, shape, noisy)
@@ -173,7 +172,7 @@ class JointMargins:
         )
 
     def charge(self, plan: MarginMethod, account: str | None = None) -> Charge:
-        """What the margins cost a person, named by everything that decides them."""
+        """The charge of the margins; its name covers everything that decides the numbers."""
         dp, dataset = self._dp, self.stored.dataset
         terms, source = dp.plan.terms, dp.source
         if terms.composition != "basic":
@@ -201,9 +200,9 @@ class JointMargins:
         return Charge(terms.name, request, r * self.epsilon, failure, account)
 
     def _noise_of(self, plan: MarginMethod) -> str:
-        """A hash of every noise table that the plan looks up, found by a rehearsal on an empty table.
+        """A hash of every noise table that the plan uses, found by a rehearsal on an empty table.
 
-        A newer solver may find slightly other scales: that is other noise, and a charge of its own.
+        A newer solver may find other scales: that is other noise, with a separate charge.
         """
         rehearsal = _Rehearsal()
         _run(plan, _empty(self.wanted), rehearsal)
@@ -250,7 +249,7 @@ class JointRelease:
     paid: Mapping[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """All of it with its documented keys; a withheld number is null."""
+        """The document with its documented keys; a withheld number is null."""
         wanted = self.study.plan.wanted
         document = self.study.as_json()
         margins = {wanted.label(margin): _nested_list(release) for margin, release in self.releases.items()}
@@ -266,7 +265,6 @@ class JointRelease:
 
 
 def _nested_list(release: Release) -> list[Any]:
-    """The values as nested lists, null where nothing is released."""
     if not release.missing.any():
         plain: list[Any] = release.values.tolist()
         return plain
@@ -277,7 +275,7 @@ def _nested_list(release: Release) -> list[Any]:
 
 
 def _suppression(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
-    """Which cells of a margin are withheld; all of them where the table fails as a whole: it is paid for already."""
+    """The withheld cells of a margin; all of them if the table as a whole fails, since it is already paid for."""
     try:
         return layout_for(verdict, shape, dataset, "independent").withheld
     except Refused:
@@ -285,7 +283,7 @@ def _suppression(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -
 
 
 def dataset_margins(dataset: Dataset, wanted: str) -> MarginSet:
-    """Margins of a dataset as people write them: "sex*age,sex*region"; only the variables that are named."""
+    """Parse margins such as "sex*age,sex*region"."""
     named = {part.strip() for word in wanted.split(",") for part in word.split("*") if part.strip()}
     for name in sorted(named):
         dataset.variable(name)
@@ -295,7 +293,7 @@ def dataset_margins(dataset: Dataset, wanted: str) -> MarginSet:
 
 
 def _run(plan: MarginMethod, exact: Mapping[Axes, NDArray[np.int64]], source: Any) -> Run:
-    """The plan's release as one run; nothing of it compares with the true counts."""
+    """The plan's release as one run; no figure compares with the true counts."""
     if isinstance(plan, Holistic):
         released = plan.release(exact, source)
         return Run(released.sample_size, 0.0, released.lp_b, released.margins)
@@ -308,7 +306,7 @@ def _empty(wanted: MarginSet) -> dict[Axes, NDArray[np.int64]]:
 
 
 class _Rehearsal:
-    """No noise, and a list of what would have been looked up."""
+    """Adds no noise, and records the noise tables that would have been used."""
 
     def __init__(self) -> None:
         self.tables: list[tuple[str, str]] = []
@@ -320,7 +318,7 @@ class _Rehearsal:
 
 @dataclass(frozen=True)
 class _KeyedNoise:
-    """Noise keyed by the secret, the records, the noise table, the whole request and the name of the thing."""
+    """Noise keyed by the secret, the records, the noise table, the whole request and the name of the quantity."""
 
     dp: DpProtector
     request: str

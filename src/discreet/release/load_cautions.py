@@ -38,6 +38,9 @@ from discreet.workspace.demo.demo_workspace import refuse_demo
 from discreet.workspace.versions.load_version import LoadJob, LoadReport, dry_run_load, load, noise_for
 from discreet.workspace.versions.version_conflicts import NEW_LINEAGE
 
+#: Interfaces take the job and the report from here: the load itself is closed to them.
+__all__ = ["LoadJob", "LoadReport", "dry_load_document", "load_with_cautions"]
+
 #: With more variables than this there are very many tables.
 MANY_VARIABLES = 30
 #: How many names a caution lists.

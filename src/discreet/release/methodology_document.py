@@ -1,7 +1,8 @@
-"""The methodology of a dataset: how its numbers are made, what is promised, and what is not; one public document.
+"""The methodology of a dataset as one public document: how its numbers are made, what is promised, and what is not.
 
-Everything follows from the description, the noise as integers, the ledger and the history of versions. No record is
-read, and no word or number depends on one: two versions with other records differ in their digests alone.
+It follows from the description, the noise as integers, the ledger and the history of versions. No word or number
+depends on a record: two versions with other records differ in their digests only. Its keys:
+docs/reference/methodology.md.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from discreet.workspace.workspace import StoredDataset
 
 FORMAT = "discreet-methodology"
 VERSION = 1
-#: What is public of a dataset as such.
+#: Fields of a dataset in the document.
 FACTS = ("id", "label", "description", "unit", "population", "source", "reference_date", "version")
-#: What is quoted of an attack that was kept.
+#: Fields of a stored attack in the document.
 QUOTED = ("command", "at", "program", "seed", "figures")
-#: How the noise of a cell is found, by the mode of its keys.
+#: How the noise of a cell is found, by the kind of its keys.
 KEYS = {
     "hashed": message(
         "The noise of a cell is found by who is in it, through a keyed hash: the same people have "
@@ -69,7 +70,7 @@ DP_KEYS = message(
     "The noise of a cell is found by its description, whoever is in it, through a keyed hash "
     "that is another in every version."
 )
-#: What is not promised, whatever protects a dataset.
+#: What is not promised under any method.
 LIMITS = (
     message("Noise says nothing of errors in the data themselves."),
     message("Whoever has the secret of the workspace and the ids of the records can undo the noise."),
@@ -77,7 +78,7 @@ LIMITS = (
 ONE_COUNT = message(
     "The exact (epsilon, delta) speaks of one count. Nothing is promised about several counts together."
 )
-#: What is not promised about one unit, of people and of others: under the cell key method, and under `dp`.
+#: What is not promised about one unit, for people and for other units: under the cell key method, and under `dp`.
 ONE_APART = (
     message(
         "Two tables that differ by one person, many overlapping tables, or areas that differ by a "
@@ -141,8 +142,8 @@ def methodology(
 
     Args:
         stored: The version.
-        versions: What is known of all versions of the dataset.
-        measured: All attacks, with what was kept of each.
+        versions: The facts of all versions of the dataset.
+        measured: All attacks, with their stored results.
     """
     dataset = stored.dataset
     return {
@@ -173,7 +174,6 @@ def methodology(
 
 
 def _limits(dataset: Dataset) -> tuple[str, ...]:
-    """What is not promised under the method."""
     unit = unit_of(dataset)
     if dataset.protection.is_dp:
         return (unit.says(*ONE_PROMISED), *DP_LIMITS)
@@ -181,12 +181,12 @@ def _limits(dataset: Dataset) -> tuple[str, ...]:
 
 
 def noise_text(stored: StoredDataset) -> str:
-    """The noise that is looked up, as the text of our JSON; under `dp` its SHA-256 is the hash of the noise."""
+    """The noise as our JSON; under `dp` its SHA-256 is the hash of the noise."""
     return FORMATS["json"](stored.protector.tables[0]) if stored.dp is None else plan_text(stored.dp.plan)
 
 
 def _mechanism(stored: StoredDataset) -> dict[str, Any]:
-    """What is done to a count, in sentences and as declared."""
+    """How a count is changed, in sentences and as declared."""
     protection = stored.dataset.protection
     first = stored.protector.tables[0]
     promised = stored.protector.promise(stored.dataset)
@@ -210,7 +210,7 @@ def _mechanism(stored: StoredDataset) -> dict[str, Any]:
 
 
 def _privacy(stored: StoredDataset) -> dict[str, Any]:
-    """What is promised: of one count under the cell key method, of all answers under `dp`."""
+    """The guarantee: for one count under the cell key method, for all answers under `dp`."""
     promised = stored.protector.promise(stored.dataset)
     if stored.dp is not None:
         claim = stored.dp.plan.claim or best_claim(stored.dp.plan)
@@ -241,7 +241,7 @@ def _budget(stored: StoredDataset) -> dict[str, Any] | None:
 
 
 def _survey(survey: Survey) -> dict[str, Any]:
-    """What is declared of a survey; its sizes are public and given by the custodian."""
+    """The declared survey; its sizes are public and given by the custodian."""
     form = weight_form(survey.form)
     return {
         "form": form.name,
@@ -258,7 +258,7 @@ def _survey(survey: Survey) -> dict[str, Any]:
 
 
 def _rule(rule: Rule, *, declared: bool) -> dict[str, Any]:
-    """A rule in a sentence, with the code of its refusals and its parameters; those of [protection] hold always."""
+    """A rule in a sentence, with the code of its refusals and its parameters; those of [protection] always hold."""
     values = {each.name: getattr(rule, each.name) for each in fields(rule)}
     return {
         "kind": rule.kind,
@@ -270,7 +270,7 @@ def _rule(rule: Rule, *, declared: bool) -> dict[str, Any]:
 
 
 def _noise(stored: StoredDataset) -> dict[str, Any]:
-    """Where the noise is, and the hashes that tell whether it is the same."""
+    """The URL of the noise and its hashes."""
     dp = stored.dp
     if dp is None:
         tables: list[tuple[list[str] | None, NoiseTable]] = [(None, stored.protector.tables[0])]
@@ -294,7 +294,7 @@ def _noise(stored: StoredDataset) -> dict[str, Any]:
 
 
 def _attack(attack: Attack, kept: AttackResult | None) -> dict[str, Any]:
-    """An attack, and what was measured of it here; the whole study stays in the workspace."""
+    """An attack and its stored figures; the whole study stays in the workspace."""
     return {
         "attack": attack.name,
         "what": attack.what,

@@ -31,9 +31,8 @@ def check(
     from discreet.cli.commands.load import show_dry_run
     from discreet.cli.console import report_problems
     from discreet.cli.progress import load_bars
-    from discreet.release.load_cautions import dry_load_document
+    from discreet.release.load_cautions import LoadJob, dry_load_document
     from discreet.workspace.description_file import name_description_in_errors, read_description
-    from discreet.workspace.versions.load_version import LoadJob
 
     clean_up_on_signal()
     text = read_description(description)

@@ -64,11 +64,10 @@ def load(
     from discreet.cli.console import report_problems
     from discreet.cli.progress import load_bars
     from discreet.model.description.dataset_toml import parse_dataset
-    from discreet.release.load_cautions import dry_load_document, load_with_cautions
+    from discreet.release.load_cautions import LoadJob, dry_load_document, load_with_cautions
     from discreet.workspace.description_file import name_description_in_errors, read_description
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.versions.lineage import lineage_defaults
-    from discreet.workspace.versions.load_version import LoadJob
 
     text = read_description(description)
     folder = workspace_folder(workspace)

@@ -58,10 +58,9 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     from discreet.cli.progress import load_bars
     from discreet.model.description.dataset_toml import parse_names_only
     from discreet.release.dataset_registry import open_registry
-    from discreet.release.load_cautions import load_with_cautions
+    from discreet.release.load_cautions import LoadJob, load_with_cautions
     from discreet.web.app import serve
     from discreet.workspace.options import read_options
-    from discreet.workspace.versions.load_version import LoadJob
 
     dataset = parse_names_only(description).id
     with load_bars() as progress_for:

@@ -1,7 +1,7 @@
-"""Measures: what the numbers of a table say. One module, one measure; nothing else lists them.
+"""Measures: what the numbers of a table mean. One module per measure, found by name.
 
-A module holds `MEASURE`, a `MeasureKind`: its public facts (`model/measure.py`), which request is counted for it, and
-how the shown values follow from exact and noisy cells. Only here and in `pipeline` do the two meet.
+A module has `MEASURE`, a `MeasureKind`: public facts (`model/measure.py`), the request that is counted, and how values
+follow from exact and noisy cells. Exact and noisy cells meet only here and in `pipeline`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureValues:
-    """What a table shows of its cells, before totals are made to add up.
+    """The values of a measure, before totals are made to add up.
 
     Args:
         values: The numbers.
-        errors: Relative standard errors in tenths of a percent; None without.
-        noise_shares: The noise's share of each error's variance in tenths of a percent; None without.
-        unreliable: Cells to be used with caution; None if there are none.
-        promise: What is promised beyond the protection's own sentences.
+        errors: Relative standard errors in tenths of a percent, if the measure has them.
+        noise_shares: The noise's share of each error's variance in tenths of a percent, if the measure has errors.
+        unreliable: Cells to be used with caution, if the measure knows them.
+        promise: Sentences in addition to those of the protection.
     """
 
     values: NDArray[Any]
@@ -44,41 +44,31 @@ class MeasureValues:
     promise: tuple[str, ...] = ()
 
 
-def as_asked(request: TableRequest, _dataset: Dataset) -> TableRequest:
-    """The table that is asked for is the table that is counted."""
-    return request
-
-
-def no_sums(_dataset: Dataset) -> tuple[str, ...]:
-    """Counts and weights are enough."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class MeasureKind:
-    """How a measure is made.
+    """How a measure is computed.
 
     Args:
-        measure: What is public of it.
-        show: From a question, its exact and its noisy cells to what is shown; nothing exact where nothing was counted.
+        measure: Its public facts.
+        show: From a request, its exact cells (None if nothing was counted) and its noisy cells to the values.
         counted: The request that is counted; it must be allowed with all its variables.
         weights: Whether sums of weights are needed.
-        sums: The further stored columns that must be added up in the same pass.
-        in_place: Whether `show` does without exact counts: noisy ones take their place in memory.
-        cellwise: Whether what is shown of a cell of a dataset follows from that cell alone, so that cells can be listed.
+        sums: Further stored columns to add up in the same pass.
+        in_place: Whether `show` needs no exact counts, so that noise may overwrite them in memory.
+        cellwise: Whether a value depends on its own cell only, so that cells can be listed.
     """
 
     measure: Measure
     show: Callable[[CheckedRequest, ExactTable | None, NoisyCells], MeasureValues]
-    counted: Callable[[TableRequest, Dataset], TableRequest] = as_asked
+    counted: Callable[[TableRequest, Dataset], TableRequest] = lambda request, _dataset: request
     weights: bool = False
-    sums: Callable[[Dataset], tuple[str, ...]] = no_sums
+    sums: Callable[[Dataset], tuple[str, ...]] = lambda _dataset: ()
     in_place: bool = False
     cellwise: Callable[[Dataset], bool] = lambda _dataset: False
 
     @property
     def name(self) -> str:
-        """What requests call it."""
+        """Its name in requests."""
         return self.measure.name
 
 
@@ -100,7 +90,7 @@ def measure_kind(name: str) -> MeasureKind:
 
 
 def register(kind: MeasureKind) -> None:
-    """Offer a measure of another package.
+    """Add a measure of another package.
 
     Raises:
         ValueError: Its name is taken.
@@ -109,7 +99,7 @@ def register(kind: MeasureKind) -> None:
 
 
 def default_measure(dataset: Dataset) -> str:
-    """The measure of an address that names none: people counted, where the dataset tells counts."""
+    """The measure of a request that names none: counts, if the dataset releases them."""
     return measures_of(dataset)[0].name
 
 

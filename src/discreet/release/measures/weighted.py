@@ -1,18 +1,12 @@
-"""The sampling variance of a table's weighted counts, from its exact cells and the design of the survey. Secret.
+"""The measure `weighted`: people represented, from noisy sample counts, by the survey's declared form.
 
-Without strata and clusters, and with replicate weights, all sums come from the pass that counted the table. Strata
-and clusters need the sample unit by unit, which is a second aggregate.
+Every form is a function of noisy counts and public weights: `average-weight` and `public-strata` of the noisy counts of
+records, `largest-weight` of the noisy counts of its steps (`release/verdicts.py`). Results are rounded to whole people,
+halves away from zero.
 
-The measure `weighted`: people represented, from noisy sample counts, by the survey's declared form.
-
-Every form is a function of noisy counts and public weights: `average-weight` and `public-strata` of the noisy
-counts of records, `largest-weight` of the noisy counts of its steps (`release/verdicts.py`), of which people of
-average weight are made for the errors. Results are rounded to whole people, halves away from zero.
-
-Beside each number stands a relative standard error, of sampling and noise together (`survey/sampling_error.py`).
-The sampling part is the cell's design effect over its noisy count. Under `dp` the design effect follows from declared
-constants, and from the noisy counts of strata where their weights are public; so it does for `largest-weight`; else from
-the design of the survey. The noise that errors include is what the form really adds, in people squared:
+Each number has a relative standard error, of sampling and noise together (`survey/sampling_error.py`). The sampling part is
+the cell's design effect over its noisy count. The design effect follows from declared constants and noisy counts under `dp`,
+for `largest-weight` and for strata with public weights; else from the exact weights. The noise part is, in people squared,
 
     average-weight, invariant: V·w̄²
     largest-weight: (V + 1/12)·w_max²     public-strata: V·Σ w_h², over the strata h in the cell
@@ -61,12 +55,15 @@ from discreet.survey.weights import nearest_quotient, times_ratio
 
 
 def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:
-    """Fixed-point sums of weights as people."""
+    """Fixed-point sums of weights in people."""
     return fixed / float(10**dataset.weight_decimals)
 
 
 def design_variances(exact: ExactTable, engine: Engine, dataset: Dataset) -> NDArray[np.float64]:
-    """The variance of the weighted count of every cell, in people squared.
+    """The variance of the weighted count of every cell, in people squared. Secret.
+
+    Without strata and clusters, and with replicate weights, all sums come from the pass that counted the table. Strata and
+    clusters need the sample unit by unit, which is a second aggregate.
 
     Args:
         exact: With the sums of weights and of `stored_sums`.
@@ -89,7 +86,7 @@ def design_variances(exact: ExactTable, engine: Engine, dataset: Dataset) -> NDA
 
 
 def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells) -> MeasureValues:
-    """The weighted table of a shape whose sample counts have their noise."""
+    """The weighted table from noisy sample counts."""
     survey = _survey_of(question.dataset)
     design = survey_design(question.dataset, survey)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
@@ -103,7 +100,7 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
 
 
 def _errors_are_public(dataset: Dataset) -> bool:
-    """Whether errors follow from what is public and noisy: under `dp`, of steps, and of strata with public weights."""
+    """Whether errors follow from public and noisy figures: under `dp`, for steps, and for strata with public weights."""
     survey = _survey_of(dataset)
     by_strata = survey.form == "public-strata" and survey.design == SamplingDesign()
     return dataset.protection.is_dp or survey.weighted_only or by_strata
@@ -128,14 +125,11 @@ def _effects(
     strata: Strata | None,
     design: SurveyDesign,
 ) -> NDArray[np.float64]:
-    """The design effect of each cell."""
     dataset, declared = question.dataset, kish_effects(cells.noisy, design)
     if _errors_are_public(dataset):
-        return (
-            declared
-            if strata is None
-            else np.maximum(declared, strata.effects(_survey_of(dataset), cells.noisy))
-        )
+        if strata is None:
+            return declared
+        return np.maximum(declared, strata.effects(_survey_of(dataset), cells.noisy))
     if exact is None:
         raise ValueError("errors from exact weights need the records")
     without_noise = _weighted_sums(
@@ -159,17 +153,16 @@ def _weights_of(exact: ExactTable) -> NDArray[np.int64]:
 
 
 def _sums(dataset: Dataset) -> tuple[str, ...]:
-    """What is added up in the same pass, for the errors."""
     return () if _errors_are_public(dataset) or _survey_of(dataset).design.grouped else sum_columns(dataset)
 
 
 def _cellwise(dataset: Dataset) -> bool:
-    """Not where strata are counted one by one, or where the errors of small cells are those of the whole table."""
+    """Not if strata are counted one by one, or errors of small cells depend on the whole table."""
     return _errors_are_public(dataset) and _survey_of(dataset).form != "public-strata"
 
 
 def weight_cautions(dataset: Dataset) -> tuple[str, ...]:
-    """What a custodian is told of the weights at load."""
+    """Cautions about the weights, for the custodian at load."""
     if dataset.survey is None:
         return ()
     return cautions(weight_form(dataset.survey.form), survey_design(dataset, dataset.survey))
@@ -182,7 +175,7 @@ def _survey_of(dataset: Dataset) -> Survey:
 
 
 def _request_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
-    """The request that is counted: with the strata as layers, where people are weighted stratum by stratum."""
+    """The request that is counted: with strata as layers, if people are weighted by stratum."""
     survey = _survey_of(dataset)
     if survey.form != "public-strata" or survey.stratum is None or survey.stratum in asked.used:
         return asked
@@ -239,14 +232,14 @@ def _weighted_sums(
     survey: Survey, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
 ) -> NDArray[np.int64]:
     if strata is not None:
-        return strata.added_up(survey, design)
+        return strata.weighted_sums(survey, design)
     if survey.weighted_only:
         return noisy * design.largest_weight
     return invariant(noisy, design) if survey.form == "invariant" else average_weight(noisy, design)
 
 
 def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
-    """Noisy counts of records, by which errors are worked out; steps are turned into people of average weight."""
+    """Noisy counts of records for the errors; steps become people of average weight."""
     if not survey.weighted_only:
         return noisy
     average = design.average_weight * design.scale
@@ -256,14 +249,14 @@ def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesig
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Strata:
-    """Noisy sample counts stratum by stratum, the strata along the last axis.
+    """Noisy sample counts by stratum, with the strata on the last axis.
 
     Args:
-        cells: The noisy counts and the law of their noise.
-        counts: The exact counts, where they were counted. Secret.
+        cells: The noisy counts and the distribution of their noise.
+        counts: The exact counts, if they were counted. Secret.
         codes: The strata in the order of that axis.
-        axis: The strata's axis in the table that is shown; None where it shows none.
-        shown: Which strata each place along that axis holds; without an axis, those of every cell.
+        axis: The strata's axis in the table; None if it has none.
+        shown: The strata of each position on that axis; without an axis, those of every cell.
     """
 
     cells: NoisyCells
@@ -272,20 +265,20 @@ class Strata:
     axis: int | None
     shown: list[tuple[int, ...]]
 
-    def added_up(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
+    def weighted_sums(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
         """The weighted counts in fixed point, from the strata's public weights."""
         weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in self.codes])
         noisy = self.cells.noisy
         return self._by_place(lambda few: public_strata(noisy[..., few], weights[few]))
 
     def exact(self) -> Strata:
-        """The same without noise. Secret."""
+        """The counts without noise. Secret."""
         if self.counts is None:
             raise ValueError("nothing was counted")
         return replace(self, cells=replace(self.cells, noisy=self.counts))
 
     def _by_place(self, figure: Callable[[list[int]], NDArray[Any]]) -> NDArray[Any]:
-        """A figure of the strata that are in each cell, in the shape of the table."""
+        """A figure of the strata in each cell, in the shape of the table."""
         parts = [figure(list(members)) for members in self.shown]
         return parts[0] if self.axis is None else np.stack(parts, axis=self.axis)
 
@@ -295,7 +288,7 @@ class Strata:
         return self._by_place(lambda few: (variance[..., few] * weights[few] ** 2).sum(axis=-1))
 
     def effects(self, survey: Survey, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Design effects from noisy counts and public weights: ñ Σ w_h² ñ_h / (Σ w_h ñ_h)²; 0 where nobody is."""
+        """Design effects from noisy counts and public weights: ñ Σ w_h² ñ_h / (Σ w_h ñ_h)²; 0 in empty cells."""
         weights, noisy = self._weights(survey), np.maximum(self.cells.noisy, 0)
         total = self._by_place(lambda few: (noisy[..., few] * weights[few]).sum(axis=-1))
         squares = self._by_place(lambda few: (noisy[..., few] * weights[few] ** 2).sum(axis=-1))
@@ -306,7 +299,7 @@ class Strata:
 
 
 def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
-    """Count the sample stratum by stratum, and put noise on it."""
+    """Count the sample by stratum, and add noise."""
     shape, (stored, protector) = question.shape, unlock(question)
     stratum = question.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))

@@ -1,11 +1,11 @@
 """The synthetic census of Halvern: seven variables and three levels of geography, from a seed.
 
-Records lie area after area; record i throws five dice with its own random words (`chance`), each given what
-is already known of the person (`people`). Nothing grows with the number of records but the list of areas.
+Records are sorted by area; record i throws five dice with its own random words (`dice.py`), each given the values before it
+(`people.py`). Only the list of areas grows with the number of records.
 
-    person_id = a bijection of i on 48 bits, so that the order of ids tells nothing, and 15 digits hold them.
+    person_id = a bijection of i on 48 bits, so that the order of ids reveals nothing, and 15 digits hold them.
 
-Source: the variables of Rinott et al. (2018), section 3. All records are made up.
+Source: the variables of Rinott et al. (2018), section 3. All records are invented.
 """
 
 from __future__ import annotations

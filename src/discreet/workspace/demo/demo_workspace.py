@@ -1,7 +1,7 @@
 """The demo workspace: built on first use, under a lock, in the user's data folder.
 
-Two processes that both find it missing do not build it twice: the second waits for the first. A demo that another
-version of Discreet built, and that this one cannot answer, is refused and left as it is.
+A second process waits for the first. A demo that another version of Discreet built, and that this one cannot answer, is
+refused and not changed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from discreet.workspace.options import default_folder
 from discreet.workspace.versions.load_version import LoadJob, load
 from discreet.workspace.versions.version import current_digest, read_revisions, refuse_unknown_revisions
 
-#: The file that tells a demo's workspace.
+#: The file that marks a demo workspace.
 LOCK = ".demo.lock"
 
 
 def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bool:
-    """Build what is missing of the demo workspace.
+    """Load the missing datasets of the demo workspace.
 
     Args:
         folder: Where the workspace is or will be.
-        progress_for: Given a dataset's id and its number of records, returns what is told of its load.
+        progress_for: From a dataset's id and its number of records to the progress of its load.
 
     Returns:
         Whether anything had to be built.
@@ -53,7 +53,7 @@ def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> boo
 
 
 def refuse_demo(folder: Path) -> None:
-    """Refuse to put a custodian's records beside invented people.
+    """Refuse to load a custodian's records into the demo workspace.
 
     Raises:
         BadRequest: The workspace is the demo's.
@@ -70,7 +70,6 @@ def _missing_demos(folder: Path) -> list[str]:
 
 
 def _refuse_other_builder(folder: Path) -> None:
-    """Refuse a demo that this program cannot answer: it would serve no table."""
     for name in DEMOS:
         home = folder / "datasets" / name
         digest = current_digest(home)

@@ -1,7 +1,4 @@
-"""The text of a `dataset.toml`, written from plain values.
-
-A tiny writer: strings as TOML basic strings, tables in the order given, one category a line, so that a
-description of a quarter of a million areas is one pass over its categories.
+"""Write the text of a `dataset.toml` from plain values, one category per line.
 
 Source: TOML 1.0, "String" and "Array of Tables".
 """

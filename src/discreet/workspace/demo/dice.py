@@ -1,23 +1,18 @@
-"""Chance that can be repeated: random words by position, and many-sided dice with integer faces.
+"""Reproducible random draws for the demo data: random words by position, many-sided dice, and apportionment.
 
-Record i owns the i-th output of the Philox counter generator, 256 bits, so that its values depend on the
-seed and on i alone: how the records are cut into chunks cannot matter. A `Dice` has one die a row, each
-with the faces 0, 1, ...; throwing is one look-up in an alias table whose chances are 24-bit integers:
+Record i owns the i-th output of the Philox counter generator, 256 bits, so its values depend on the seed and on i only,
+not on how records are split into chunks. A `Dice` has one die per row with the faces 0, 1, ...; a throw is one look-up
+in an alias table whose chances are 24-bit integers:
 
     face = column if fraction < chance[row, column] else other[row, column].
 
-Only raw generator output and integers decide a value: weights are rounded to integers before a die is
-thrown, so the last bit of a float, which differs between machines, does not matter.
+Weights are rounded to integers before a throw, so float rounding, which differs between machines, does not matter.
 
-Source: Salmon et al. (2011) for Philox; Walker (1977) for the alias method.
-
-Whole numbers that add up: a total shared out in proportion to weights.
-
-Largest remainders: each share is rounded down, and the units left over go to the largest fractions,
+Apportionment by largest remainders: each share is rounded down, and the units left over go to the largest fractions,
 
     share_i = floor(total w_i / sum w) + (1 for the `left` largest fractions).
 
-Source: Hamilton's method of apportionment.
+Source: Salmon et al. (2011) for Philox; Walker (1977) for the alias method; Hamilton's method of apportionment.
 """
 
 from __future__ import annotations

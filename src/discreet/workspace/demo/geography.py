@@ -1,23 +1,14 @@
-"""The invented country of Halvern: eleven regions, their characters and their 110 districts.
+"""The invented country of Halvern: regions, districts and small areas, and their map.
 
-Each region has a share of the population, a character that decides which kinds of neighbourhood it has,
-and the shares of its people who were born elsewhere. Names are made up; a likeness to a real place is chance.
-
-Where people live: small areas in districts in regions, each area with a character of its own.
-
-About one area for 400 persons, at least one a district. The number of areas in a district follows from the
-number of records; their populations are log-normal and add up to the records; what kind of neighbourhood
-each is (a campus, a retirement coast, an estate, ...) is drawn given its region and district.
+`data/places.toml` has eleven regions and 110 districts, each region with a share of the population and a character.
+About one area per 400 persons, at least one per district. Populations are log-normal and add up to the records; the
+kind of each neighbourhood (campus, retirement coast, estate, ...) is drawn given its region and district:
 
     persons_a proportional to exp(0.45 z_a),   P(kind | region, district) proportional to mix exp(s z).
 
-The map of Halvern, drawn from a seed: small areas in districts in regions, without gaps or overlaps.
-
-Points are thrown into a country between points of the sea, and each area is all that is nearer to its point than to any
-other (a Voronoi cell). The points are cut in two, across their longer side, as often as there are regions, districts and
-areas, each cut in proportion to the areas on its sides. A district is the union of its areas: an edge that two of them share
-runs once in each direction and is taken out, and what is left is its boundary. So all levels share the same points, and
-nothing lies between them.
+The map is a Voronoi diagram of random points inside a coast. Recursive bisection across the longer side assigns cells to
+regions, districts and areas. A district is the union of its cells: an edge between two of them occurs once in each direction
+and is removed. So all levels share the same points, without gaps or overlaps.
 """
 
 from __future__ import annotations

@@ -1,19 +1,14 @@
-"""Who the people of the synthetic census are: one conditional distribution after the other.
+"""The people of the synthetic census: the questions of the form, and one conditional distribution after the other.
 
     P(person | area) = P(age, sex | kind) P(birthplace | region, origin, age)
                        P(education | milieu, birthplace, sex, age)
                        P(employment | milieu, birthplace, sex, age, education)
                        P(occupation | economy, birthplace, sex, age class, education, employment).
 
-Each factor is a base distribution times multipliers, small tables in `data/people.toml`, and becomes a `Dice`
-with one die for each combination of what it is given. What cannot occur has weight zero: under 15 there is
-only "not applicable", from 15 on never; who is employed has an occupation; no master's degree before 20.
-
-Source: the variables of Rinott et al. (2018), section 3.
-
-What the census form asks: the variables with their categories, and what cannot be answered together.
-
-The positions of the categories are the faces of the dice in `people`; the codes are promises to readers.
+Each factor is a base distribution times multipliers, small tables in `data/people.toml`, and becomes a `Dice` with one
+die for each combination of its conditions. Impossible combinations have weight zero: "not applicable" under 15 only;
+employed people have an occupation; no master's degree before 20. All figures are invented, in the style of a European
+census.
 
 Source: the variables of Rinott et al. (2018), section 3.
 """

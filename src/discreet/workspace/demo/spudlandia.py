@@ -1,13 +1,13 @@
 """The survey of Spudlandia: who likes potatoes, and how often they eat them, with survey weights.
 
-A stratified sample of n = 1,500 of N = 1,000,000: the small states are sampled more densely, the young and
-men answer less often, and the weights are raked to the known populations of states, age groups and sexes:
+A stratified sample of n = 1,500 of N = 1,000,000: small states are sampled more densely, the young and men respond less
+often, and the weights are raked to the known populations of states, age groups and sexes:
 
     w_i = (N_h / n_h) g_i,   with sum over any of these groups of w_i = its population; sum of all w_i = N.
 
 Weights have four decimals and add up to N exactly (largest remainders).
 
-Source: the schema and the figures of Bailie (2020), sections 3 and 4. All answers are made up.
+Source: the schema and the figures of Bailie (2020), sections 3 and 4. All answers are invented.
 """
 
 from __future__ import annotations

@@ -50,8 +50,7 @@ from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import Dimension, table_shape
 from discreet.release.dataset_registry import open_registry
 from discreet.release.dataset_service import DatasetService
-from discreet.release.load_cautions import load_with_cautions
-from discreet.workspace.versions.load_version import LoadJob
+from discreet.release.load_cautions import LoadJob, load_with_cautions
 
 #: Fewer people a place than this make cells so small that the noise of small counts is all that is seen.
 FEWEST_A_PLACE = 10

@@ -24,8 +24,7 @@ from discreet.attacks.version_differencing import Findings, TwoVersions, attack,
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import open_registry
-from discreet.release.load_cautions import load_with_cautions
-from discreet.workspace.versions.load_version import LoadJob
+from discreet.release.load_cautions import LoadJob, load_with_cautions
 from discreet_studies.attacks.scoring import frame, grid_up_to, root_mean_square, share
 from discreet_studies.attacks.targets import (
     SALARY,
