@@ -1,6 +1,6 @@
-"""Risk and utility for the custodian: the one place besides the pipeline where true and released counts meet.
+"""Risk and utility for the custodian, from true counts and simulated noise. Confidential.
 
-What is here is confidential. It is made from true counts and simulated noise, never from the real keys.
+Besides the pipeline this is the only package where true and released counts meet. The real keys are never used.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""The assessment of one table under many cases: risk, utility, and what a reader would conclude.
+"""The assessment of one table under many cases: risk, utility, and the conclusions of readers.
 
     dataset + request -> subject;   families + epsilons -> cases
     each case -> exact audit, exact expectations, simulated releases -> outcome
 
-Everything here rests on true counts: an assessment is confidential, and choosing a case by it is a use of the
-data outside any claim of differential privacy.
-
-Source: the measures' own modules; Shlomo, Krenzke & Li (2019), section 3.5, for the risk-utility map.
+It is made from true counts, so it is confidential, and choosing a case by it is outside any claim of differential privacy.
+Source: Shlomo, Krenzke & Li (2019), section 3.5, for the risk-utility map.
 """
 
 from __future__ import annotations
@@ -59,13 +57,13 @@ INDEPENDENT = (
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What the exact audit says of one count, one person added or removed.
+    """The exact audit of one count, for one person added or removed.
 
     Args:
-        epsilon: Where delta is stated: the epsilon asked for, or 1.
-        delta: The exact delta there, worst count.
+        epsilon: The epsilon of `delta`: the requested one, or 1.
+        delta: The exact delta there, for the worst count.
         delta_above: The same for counts above the largest change.
-        epsilon_at: The smallest epsilon at the assessment's delta, worst count; infinite where there is none.
+        epsilon_at: The smallest epsilon at the assessment's delta, for the worst count; infinite where there is none.
         epsilon_above: The same for counts above the largest change.
         largest: The largest change, D.
         sd: The largest standard deviation of the noise of any count.
@@ -82,7 +80,7 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the true table says, for comparison; the tests are None for a table with one side only."""
+    """Statistics of the true table; the tests are None for a table with one row or column."""
 
     people: int
     entropy: float
@@ -100,15 +98,15 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """One case assessed.
+    """The result of one case.
 
     Args:
-        case: What was assessed.
+        case: The case.
         privacy: The exact audit.
         expected: Exact expectations.
-        simulated: Simulated measures; those that do not apply are missing.
-        same_naive: Share of releases whose naive test says what the true table says.
-        same_aware: The same of the noise-aware test, and of how many releases.
+        simulated: Simulated measures, where they apply.
+        same_naive: Share of releases whose naive test agrees with the true table.
+        same_aware: The same of the noise-aware test.
         draws: Every simulated value, for pictures.
     """
 
@@ -122,7 +120,7 @@ class Outcome:
 
     @property
     def tested(self) -> int:
-        """How many releases were tested with the noise in the likelihood."""
+        """The number of releases with a noise-aware test."""
         found = self.simulated.get("aware_p_value")
         return found.releases if found else 0
 
@@ -146,7 +144,7 @@ class Assessment:
     left_out: tuple[str, ...] = ()
 
     def unbeaten(self) -> tuple[Outcome, ...]:
-        """The cases that no other beats on the risk-utility map: lower RM and smaller Hellinger distance."""
+        """The cases that no other beats on the risk-utility map, with lower RM and smaller Hellinger distance."""
         places = [(_mean(o, "rm"), _mean(o, "hellinger")) for o in self.outcomes]
         return tuple(
             outcome
@@ -155,7 +153,7 @@ class Assessment:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The assessment as plain data; what is infinite or unknown is null."""
+        """The assessment as plain data; infinite and unknown values are null."""
         document = {
             "confidential": CONFIDENTIAL,
             "caution": OUTSIDE_DP,
@@ -197,12 +195,12 @@ def assess(
         request: The table.
         families: Noise families, `current` for the dataset's own, or files of noise tables.
         epsilons: For the families that have one.
-        delta: At which epsilon is meant.
-        keep_zeros: Leave empty cells alone in every family.
+        delta: The delta of these epsilons.
+        keep_zeros: Do not perturb empty cells, in every family.
         reps: Simulated releases of each case.
         seed: Of the simulation: the same seed gives the same assessment.
-        workers: Threads; the outcome does not depend on it.
-        progress: Told how far the simulation is.
+        workers: Threads; the result does not depend on it.
+        progress: Called with the number of chunks done and in total.
     """
     stored = unlock_service(door)
     current = current_noise(stored, request)
@@ -224,7 +222,7 @@ def assess(
 
 
 def current_noise(stored: StoredDataset, request: TableRequest) -> NoiseTable | None:
-    """The noise of a dataset's own protection on the inner cells of a table; None where they differ in it."""
+    """The noise table of a dataset's own protection for the inner cells of a table; None where they differ."""
     asked = canonical(replace(request, totals=False), stored.dataset)
     laws = stored.protector.law(table_shape(asked, stored.dataset)).laws
     noisy = [law for law in laws if law != NO_NOISE]
@@ -246,7 +244,7 @@ def assess_subject(
     ways: Averaging | None = None,
     left_out: tuple[str, ...] = (),
 ) -> Assessment:
-    """Assess counts that are at hand: a paper's table, a simulated one."""
+    """Assess given counts: a paper's table, a simulated one."""
     if not 2 <= reps <= MOST_REPS:
         raise BadRequest(f"--reps is {reps}.", f"Give a whole number from 2 to {MOST_REPS:,}.")
     if seed < 0:
@@ -266,7 +264,7 @@ def assess_subject(
 
 
 def truth_of(subject: Subject) -> Truth:
-    """What the true table says."""
+    """The statistics of the true table."""
     people, spread = int(subject.flat.sum()), float(entropy(subject.flat))
     if not subject.two_way:
         return Truth(people, spread)
@@ -313,7 +311,7 @@ def _outcome(
 
 
 def _same(p_values: NDArray[np.float64] | None, truth: Truth) -> float | None:
-    """The share of releases whose test says at 5 % what the true table says."""
+    """The share of releases whose test agrees with the true table at 5 %."""
     known = np.array([]) if p_values is None else p_values[np.isfinite(p_values)]
     if not known.size or truth.associated is None:
         return None
@@ -345,7 +343,7 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value with infinities and not-a-numbers as None, tuples of moments as pairs by name."""
+    """The value with None for infinities and NaN, and named tuples as dictionaries."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if hasattr(value, "_asdict"):

@@ -1,11 +1,9 @@
-"""An assessment in plain sentences: what it shows, what a reader would conclude, how to read it.
-
-The one-page report of an assessment: sentences, pictures, tables, and how every epsilon was understood.
-"""
+"""The report of an assessment: sentences, and a one-page HTML document with pictures and tables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from html import escape
 
 from discreet.assess.assessment import (
@@ -24,58 +22,43 @@ from discreet.pictures.save import render
 
 
 def summary_sentences(found: Assessment) -> list[str]:
-    """What the assessment shows, most important first."""
-    some = found.outcomes[0].expected
+    """The findings of the assessment, most important first."""
+    some, outcomes = found.outcomes[0].expected, found.outcomes
     said = [
         f"{found.title}: {some.cells:,} cells that can occur, {some.occupied:,} with people, {some.small:,} of them "
         f"with 1 to {SMALL}."
     ]
     if found.refusal:
         said.append(f"The rules would not release this table: {found.refusal}")
-    said += [_spread(found), _small_counts(found), _zeros(found)]
+    least, most = (pick(outcomes, key=lambda o: o.expected.l1.mean) for pick in (min, max))
+    errors = [f"{o.expected.l1.mean / o.expected.cells:.3g} ({o.case.label})" for o in (least, most)]
+    said.append(f"The mean absolute error of a cell runs from {errors[0]} to {errors[1]}.")
+    shown = [o for o in outcomes if o.expected.confirmation_small is not None]
+    if shown:
+        worst = max(shown, key=lambda o: o.expected.confirmation_small or 0.0)
+        said.append(
+            f"A reader who believes a shown count from 1 to {SMALL} is right in at most "
+            f"{worst.expected.confirmation_small:.0%} of such cells ({worst.case.label})."
+        )
+    else:
+        said.append(f"No case shows a count from 1 to {SMALL}.")
+    worst = max(outcomes, key=lambda o: o.expected.false_zero_share)
+    said.append(
+        f"At most {worst.expected.false_zero_share:.1%} of the cells with people are shown as zero "
+        f"({worst.case.label})."
+    )
     if found.averaging is not None and found.averaging.factor > 1:
         said.append(
             f"Averaging: over the {found.averaging.tables:,} tables that the rules by shape allow, a patient reader can "
             f"bring the variance of a cell's noise down by a factor of about {found.averaging.factor:.2f}."
         )
-    kept = ", ".join(outcome.case.label for outcome in found.unbeaten())
-    said.append(f"Unbeaten on the map (no other has both less RM and less Hellinger distance): {kept}.")
+    unbeaten = _labels(found.unbeaten())
+    said.append(f"Unbeaten on the map (no other has both less RM and less Hellinger distance): {unbeaten}.")
     return said
 
 
-def _spread(found: Assessment) -> str:
-    least, most = (pick(found.outcomes, key=lambda o: o.expected.l1.mean) for pick in (min, max))
-    return (
-        f"The mean absolute error of a cell runs from {_per_cell(least)} ({least.case.label}) to "
-        f"{_per_cell(most)} ({most.case.label})."
-    )
-
-
-def _per_cell(outcome: Outcome) -> str:
-    return f"{outcome.expected.l1.mean / outcome.expected.cells:.3g}"
-
-
-def _small_counts(found: Assessment) -> str:
-    shown = [o for o in found.outcomes if o.expected.confirmation_small is not None]
-    if not shown:
-        return f"No case shows a count from 1 to {SMALL}."
-    worst = max(shown, key=lambda o: o.expected.confirmation_small or 0.0)
-    return (
-        f"A reader who believes a shown count from 1 to {SMALL} is right in at most "
-        f"{worst.expected.confirmation_small:.0%} of such cells ({worst.case.label})."
-    )
-
-
-def _zeros(found: Assessment) -> str:
-    worst = max(found.outcomes, key=lambda o: o.expected.false_zero_share)
-    return (
-        f"At most {worst.expected.false_zero_share:.1%} of the cells with people are shown as zero "
-        f"({worst.case.label})."
-    )
-
-
 def conclusion_sentences(found: Assessment) -> list[str]:
-    """What a reader would conclude from the releases, against what the true table says."""
+    """The conclusions of readers from the releases, compared with the true table."""
     truth = found.truth
     if truth.p_value is None or truth.cramers_v is None or truth.chi_square is None:
         return ["The table has one side only: there is no association to test. Its distribution moves by the total "
@@ -115,7 +98,7 @@ def conclusion_sentences(found: Assessment) -> list[str]:
     return said
 
 
-def _labels(outcomes: list[Outcome]) -> str:
+def _labels(outcomes: Sequence[Outcome]) -> str:
     return ", ".join(outcome.case.label for outcome in outcomes)
 
 
@@ -163,7 +146,7 @@ def report(found: Assessment) -> str:
 
 
 def _pictures(found: Assessment) -> dict[str, str]:
-    """Every picture that the table has; an empty text for the others."""
+    """Each picture as HTML; empty for those that the table does not have."""
     drawn = {}
     for number, (name, make) in enumerate(FIGURES.items()):
         chart = make(found)
@@ -173,7 +156,7 @@ def _pictures(found: Assessment) -> dict[str, str]:
 
 
 def risk_table(found: Assessment) -> str:
-    """Epsilon and delta, and what a reader can learn."""
+    """Epsilon, delta and disclosure measures of each case."""
     headers = [
         "case", "delta at epsilon", "above D", f"epsilon at delta {found.delta:g}", "above D", "cells perturbed",
         "of those with people", "shown exactly", f"confirmation, 1 to {SMALL}", "RM",
@@ -201,7 +184,7 @@ def risk_table(found: Assessment) -> str:
 
 
 def utility_table(found: Assessment) -> str:
-    """How far releases are from the truth."""
+    """Distances of releases from the true table."""
     headers = [
         "case", "l1 a cell", "l2 a cell", "l3 a cell", "Hellinger", "total variation of MLEs", "false zeros",
         "empty cells shown with people", "people truly there", "bias of the sum",
@@ -227,7 +210,7 @@ def utility_table(found: Assessment) -> str:
 
 
 def conclusion_table(found: Assessment) -> str:
-    """Tests and association, naive and noise-aware; nothing for a table with one side."""
+    """Tests and association, naive and noise-aware; empty for a table with one row or column."""
     truth = found.truth
     if truth.p_value is None:
         return ""
@@ -263,7 +246,7 @@ def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
 
 
 def cases_table(found: Assessment) -> str:
-    """What every case is."""
+    """The definition of each case."""
     headers = ["case", "how", "largest change", "largest standard deviation", "empty cells"]
     lines = [
         [
@@ -281,7 +264,7 @@ def cases_table(found: Assessment) -> str:
 
 
 def mean_with_error(outcome: Outcome, name: str) -> str:
-    """A simulated mean with its Monte Carlo error, as many digits as the error allows."""
+    """A simulated mean with its Monte Carlo error, to as many digits as the error allows."""
     found = outcome.simulated.get(name)
     if found is None:
         return "-"

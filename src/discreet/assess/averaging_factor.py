@@ -1,15 +1,13 @@
-"""The averaging factor: how much a patient reader gains by asking for a cell in many ways.
+"""The averaging factor: how much a reader gains by requesting the same cell in many tables.
 
-The people of a cell are also the sum of the cells below it in every table that adds variables T to its own S. Each
-sum has noise of its own, of K_T cells; weighted by 1 / K_T they estimate the count with a variance that is smaller
-by the factor
+The people of a cell are also the sum of the cells below it in every table that adds variables T to its own S. Each sum has
+independent noise of K_T cells; weighted by 1 / K_T, they estimate the count with a variance that is smaller by the factor
 
     factor = sum over T of 1 / K_T,   K_T = categories of T (of the finer level, per category of the coarser one),
 
-the table itself (T empty, K = 1) included. It is counted over the tables that the rules by shape allow, for noise
-of one variance in every cell. Empty cells that stay zero carry no noise, so the true gain can be larger; cells that
-hold the same people share their noise, so it can be smaller, and a coarser level of a variable that is there adds nothing.
-
+with the table itself (T empty, K = 1), over the tables that the rules allow by their dimensions, and for noise of one
+variance in every cell. Empty cells that stay zero have no noise, so the true gain can be larger; cells with the same people
+share their noise, so it can be smaller.
 Source: the weighing-design argument of Rinott et al. (2018), section 2.2, on averaging; best linear unbiased weights.
 """
 
@@ -28,18 +26,18 @@ from discreet.model.shape import table_shape
 from discreet.rules.rule_set import refuse_by_rules
 from discreet.workspace.workspace import StoredDataset
 
-#: Sums of more cells than this tell next to nothing.
+#: Sums of more cells than this carry hardly any information.
 _MOST_SUMMED = 10_000.0
 _MOST_ADDED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Averaging:
-    """What averaging gains for a cell of a table.
+    """The gain by averaging for a cell of a table.
 
     Args:
-        factor: By how much the variance of the noise falls.
-        tables: How many tables it takes, the table itself included.
+        factor: The reduction of the variance of the noise.
+        tables: The number of tables needed, the table itself included.
     """
 
     factor: float
@@ -57,7 +55,7 @@ def averaging_factor(stored: StoredDataset, request: TableRequest) -> Averaging:
 
 
 def _wider(dataset: Dataset, asked: TableRequest) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Sets of variables to add, and how many cells then make up one: levels of one hierarchy never together."""
+    """Sets of variables to add, and the number of cells that then make up one; never two levels of one hierarchy."""
     sizes = {
         variable.name: _times(dataset, variable.name, asked.variables)
         for variable in dataset.variables
@@ -74,14 +72,14 @@ def _wider(dataset: Dataset, asked: TableRequest) -> Iterator[tuple[tuple[str, .
 
 
 def _times(dataset: Dataset, name: str, own: tuple[str, ...]) -> float:
-    """How many categories of an added variable make up one cell; of a finer level, per coarser category."""
+    """The number of categories of an added variable per cell; for a finer level, per coarser category."""
     coarser = [other for other in own if is_at_least_as_fine(dataset, name, other)]
     finest = max((len(dataset.variable(other)) for other in coarser), default=1)
     return len(dataset.variable(name)) / finest
 
 
 def _is_allowed(stored: StoredDataset, asked: TableRequest, added: tuple[str, ...]) -> bool:
-    """Whether the rules by shape would answer the table with the added variables."""
+    """Whether the rules allow the table with the added variables, by its dimensions."""
     dataset = stored.dataset
     own = tuple(
         name for name in asked.variables if not any(is_at_least_as_fine(dataset, new, name) for new in added)

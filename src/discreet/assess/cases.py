@@ -1,7 +1,7 @@
-"""The cases that are compared: from the names of families and epsilons to noise tables.
+"""The cases of an assessment: from the names of families and epsilons to noise tables.
 
-An epsilon means the same for every family that has one: the exact loss of one count, at the stated delta.
-How each family gets there is said with every case:
+An epsilon means the same for every family that has one: the exact loss of one count at the stated delta. `Case.how` says how
+the noise table follows from it:
 
     a family with an epsilon   its `at_epsilon`, from epsilon and delta to a noise table
     a family without one       one case, as published, audited like the others
@@ -33,10 +33,10 @@ class Case:
     """One noise table to be assessed.
 
     Args:
-        family: Its family, as asked for.
-        epsilon: The epsilon asked for; None for families without one.
-        noise: The integers.
-        how: How epsilon became parameters, in words.
+        family: Its family.
+        epsilon: The requested epsilon; None for families without one.
+        noise: The noise table.
+        how: How its parameters follow from epsilon, in words.
     """
 
     family: str
@@ -46,17 +46,17 @@ class Case:
 
     @property
     def label(self) -> str:
-        """The case in a word: its family, and its epsilon where there is one."""
+        """The family, with its epsilon if there is one."""
         return self.family if self.epsilon is None else f"{self.family} {self.epsilon:g}"
 
     @property
     def zeros(self) -> str:
-        """What happens to empty cells."""
+        """Whether empty cells are kept or perturbed."""
         return "kept" if self.noise.keeps_zero else "perturbed"
 
 
 def case_names() -> tuple[str, ...]:
-    """What can be compared by name: every family that can be a case, and the dataset's own noise."""
+    """The names that can be compared: every assessable family, and the dataset's own noise."""
     return (*(each.name for each in registry.families() if each.assessable), CURRENT)
 
 
@@ -68,17 +68,17 @@ def cases_of(
     current: NoiseTable | None = None,
     keep_zeros: bool = False,
 ) -> tuple[tuple[Case, ...], tuple[str, ...]]:
-    """Every case, family by family, and a sentence for each that does not exist.
+    """Every case, family by family, and a sentence for each that is infeasible.
 
     Args:
-        families: Names from `known`, or files of noise tables.
+        families: Names from `case_names`, or files of noise tables.
         epsilons: For families that have one.
-        delta: The delta at which epsilon is meant.
+        delta: The delta of these epsilons.
         current: The dataset's own noise table.
-        keep_zeros: Leave empty cells alone in every family, as the cell key method does.
+        keep_zeros: Do not perturb empty cells, as in the cell key method.
 
     Raises:
-        BadRequest: An unknown family, an epsilon or delta outside its range, nothing to compare.
+        BadRequest: An unknown family, an epsilon or delta outside its range, or no case.
     """
     _check(families, epsilons, delta)
     found: list[Case] = []
@@ -140,7 +140,6 @@ def _case(name: str, epsilon: float, delta: float, current: NoiseTable | None) -
 
 
 def _design(table: NoiseTable) -> str:
-    """The family and the parameters of a noise table in a few words."""
     known = {n: v for n, v in table.parameters.items() if n not in {"notes", "quantise", "zeros"}}
     listed = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
     return f"{table.family} ({listed})" if listed else table.family

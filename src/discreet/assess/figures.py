@@ -1,4 +1,4 @@
-"""From an assessment to its pictures: which numbers each one shows."""
+"""The pictures of an assessment: the numbers that each one shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
 from discreet.model.messages.text import nearest
 
-#: Measures of the box plots, in words, and what brings them to one cell.
+#: Titles of the box plots by measure.
 BOXES = {
     "l1": "Mean absolute error of a cell",
     "hellinger": "Hellinger distance",
@@ -22,20 +22,20 @@ BOXES = {
     "chi_square": "Chi-square statistic (dashed: true)",
     "p_value": "p-value of independence (dashed: true)",
 }
-#: What has an upper end of its own, and what is best seen on a plain axis; the others are logarithmic.
+#: Axes of the box plots; logarithmic by default.
 SCALES = {"p_value": "share", "cramers_v": "plain"}
-#: Where families without an epsilon stand.
+#: The position of families without an epsilon.
 WITHOUT = "no epsilon"
 
 
 def place_of(outcome: Outcome) -> str:
-    """Where a case stands on an axis of epsilons."""
+    """The position of a case on an axis of epsilons."""
     epsilon = outcome.case.epsilon
     return WITHOUT if epsilon is None else f"{epsilon:g}"
 
 
 def figure(found: Assessment, name: str) -> Any:
-    """One of the pictures by its name, as a chart.
+    """A picture by its name, as a chart.
 
     Raises:
         BadRequest: No such picture, or one that this table does not have.
@@ -69,13 +69,13 @@ def boxes(found: Assessment) -> Any:
 
 
 def _telling(found: Assessment, measure: str) -> bool:
-    """Whether a panel shows anything: p-values that are all next to nothing do not."""
+    """Whether a panel is informative: p-values that are all close to 0 are not."""
     found_p = [o.simulated[measure].high for o in found.outcomes if measure in o.simulated]
     return measure != "p_value" or max(found_p) > LEVEL
 
 
 def _same_families(records: list[dict[str, Any]], found: Assessment) -> list[dict[str, Any]]:
-    """The records with families in the order of the assessment: the first record of each decides."""
+    """The records with families in the order of the assessment, because the first record of each decides."""
     order = {family: k for k, family in enumerate(dict.fromkeys(o.case.family for o in found.outcomes))}
     places = {place: k for k, place in enumerate(dict.fromkeys(record["place"] for record in records))}
     titles = list(BOXES.values())
@@ -97,7 +97,7 @@ def _box(outcome: Outcome, measure: str) -> list[dict[str, Any]]:
 
 
 def risk_utility_map(found: Assessment) -> Any:
-    """The risk-utility map; None where RM has no meaning."""
+    """The risk-utility map; None where RM is undefined."""
     from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     unbeaten = {id(outcome) for outcome in found.unbeaten()}
@@ -135,7 +135,7 @@ def confirmation(found: Assessment) -> Any:
 
 
 def false_zeros(found: Assessment) -> Any:
-    """People who vanish: cells with people that are shown empty."""
+    """Cells with people that are shown empty."""
     from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     records = [_bar(o, o.expected.false_zero_share) for o in found.outcomes]
@@ -156,7 +156,7 @@ def _bar(outcome: Outcome, share: float | None, none: str = "") -> dict[str, Any
 
 
 def conclusions(found: Assessment) -> Any:
-    """What readers' tests say; None for a table with one side."""
+    """The results of readers' tests; None for a table with one row or column."""
     from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     if found.truth.p_value is None:

@@ -1,13 +1,12 @@
-"""The Five Safes as a worked checklist: what the system knows is filled in, the rest is asked.
+"""The Five Safes as a checklist: the facts that the system knows are filled in, the rest is left to people.
 
-    safe projects   is this use appropriate?             mostly asked
-    safe people     can they be trusted to use it well?  accounts are known, training is asked
-    safe settings   does access limit misuse?            the workspace's own facts are known
+    safe projects   is this use appropriate?             mostly open
+    safe people     can they be trusted to use it well?  accounts are known, training is open
+    safe settings   does access limit misuse?            the workspace's facts are known
     safe data       what risk is left in the data?       protection, exact audit, averaging are known
     safe outputs    are the results non-disclosive?      rules, notes, limits are known
 
-No record is counted for it: it holds public facts of the description, the rules and the noise table.
-
+It uses public facts of the description, the rules and the noise table, and counts no records.
 Source: Desai, Ritchie & Welpton (2016), Five Safes: designing data access for research.
 """
 
@@ -39,9 +38,9 @@ class Item:
     """One line of the checklist.
 
     Args:
-        question: What must be answered.
+        question: The question.
         status: `known` if the system answers it, `open` if people must.
-        answer: What the system knows, or what an answer should say.
+        answer: The known answer, or advice on what an answer should contain.
     """
 
     question: str
@@ -69,7 +68,7 @@ class Checklist:
 
     @property
     def open_items(self) -> int:
-        """How many questions people must answer."""
+        """The number of open questions."""
         return sum(item.status == OPEN for safe in self.safes for item in safe.items)
 
     def as_json(self) -> dict[str, Any]:
@@ -77,7 +76,7 @@ class Checklist:
         return asdict(self) | {"open": self.open_items}
 
     def as_markdown(self) -> str:
-        """The checklist as Markdown, to be filled in and kept with the dataset."""
+        """The checklist as Markdown, to be filled in and stored with the dataset."""
         lines = [f"# {self.title}", "", NOTICE, ""]
         for safe in self.safes:
             lines += [f"## {safe.name}", "", f"*{safe.question}*", ""]
@@ -106,7 +105,7 @@ class Checklist:
 
 
 def five_safes(doors: DatasetRegistry, dataset_id: str, options: Options) -> Checklist:
-    """The checklist of a dataset, as far as the system knows the answers."""
+    """The checklist of a dataset, with the answers that the system knows."""
     door = doors.door(dataset_id)
     stored = unlock_service(door)
     safes = (
@@ -212,7 +211,7 @@ def _data(door: DatasetService) -> Safe:
 
 
 def _promise_items(door: DatasetService) -> tuple[Item, ...]:
-    """What the protection promises of one count, and of many tables."""
+    """The guarantee for one count, and for many tables."""
     stored = unlock_service(door)
     if stored.dp is not None:
         return (
@@ -249,7 +248,7 @@ def _most_averaging(stored: StoredDataset) -> float:
 
 
 def _by_shape(stored: StoredDataset) -> str:
-    """Which tables nobody needs to look at to refuse."""
+    """The tables that are refused by their dimensions."""
     protection = stored.dataset.protection
     if stored.dp is None:
         return (

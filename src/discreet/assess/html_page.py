@@ -1,8 +1,7 @@
-"""One self-contained page: no script, nothing from elsewhere, light and dark, readable on a phone and on paper.
+"""Self-contained HTML pages for the custodian: no scripts, no external files, light and dark, for screens and print.
 
-Everything that varies is escaped; pictures are SVG of our own making, their ids made different from picture to
-picture, their inks turned into variables so that they follow the page into the dark. A file is written whole or
-not at all, readable by its owner only, and never over a file that is not such a page.
+All values are escaped. Pictures are inline SVG with unique ids. A file is written atomically, readable by its owner only,
+and never replaces a file that is not such a page.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from string import Template
 
 from discreet.errors import BadRequest
 
-#: What tells one of our pages from any other file.
+#: Marks a page as one of ours.
 MARKER = "<!-- discreet: confidential -->"
 
 
@@ -34,7 +33,7 @@ def render_page(title: str, notice: str, body: str) -> str:
 def html_table(
     caption: str, headers: list[str], lines: list[list[str]], *, words: frozenset[int] = frozenset()
 ) -> str:
-    """A table: the first column names the line; text is escaped, `words` are columns of sentences."""
+    """A table whose first column is the row header; text is escaped, `words` are columns of sentences."""
 
     def cell(tag: str, place: int, text: str) -> str:
         kind = ' class="words"' if place in words else ""
@@ -60,7 +59,7 @@ def html_list(texts: list[str]) -> str:
 
 
 def inline_svg(svg: bytes, label: str, number: int) -> str:
-    """An SVG within the page: ids made its own, its ground left to the page."""
+    """An SVG as a figure, with ids that are unique on the page."""
     text = svg.decode("utf-8")
     text = re.sub(r'\bid="([^"]+)"', rf'id="p{number}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#p{number}-\1)", text)
@@ -70,10 +69,10 @@ def inline_svg(svg: bytes, label: str, number: int) -> str:
 
 
 def write_page(text: str, path: Path) -> None:
-    """Write a page whole, for its owner's eyes only, and over nothing but an earlier page.
+    """Write a page atomically, readable by its owner only, over nothing but an earlier page.
 
     Raises:
-        BadRequest: There is another file of that name.
+        BadRequest: The file exists and is not such a page.
     """
     if path.exists() and MARKER not in path.read_text("utf-8", errors="replace")[:400]:
         raise BadRequest(

@@ -1,38 +1,11 @@
-"""How far a released table is from the true one: the papers' losses, table by table.
+"""Measures of risk and utility: the losses of the papers, RM by conditional entropy, and exact expectations.
 
-    l1 = sum |a - b|,   l2 = sum (a - b)^2,   l3 = sum |sqrt a - sqrt b|,
-    Hellinger = sqrt(1/2 sum (sqrt a - sqrt b)^2).
+    l1 = sum |a - b|,   l2 = sum (a - b)^2,   l3 = sum |sqrt a - sqrt b|,   Hellinger = sqrt(1/2 sum (sqrt a - sqrt b)^2)
 
-l3 and Hellinger need counts that are not negative: below zero they take zero. Hellinger's distance is on
-counts, as offices use it, not on proportions: it grows with the table.
-
-Source: Rinott et al. (2018), section 4.2; Shlomo, Krenzke & Li (2019), section 3.5.
-
-RM: how much of the true table's information a release gives away, by conditional entropy.
-
-    RM = 1 - H(a|b) / H(a),    H(a) = -sum a/N log(a/N),    m = min(a, b),
-    H(a|b) = -sum m/N log(m/b) - sum (a-m)/N log((a-m)/(N - sum m)) - sum (b-m)/N log((b-m)/b),
-
-0 log 0 being 0, after a and b have been brought to one total (a times the total of b, b times that of a).
-RM = 1 where nothing was changed but the scale; it does not imply equal tables: b = 2a has RM 1. RM near 0:
-the release says next to nothing; it may be below 0.
-
-Source: Antal, Shlomo & Elliot (2014), formula 4; Shlomo, Krenzke & Li (2019), section 3.5.
-
-What a noise table does to this table on average, exactly: nothing here is simulated.
-
-Cells are perturbed independently, so everything that adds up over cells has an exact mean and variance from
-the rows of the noise table, count by count:
-
-    E l = sum over cells sum over z of p(z | a) loss(a, a + z).
-
-Small-count confirmation: of the cells shown as v, what share really is v. Expected numbers are divided,
-
-    confirmation(v) = E #(true v, shown v) / E #(shown v),
-
-so an unprotected table has 1, and a table that never shows v has none. False zeros are people who vanish.
-
-Source: Rinott et al. (2018), section 5.6.1, for any noise table; the definitions are in docs/methods/assessment.md.
+a are true and b released counts. l3 and Hellinger clip counts at zero; Hellinger's distance is on counts, as offices use it,
+not on proportions.
+Source: Rinott et al. (2018), sections 4.2 and 5.6.1; Shlomo, Krenzke & Li (2019), section 3.5; Antal, Shlomo & Elliot
+(2014), formula 4; the definitions are in docs/methods/assessment.md.
 """
 
 from __future__ import annotations
@@ -100,14 +73,17 @@ def entropy(counts: NDArray[np.int64]) -> Floats:
 def conditional_entropy(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
     """H(a|b) for each release; releases along the first axis, none of them empty or negative.
 
-    The true table is one for all releases, or one for each.
+        H(a|b) = -sum m/N log(m/b) - sum (a-m)/N log((a-m)/(N - sum m)) - sum (b-m)/N log((b-m)/b),    m = min(a, b),
+
+    after a and b were scaled to one total (a times the total of b, b times that of a). The true table is one for all
+    releases, or one for each.
     """
     people, shown = (table.sum(axis=-1, keepdims=True).astype(np.float64) for table in (true, released))
     a, b = true * shown, released * people
     both = np.minimum(a, b)
     whole = people * shown
     left = whole - both.sum(axis=-1, keepdims=True)
-    # A quotient of zero by zero belongs to a term of weight zero: any positive denominator serves.
+    # A quotient of zero by zero has weight zero, so any positive denominator will do.
     kept = xlogy(both, both / np.where(b > 0, b, 1.0))
     gone = xlogy(a - both, (a - both) / np.where(left > 0, left, 1.0))
     added = xlogy(b - both, (b - both) / np.where(b > 0, b, 1.0))
@@ -115,7 +91,9 @@ def conditional_entropy(true: NDArray[np.int64], released: NDArray[np.int64]) ->
 
 
 def risk(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
-    """RM of each release; nothing is learned from an empty one, and nothing can be of people in one cell.
+    """RM = 1 - H(a|b) / H(a) of each release: the share of the true table's information that it discloses.
+
+    It is 1 where only the scale changed, and can be below 0; 0 for an empty release, NaN if all people are in one cell.
 
     >>> risk(np.array([2, 2]), np.array([[2, 2], [3, 1]])).round(4).tolist()
     [1.0, 0.3113]
@@ -129,7 +107,7 @@ def risk(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
     return risks
 
 
-#: Counts from 1 to this are small: whoever is in them may be recognised.
+#: Counts from 1 to this are small: people in them may be identified.
 SMALL = 3
 
 
@@ -145,24 +123,24 @@ class Expectations:
     """Exact expectations for one table under one noise table.
 
     Args:
-        cells: How many cells can occur.
-        occupied: How many of them have people.
-        small: How many have 1 to `SMALL` people.
+        cells: The number of possible cells.
+        occupied: Of these, cells with people.
+        small: Of these, cells with 1 to `SMALL` people.
         l1: Sum of absolute errors.
         l2: Sum of squared errors.
         l3: Sum of absolute errors of square roots.
-        hellinger_squared: The mean of the square of Hellinger's distance; its root bounds the mean distance.
+        hellinger_squared: The mean of the squared Hellinger distance; its root bounds the mean distance.
         perturbed: Share of cells whose count is changed.
         perturbed_occupied: The same of cells with people.
         p_exact: Share of cells shown with their true count.
         false_zeros: Expected number of cells with people that are shown empty.
-        false_zero_share: The same as a share of cells with people; by true count 1, ..., `SMALL` beside it.
-        false_zero_by_count: For each small count that occurs, the chance that it is shown as zero.
+        false_zero_share: The same as a share of cells with people.
+        false_zero_by_count: For each small count that occurs, the probability that it is shown as zero.
         false_people: Expected number of empty cells that are shown with people.
-        bias: Expected sum of all cells as shown, less the true sum.
+        bias: Expected sum of all cells as shown, minus the true sum.
         existence: Of the cells shown with people, the share that has people; None where none is shown.
         shown_small: Expected number of cells shown with 1 to `SMALL` people.
-        confirmation: For 0, 1, ..., `SMALL`: of the cells so shown, the share that is; None if never shown.
+        confirmation: For v = 0, 1, ..., `SMALL`: E #(true v, shown v) / E #(shown v); None if never shown.
         confirmation_small: Of the cells shown with 1 to `SMALL`, the share that has exactly the shown number.
     """
 
@@ -188,7 +166,7 @@ class Expectations:
 
 
 class _Cell(NamedTuple):
-    """What noise does to one count: first and second moments of its losses, and the law of small values."""
+    """The effect of noise on one count: moments of its losses, and the probabilities of small values."""
 
     moments: NDArray[np.float64]
     hellinger: float
@@ -198,10 +176,10 @@ class _Cell(NamedTuple):
 
 
 def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bool = True) -> Expectations:
-    """The exact expectations of a table's measures.
+    """The exact expectations of a table's measures: E l = sum over cells sum over z of p(z | a) loss(a, a + z).
 
     Args:
-        counts: The true counts of all cells that can occur.
+        counts: The true counts of all possible cells.
         noise: The noise table.
         clip: Whether counts below zero are shown as zero.
 
@@ -263,7 +241,6 @@ def _cell(count: int, row: NoiseRow, *, clip: bool) -> _Cell:
 
 
 def _existence(times: NDArray[np.int64], empty: NDArray[np.float64], full: NDArray[np.bool_]) -> float | None:
-    """Of the cells shown above zero, the expected share with people."""
     shown = times * (1 - empty)
     return float(shown[full].sum() / shown.sum()) if shown.sum() > 0 else None
 
@@ -276,7 +253,7 @@ def _at(values: NDArray[np.int64], chances: NDArray[np.float64], count: int) -> 
 def _confirmation(
     values: NDArray[np.int64], times: NDArray[np.int64], shown: NDArray[np.float64], wanted: list[int]
 ) -> float | None:
-    """Expected right over expected shown, for some shown values together; None where hardly any is shown."""
+    """Expected right over expected shown, for several shown values together; None where none is shown."""
     total = float(sum(times @ shown[:, value] for value in wanted))
     right = sum((_at(values, times * shown[:, value], value) or 0.0) for value in wanted)
     return right / total if total > 0 else None

@@ -1,33 +1,9 @@
-"""What a reader's own software makes of a table whose counts it takes for exact: tests, association, fit.
+"""Simulated releases of a table, and what readers conclude from them, with and without allowing for the noise.
 
-Layer by layer, rows against columns, f being the fit of independence (of quasi-independence where cells cannot
-occur) to the margins of the counts b:
-
-    X2 = sum (b - f)^2 / f,   G2 = 2 sum b log(b / f),   V = sqrt(X2 / sum over layers of n (min(r, c) - 1)),
-    p-hat = f / n: the maximum likelihood estimate;   TV = 1/2 sum |p-hat(b) - p-hat(a)|.
-
-Empty rows and columns are left out, as software does; degrees of freedom are cells minus parameters, R + C -
-components of the pattern of cells that can occur. Statistics and degrees of freedom add up over layers. A table
-with one side only has no test; its p-hat is its distribution.
-
-Source: Rinott et al. (2018), section 5.6.2 (V and p-value); Yang, Fienberg & Rinaldo (2012), section 4 (TV).
-
-What a reader concludes who allows for the noise: the noise-aware test, and V with the noise taken out.
-
-The same functions as readers have (`inference`), on simulated releases before clipping, layer by layer;
-statistics add up, and so do the means and variances of their law. Wide noise on a large table takes long, so
-only as many releases are tested as the table's size allows: the number is said, and depends on sizes only.
-
-Source: Rinott et al. (2018), section 6.1.
-
-Simulated releases: what varies from one secret to another, with its Monte Carlo error.
-
-Noise is drawn from the noise table with a seeded generator. The real keys and the secret are never touched,
-so no number in an assessment tells anything about the noise of a published table. Releases are drawn in
-chunks, chunk k from the seed (seed, k) for every case: cases are compared on the same draws, and the
-outcome does not depend on which cases are assessed together, nor on how many workers there are.
-
-    Monte Carlo error of a mean = standard deviation / sqrt(releases).
+Noise is drawn from the noise table by a seeded generator, never from the real keys, so an assessment reveals nothing about
+the noise of a published table. Chunk k of every case has the seed (seed, k): cases are compared on the same draws, and the
+result depends neither on the other cases nor on the number of workers. Statistics add up over layers.
+Source: Rinott et al. (2018), sections 5.6.2 and 6.1; Yang, Fienberg & Rinaldo (2012), section 4 (total variation).
 """
 
 from __future__ import annotations
@@ -66,15 +42,21 @@ MAIN_EFFECTS = ((0,), (1,))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NaiveAnalysis:
-    """The naive analysis of each table of a batch.
+    """The naive analysis of each table of a batch, which takes its counts as exact.
+
+    With f the fit of independence (quasi-independence where cells cannot occur) to the margins of the counts b, layer by
+    layer:
+
+        X2 = sum (b - f)^2 / f,   G2 = 2 sum b log(b / f),   V = sqrt(X2 / sum over layers of n (min(r, c) - 1)),
+        p-hat = f / n, the maximum likelihood estimate.
 
     Args:
         pearson: X2.
         ratio: G2.
         df: Degrees of freedom of both.
-        p_value: Of X2, by the chi-square law.
-        association: Cramer's V; not a number where fewer than two rows or columns have people.
-        fitted: p-hat of every cell; not a number for an empty table.
+        p_value: Of X2, by the chi-square.
+        association: Cramer's V; NaN where fewer than two rows or columns have people.
+        fitted: p-hat of each cell; NaN for an empty table.
     """
 
     pearson: Floats
@@ -86,10 +68,10 @@ class NaiveAnalysis:
 
 
 def analyse(tables: NDArray[np.int64], possible: Flags) -> NaiveAnalysis:
-    """Analyse a batch of tables, laid out as tables x layers x rows x columns.
+    """Analyse a batch of tables, laid out as tables x layers x rows x columns; empty rows and columns are left out.
 
     Args:
-        tables: Counts; those below zero are taken as zero.
+        tables: Counts; negative ones are taken as zero.
         possible: Which cells of a table can occur, as layers x rows x columns.
 
     >>> found = analyse(np.array([[[[10, 20], [30, 40]]]]), np.ones((1, 2, 2), dtype=bool))
@@ -119,7 +101,7 @@ def analyse(tables: NDArray[np.int64], possible: Flags) -> NaiveAnalysis:
 
 
 def fit_independence(counts: Floats, possible: Flags) -> Floats:
-    """The fit of (quasi-)independence to each two-way table of a batch; one-sided tables fit themselves."""
+    """The fit of (quasi-)independence to each two-way table of a batch; tables with one row or column fit themselves."""
     if min(possible.shape) == 1:
         return counts
     if not possible.all():
@@ -130,7 +112,7 @@ def fit_independence(counts: Floats, possible: Flags) -> Floats:
 
 
 def degrees_of_freedom(counts: Floats, possible: Flags) -> NDArray[np.int64]:
-    """Degrees of freedom of each two-way table of a batch, empty rows and columns left out."""
+    """Degrees of freedom of each two-way table of a batch, without empty rows and columns."""
     rows, columns = counts.sum(axis=2) > 0, counts.sum(axis=1) > 0
     if possible.all():
         return np.asarray((rows.sum(axis=1) - 1).clip(0) * (columns.sum(axis=1) - 1).clip(0))
@@ -140,7 +122,7 @@ def degrees_of_freedom(counts: Floats, possible: Flags) -> NDArray[np.int64]:
 
 
 def _pattern_freedom(rows: Flags, columns: Flags, possible: Flags) -> int:
-    """Cells minus the parameters that they determine: rows plus columns minus connected parts."""
+    """Cells minus the parameters that they determine: rows plus columns minus connected components."""
     present = possible & rows[:, None] & columns[None, :]
     at_row, at_column = np.nonzero(present)
     if not at_row.size:
@@ -148,7 +130,7 @@ def _pattern_freedom(rows: Flags, columns: Flags, possible: Flags) -> int:
     nodes = len(rows) + len(columns)
     edges = coo_array((np.ones(at_row.size), (at_row, len(rows) + at_column)), shape=(nodes, nodes))
     parts, _ = connected_components(edges, directed=False)
-    # Rows and columns without a present cell are parts of their own, and no parameters.
+    # A row or column without a present cell is a component and no parameter.
     return int(at_row.size - nodes + parts)
 
 
@@ -170,21 +152,18 @@ def total_variation(first: Floats, second: Floats) -> Floats:
     return np.asarray(0.5 * distance.sum(axis=1))
 
 
-#: Cells times width of the noise times releases that are tested: some seconds.
+#: Maximum of cells times width of the noise times tested releases: some seconds.
 PATIENCE = 600_000
 MOST_TESTED = 50
 
 
 def releases_to_test(subject: Subject, noise: NoiseTable, reps: int) -> int:
-    """How many of the releases are tested with the noise in the likelihood: all, some, or none."""
-    if not subject.two_way or (depends_on_count(noise) and _width(noise) > WIDEST):
+    """How many releases get the noise-aware test: all, some or none, depending on sizes only."""
+    width = max(r.values[-1] for r in noise.rows) - min(r.values[0] for r in noise.rows) + 1
+    if not subject.two_way or (depends_on_count(noise) and width > WIDEST):
         return 0
     behind = counts_behind(by_cell(noise, subject.counts.shape[1:]))
     return min(reps, MOST_TESTED, PATIENCE // (subject.counts.size * behind))
-
-
-def _width(noise: NoiseTable) -> int:
-    return max(r.values[-1] for r in noise.rows) - min(r.values[0] for r in noise.rows) + 1
 
 
 def aware_tests(
@@ -205,9 +184,9 @@ def aware_tests(
 def association_without_noise(
     released: NDArray[np.int64], possible: NDArray[np.bool_], noise: NoiseTable
 ) -> Floats:
-    """Cramer's V with the noise taken out, for tables of one layer without impossible cells.
+    """Cramer's V corrected for the noise, for tables of one layer without impossible cells.
 
-    It is not a number for other tables, and where so few people were released that there is none.
+    It is NaN for other tables, and where too few people were released.
     """
     if len(possible) > 1 or not possible.all():
         return np.full(len(released), np.nan)
@@ -224,7 +203,7 @@ _ROOM = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A simulated measure: its mean with the Monte Carlo error, and where its values lie."""
+    """A simulated measure: mean, Monte Carlo error (standard deviation / sqrt(releases)) and quantiles."""
 
     mean: float
     error: float
@@ -260,12 +239,12 @@ def simulate(
     """Every measure of `reps` simulated releases under each noise table.
 
     Args:
-        subject: What is assessed.
+        subject: The assessed table.
         tables: The noise tables.
-        reps: How many releases of each.
+        reps: The number of releases of each.
         seed: Of the generator.
-        workers: How many chunks are worked on at a time; the outcome does not depend on it.
-        progress: Told how many chunks are done, of how many.
+        workers: The number of chunks computed in parallel; the result does not depend on it.
+        progress: Called with the number of chunks done and in total.
     """
     size = max(1, min(CHUNK, _ROOM // subject.counts.size))
     starts = range(0, reps, size)
@@ -280,11 +259,8 @@ def simulate(
             done += 1
             progress(done, len(tasks))
     each = len(starts)
-    return [_concatenate(parts[k * each : (k + 1) * each]) for k in range(len(tables))]
-
-
-def _concatenate(parts: Sequence[Draws]) -> Draws:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    chunks = [parts[k * each : (k + 1) * each] for k in range(len(tables))]
+    return [{name: np.concatenate([part[name] for part in own]) for name in own[0]} for own in chunks]
 
 
 def releases(subject: Subject, noise: NoiseTable, reps: int, seed: int, chunk: int = 0) -> NDArray[np.int64]:

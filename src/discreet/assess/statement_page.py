@@ -1,7 +1,7 @@
-"""The auditor's statement as a page: made from the signed document alone, which it holds.
+"""The auditor's statement of a privacy ledger as an HTML page, made from the signed document, which it contains.
 
-A page is the same text wherever it is made from the same document by the same program. So whoever checks a page makes it
-again and compares: words that were changed are found, as well as numbers.
+The same document gives the same page, so a check renders the page again and compares it: changed words are detected, as
+well as changed numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHARGES = ["Entry", "When (UTC)", "For", "Records a person", "Exact", "Paid by"
 
 
 def statement_html(document: Mapping[str, Any]) -> str:
-    """The page of a statement; the document stands in it."""
+    """The page of a statement, with the document inside."""
     chain = document["chain"]
     facts = [
         ["made", document["made"]],
@@ -50,10 +50,10 @@ def statement_html(document: Mapping[str, Any]) -> str:
 
 
 def read_statement(path: Path) -> tuple[dict[str, Any], str]:
-    """A statement from a file of either kind, and what is said of the page around it; empty for JSON.
+    """A statement from an HTML or JSON file, and the result of checking the page; empty for JSON.
 
     Raises:
-        SignatureUnusable: It is none, or the page does not show what was signed.
+        SignatureUnusable: It is not a statement, or the page does not show the signed document.
     """
     try:
         text = path.read_text("utf-8")
@@ -84,7 +84,7 @@ def _of_page(document: dict[str, Any], text: str) -> str:
 
 
 def _embed_json(document: Mapping[str, Any]) -> str:
-    """The document as JSON that no page can take for its own end."""
+    """The document as JSON that cannot end the script element."""
     return json.dumps(document, indent=1).replace("<", "\\u003c")
 
 

@@ -1,8 +1,8 @@
-"""What is assessed: the true inner counts of one table, laid out as layers x rows x columns. Confidential.
+"""The assessed table: its true inner counts, laid out as layers x rows x columns. Confidential.
 
-Totals and coarser levels are left out: they say the same thing twice. Structural zeros are no part of any
-measure. The row variables together are one variable, and so are the column variables; a table without
-columns sets its last row variable, or else its layers, against the others.
+Totals and coarser levels are left out because they repeat the cells; structural zeros are in no measure. The row variables
+together are one variable, and so are the column variables. A table without columns takes its last row variable, or else its
+layers, as columns.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from discreet.records.tabulate import tabulate
 from discreet.release.dataset_service import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
 
-#: The largest table that is assessed: every replicate is a table of this size.
+#: Maximum size of an assessed table: every replicate has this size.
 MOST_CELLS = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Subject:
-    """True counts and what is known about them without looking.
+    """The true counts of a table, and its public properties. Like an exact table it cannot be printed.
 
     Args:
         counts: Layers x rows x columns, without totals.
-        possible: Which cells can occur at all.
+        possible: Which cells can occur.
         clip: Whether released counts below zero are shown as zero.
-        title: What is counted, by what.
-        sides: What stands against what in tests of independence: rows, columns, layers; in words.
-        refusal: Why the rules would not release the table; None if they would.
+        title: The title of the table.
+        sides: The labels of rows, columns and layers in tests of independence.
+        refusal: Why the rules would refuse the table; None if they would not.
     """
 
     counts: NDArray[np.int64]
@@ -61,22 +61,22 @@ class Subject:
 
     @property
     def flat(self) -> NDArray[np.int64]:
-        """The counts of all cells that can occur, in one line."""
+        """The counts of all possible cells, flattened."""
         return np.asarray(self.counts[self.possible])
 
     @property
     def two_way(self) -> bool:
-        """Whether there are two sides to be tested against each other."""
+        """Whether both rows and columns have more than one category."""
         return bool(min(self.counts.shape[1:]) > 1)
 
 
 def subject_of(door: DatasetService, request: TableRequest) -> Subject:
     """Count the table of a request, as a release would.
 
-    A table that the rules refuse is assessed all the same: whether to allow it may be the question.
+    A table that the rules refuse is assessed as well, because whether to allow it may be the question.
 
     Raises:
-        BadRequest: The request cannot be read, is weighted, or is too large to be assessed.
+        BadRequest: The request is invalid, weighted, or too large.
     """
     if request.measure != "count":
         raise BadRequest(
@@ -113,7 +113,7 @@ def subject_of(door: DatasetService, request: TableRequest) -> Subject:
 
 
 def sides_of(request: TableRequest) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Rows, columns and layers, moved so that two sides stand against each other where there are two.
+    """Rows, columns and layers, rearranged so that there are two sides where possible.
 
     >>> from discreet.model.request import TableRequest
     >>> sides_of(TableRequest("town", rows=("sex", "age"), layers=("region",)))

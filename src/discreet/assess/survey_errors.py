@@ -1,8 +1,7 @@
-"""The exact standard errors of a weighted table, beside what a reader is told. Confidential, for the custodian.
+"""The exact standard errors of a weighted table, and the published ones. Confidential, for the custodian.
 
-Every cell has its exact weighted count, its standard error by the design of the survey, its design effect, and the
-same of its share of everybody in the table; and the errors that readers are told of both, and the status. Ratios and
-differences of cells are asked for in words:
+Each cell has its exact weighted count, the standard error and design effect by the design of the survey, the same of its
+share of the whole table, and the published errors and status. Ratios and differences of cells are requested as text:
 
     "C,1"                          a total, by codes in the order of the variables
     "C,1 / C,_T"                   a ratio: here the share of people with 1 among those of C
@@ -31,15 +30,15 @@ from discreet.release.dry_run import try_request
 from discreet.release.measures.weighted import design_variances, in_people
 from discreet.survey.variance import Estimate, Sample, design_effects
 
-#: The largest table of a report: every cell is looked up in all rows of the sample.
+#: Maximum size of a report: every cell is looked up in all rows of the sample.
 MOST_CELLS = 5_000
-#: Below this relative error a total is fixed by the design, but for floats.
+#: Below this relative error a total is fixed by the design, except for rounding.
 NO_SPREAD = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """A cell of the report; errors and shares are fractions, and None where there are none."""
+    """A cell of the report; errors and shares are fractions, and None where they do not exist."""
 
     cell: tuple[str, ...]
     people: int
@@ -56,7 +55,7 @@ class CellError:
 
 @dataclass(frozen=True, slots=True)
 class EstimateError:
-    """A total, ratio or difference that was asked for, and what readers are told of it, with its relative error."""
+    """A requested total, ratio or difference, and the published estimate with its relative error."""
 
     estimate: str
     value: float
@@ -78,7 +77,7 @@ class SurveyErrors:
 
     @property
     def printed_over_exact(self) -> dict[str, float | None]:
-        """How many times as large printed errors are as the exact ones of sampling, at the median, over the cells."""
+        """The median ratio of published errors to exact sampling errors, over the cells."""
         totals = [(each.printed_error, each.standard_error, each.total) for each in self.cells]
         shares = [(each.share_printed_error, each.share_standard_error, each.share) for each in self.cells]
         return {"totals": _median_ratio(totals), "shares": _median_ratio(shares)}
@@ -94,10 +93,10 @@ def survey_errors(door: DatasetService, request: TableRequest, estimates: Sequen
     Args:
         door: Of a dataset with a survey.
         request: The table; its measure is taken as weighted.
-        estimates: Totals, ratios and differences of its cells, in words.
+        estimates: Totals, ratios and differences of its cells, as text.
 
     Raises:
-        BadRequest: The dataset has no survey, its method is dp, the table is too large, or an estimate cannot be read.
+        BadRequest: The dataset has no survey, its method is dp, the table is too large, or an estimate cannot be parsed.
     """
     stored, request = unlock_service(door), replace(request, measure="weighted", totals=True)
     dataset = stored.dataset
@@ -125,7 +124,7 @@ def survey_errors(door: DatasetService, request: TableRequest, estimates: Sequen
 
 
 def _median_ratio(pairs: Iterable[tuple[float | None, float | None, float | None]]) -> float | None:
-    """The median of printed over exact relative errors, where both are there; the exact one of a whole stratum is none."""
+    """The median ratio of published to exact relative errors, without totals that the design fixes."""
     ratios = [
         printed * value / error
         for printed, error, value in pairs
@@ -137,7 +136,6 @@ def _median_ratio(pairs: Iterable[tuple[float | None, float | None, float | None
 def _cells(
     door: DatasetService, release: Release | None, shape: TableShape, sample: Sample
 ) -> tuple[CellError, ...]:
-    """Every cell of the report."""
     stored = unlock_service(door)
     exact = tabulate(stored.engine, shape, weights=True, sums=sum_columns(stored.dataset))
     variance = design_variances(exact, stored.engine, stored.dataset)
@@ -177,7 +175,7 @@ def _reader_estimate(
     over: Sequence[Cell] = (),
     minus_of: Sequence[Cell] = (),
 ) -> tuple[float | None, float | None]:
-    """The estimate that readers are told and its relative error, as a fraction; None where they are told none."""
+    """The published estimate and its relative error, as a fraction; None where there is none."""
     if release is None:
         return None, None
     try:
@@ -189,7 +187,6 @@ def _reader_estimate(
 
 
 def _estimate_error(text: str, sample: Sample, shape: TableShape, release: Release | None) -> EstimateError:
-    """An estimate in words, with its error."""
     terms = _terms(text, shape)
     parts = [_ratio(text, sample, shape, term) for term in terms]
     found = parts[0] if len(parts) == 1 else parts[0] - parts[1]
@@ -201,7 +198,7 @@ def _estimate_error(text: str, sample: Sample, shape: TableShape, release: Relea
 def _reader_estimate_of_terms(
     release: Release | None, terms: list[list[Codes]]
 ) -> tuple[float | None, float | None]:
-    """What readers are told of an estimate: of a share where the first cell lies in the second, else of a ratio."""
+    """The published estimate: a share where the first cell is inside the second, else a ratio."""
     (one, *base), minus = terms[0], [term[0] for term in terms[1:]]
     minus_of = [cell for term in terms[1:] for cell in term[1:]]
     if minus and len(base) != len(minus_of):
