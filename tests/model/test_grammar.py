@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from discreet.errors import BadDescription, BadRequest, UnknownCategory
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.grammar import (
-    MOST_TABLES,
     canonical_fit_to,
     parse_filter,
     parse_group,
@@ -23,6 +22,7 @@ from discreet.model.grammar import (
     write_filter,
     write_group,
 )
+from discreet.model.limits import MOST_TABLES_FITTED_TO
 from discreet.model.request import request_from_text
 from discreet.model.variable import Category, Variable
 
@@ -141,7 +141,7 @@ def test_none_stands_alone(dataset):
 def test_a_set_has_a_largest_size(dataset):
     names = [variable.name for variable in dataset.variables]
     words = [f"{one}*{two}" for one in names for two in names if one != two]
-    with pytest.raises(BadRequest, match=f"Give at most {MOST_TABLES}"):
+    with pytest.raises(BadRequest, match=f"Give at most {MOST_TABLES_FITTED_TO}"):
         canonical_fit_to(words, dataset)
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from discreet.errors import BadRequest, UnknownCategory
 from discreet.model import selection
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.limits import LONGEST_NAME, MOST_READ
 from discreet.model.request import TableRequest, canonical, request_from_text
-from discreet.model.selection import LONGEST_NAME, MOST_READ, most_read, number_classes, select, shortest
+from discreet.model.selection import most_read, number_classes, select, shortest
 from discreet.model.shape import table_shape
 from discreet.model.variable import Category, Variable
 

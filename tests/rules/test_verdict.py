@@ -82,7 +82,7 @@ def test_no_table_is_needed_where_no_rule_on_counts_is_concerned(ask, dataset, r
 
 def test_what_is_remembered_is_bounded(ask, dataset, monkeypatch):
     """The wrong alternative: one more table in memory for every set of variables that anybody asks for."""
-    monkeypatch.setattr(module, "MOST_TABLES", 2)
+    monkeypatch.setattr(module, "MOST_RULE_TABLES", 2)
     fresh = replace(dataset)
     for name in ("area", "job", "sex", "age"):
         request, _ = ask(rows=[name])

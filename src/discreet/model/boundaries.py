@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadDescription
+from discreet.model.limits import MOST_POINTS
 from discreet.model.messages.text import nearest
 from discreet.model.variable import Variable
 
@@ -28,9 +29,6 @@ Ring = NDArray[np.float64]
 Polygon = list[Ring]
 Shape = list[Polygon]
 
-#: A file, and all points in it; more is not read.
-MOST_BYTES = 32 * 1024 * 1024
-MOST_POINTS = 1_000_000
 #: Of a degree: a tenth of a metre.
 DECIMALS = 6
 

@@ -75,12 +75,12 @@ class Listing:
         return one_line(self, f"{self.title}: cells that are not 0, version {self.digest[:8]}")
 
 
-#: Some lines of a release: from one to another, or by their numbers.
+#: Lines of a release: a slice, or their numbers.
 Lines = slice | NDArray[np.int64]
-#: The same, or as a listing gives them.
+#: The same, or a block of a listing.
 Part = Lines | ListedCells
 
-#: Lines that a format makes at a time.
+#: Lines per block.
 BLOCK = 8_192
 EVERY, NONE = slice(None), slice(0, 0)
 

@@ -51,22 +51,17 @@ class Dataset:
     code_lists: tuple[CodeList, ...] = ()
     survey: Survey | None = None
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
-    #: The kind that [engine] names, or nothing; it is known to `records.engine` only.
+    #: The kind in [engine], or empty.
     kept_by: str = ""
-    #: How the file of records is read.
     file: FileOptions = FileOptions()  # noqa: RUF009 - frozen value
-    #: The [[rule]] sections as they stand; `rules.declared.parse_rules` reads them.
+    #: The [[rule]] sections, unparsed; see `rules.rule_set.parse_rules`.
     rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
-    #: The shapes of areas by variable; kept with a version, in files of their own.
+    #: The shapes of areas by variable, stored as separate files of a version.
     boundaries: Mapping[str, Boundaries] = field(default_factory=dict, hash=False, compare=False)
-    #: Who publishes it, under which licence, and the like.
     about: About = About()  # noqa: RUF009 - frozen value
-    #: Which tables are published (`model/description/sections.py`).
     publish: Publish = Publish()  # noqa: RUF009 - frozen value
-    #: Who may see it on a server.
     access: Access = Access()  # noqa: RUF009 - frozen value
-    #: A hash of the words where they were corrected after the load (`workspace/versions/label_corrections.py`);
-    #: no number depends on it.
+    #: A hash of the labels if they were corrected after the load; no number depends on it.
     wording: str = ""
 
     def __post_init__(self) -> None:

@@ -16,9 +16,9 @@ from typing import IO
 
 from discreet.errors import BadData, NotFound
 
-#: Bytes of a piece, at least.
+#: The minimum size of a chunk, in bytes.
 PIECE = 65_536
-#: Bytes that a temporary file keeps in memory before it goes to disk.
+#: A larger temporary file is written to disk.
 _IN_MEMORY = 1_048_576
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
+from discreet.model.limits import MOST_TABLES_FITTED_TO
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
@@ -241,10 +242,8 @@ def _pairs(
     return tuple(parse(line) for line in lines if line.strip())
 
 
-#: The word that asks for no published tables where a dataset declares some.
+#: Requests no published tables where the dataset declares some.
 NO_TABLES = "none"
-#: Every table of the set is made for every fitted table: more would make a reader wait.
-MOST_TABLES = 8
 
 
 def variables_of(word: str) -> tuple[str, ...]:
@@ -280,10 +279,10 @@ def canonical_fit_to(words: Iterable[str], dataset: Dataset) -> tuple[str, ...]:
                 message("Name each of its variables once, as in sex*age."),
             )
         tables.add(tuple(sorted(names, key=order.__getitem__)))
-    if len(tables) > MOST_TABLES:
+    if len(tables) > MOST_TABLES_FITTED_TO:
         raise BadRequest(
             message("fit_to has {tables} tables.", tables=len(tables)),
-            message("Give at most {most_tables}.", most_tables=MOST_TABLES),
+            message("Give at most {most_tables}.", most_tables=MOST_TABLES_FITTED_TO),
         )
     ordered = sorted(tables, key=lambda names: (len(names), [order[name] for name in names]))
     return tuple("*".join(names) for names in ordered)

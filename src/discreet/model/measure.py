@@ -48,7 +48,7 @@ def unit_of(dataset: Dataset) -> Unit:
     return Unit(message('one unit of the column "{column}"', column=dataset.unit_column), dataset.unit)
 
 
-#: The measure of a request that names none.
+#: The default measure of a request.
 DEFAULT_MEASURE = "count"
 
 
@@ -98,7 +98,7 @@ def _no_counts(dataset: Dataset) -> BadRequest | None:
     )
 
 
-#: Records counted: the measure of every dataset, but for surveys that tell weights only.
+#: Records counted: the measure of every dataset except surveys that release weights only.
 COUNT = Measure(
     DEFAULT_MEASURE,
     label=lambda _dataset: message("Records counted"),

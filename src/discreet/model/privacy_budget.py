@@ -24,11 +24,12 @@ from typing import Any
 
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.description.sections import refuse_unknown_keys
+from discreet.model.limits import MOST_RECORDS_PER_UNIT
 from discreet.model.messages.text import nearest
 
 LOSS_UNIT = Fraction(1, 10**12)
 FAILURE_UNIT = Fraction(1, 10**18)
-#: A number with a larger exponent is no amount, and would take long to write out.
+#: A number with a larger exponent is no amount, and would be slow to expand.
 _MOST_DIGITS = 30
 
 
@@ -113,7 +114,7 @@ NUMBER = "n"
 SPREADS = ("equal", "importance", "optimised")
 MEASURES = ("variance", "absolute")
 COMPOSITIONS = ("basic", "zcdp")
-#: The largest probability with which noise leaves a count as it is, where nothing else is declared.
+#: The default of `max_exact`.
 MOST_EXACT = Fraction(9, 10)
 
 
@@ -181,9 +182,10 @@ class Terms:
                 "The budget's cap is smaller than what one version spends, or its delta is 1 or more.",
                 "Raise cap_epsilon and cap_delta, or lower epsilon and delta.",
             )
-        if not 1 <= self.records_per_unit <= 1000:
+        if not 1 <= self.records_per_unit <= MOST_RECORDS_PER_UNIT:
             raise BadDescription(
-                f"records_per_unit is {self.records_per_unit}.", "Give a whole number from 1 to 1000."
+                f"records_per_unit is {self.records_per_unit}.",
+                f"Give a whole number from 1 to {MOST_RECORDS_PER_UNIT}.",
             )
         self._check_answers()
         self._check_invariants()
@@ -228,7 +230,7 @@ class Terms:
         return 2 if self.neighbours == "replace-one" else 1
 
 
-#: What must be said, and how.
+#: Required keys with advice.
 _NEEDED = {
     "name": 'Write name = "a name that all datasets about the same people use".',
     "epsilon": "Write epsilon = 1.0, or what all tables of this version may cost together.",
@@ -237,9 +239,9 @@ _NEEDED = {
 }
 
 
-#: What the file calls a field by another word.
+#: Fields with another name in the file.
 _IN_THE_FILE = {"composition": "rule"}
-#: The keys that are amounts, and what they must be whole numbers of.
+#: The keys that are amounts, with their units.
 _AMOUNTS = {
     "epsilon": LOSS_UNIT,
     "cap_epsilon": LOSS_UNIT,
@@ -250,7 +252,7 @@ _AMOUNTS = {
 }
 #: Every key of `[protection.budget]`, and the field that it fills.
 KEYS = {_IN_THE_FILE.get(field.name, field.name): field.name for field in fields(Terms)}
-#: An older word for a key, which files that use it keep.
+#: Older names of keys.
 ALIASES = {"family": "name"}
 
 

@@ -9,23 +9,23 @@ from typing import Any
 
 from discreet.errors import BadDescription
 from discreet.model.description.sections import check_section
+from discreet.model.limits import DEFAULT_MAX_CELLS, DEFAULT_MAX_VARIABLES
 from discreet.model.messages.text import nearest, one_line
 
 METHODS = ("cellkey", "dp")
-#: What only one of the methods knows.
+#: Settings of only one of the methods.
 _ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables", "versions_apart", "zeros")
 _ONLY_DP = ("universe", "budget")
-#: How totals relate to their parts: with noise of their own, sums of noisy cells, or cells fitted to them.
+#: Totals have independent noise, are sums of noisy cells, or cells are fitted to them.
 ADDITIVITY = ("independent", "interior", "fitted")
-#: What happens to cells that are empty by chance: they stay zero, or some show a small count.
+#: Empty cells stay zero, or some get a small count.
 ZEROS = ("kept", "perturbed")
-#: How a cell's key follows from the records in it; `protect/cell_keys.py` has the formulas.
+#: How cell keys are derived; see `protect/cell_keys.py`.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 
 # A default of this module changes only with a new revision of the defaults: see `model/revision.py`.
 DEFAULT_NOISE = MappingProxyType({"family": "maxent", "D": 5, "V": 3, "js": 2})
 DEFAULT_MODULUS = 2**32
-DEFAULT_MAX_CELLS = 2_000_000
 DEFAULT_VERSIONS_APART = 100
 
 
@@ -58,7 +58,7 @@ class Protection:
     additivity: str = "independent"
     fit_to: tuple[str, ...] = ()
     non_negative: bool | None = None
-    max_variables: int = 3
+    max_variables: int = DEFAULT_MAX_VARIABLES
     max_cells: int = DEFAULT_MAX_CELLS
     big_n: int = 4_294_967_291
     versions_apart: int = DEFAULT_VERSIONS_APART

@@ -338,13 +338,13 @@ def _outputs(outputs: tuple[Output, ...], places: list[int]) -> tuple[Output, ..
     return tuple(kept)
 
 
-#: What a printed relative standard error may be, in tenths of a percent.
+#: The values of a printed relative standard error, in tenths of a percent.
 ERROR_STEPS = np.array([10, 20, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000, 10_000])
-#: What a printed share of the noise may be, in tenths of a percent.
+#: The values of a printed share of the noise, in tenths of a percent.
 SHARE_STEPS = np.array([0, 10, 20, 50, *range(100, 1001, 100)])
-#: One hundred percent, in the tenths of a percent in which errors are printed.
+#: One hundred percent in tenths of a percent.
 WHOLE = 1000
-#: Printed where no relative error exists: a number of zero or less, or an error beyond the ladder.
+#: Printed without a relative error: the number is not positive, or the error is beyond the last step.
 NO_ERROR = -1
 
 
@@ -356,6 +356,6 @@ def round_up_to_step(
     >>> round_up_to_step(np.array([12.0, 50.0, 1e9])).tolist()
     [20, 50, -1]
     """
-    # A value that is a rung but for the last bits of a float stands on it.
+    # A value that equals a step except for the last bits of a float is rounded to it.
     place = np.searchsorted(ladder, values * (1 - 1e-12), side="left")
     return np.append(ladder, NO_ERROR)[place]

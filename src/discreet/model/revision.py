@@ -22,7 +22,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-#: The revisions that this program can answer by. A new version gets the newest.
+#: The supported revisions of the arithmetic; a new version gets the newest.
 KNOWN = frozenset({2})
 
 
@@ -46,7 +46,7 @@ def _before_joint(document: dict[str, Any]) -> None:
             protection[section].setdefault(key, value)
 
 
-#: `FORMER[n]` fills in, where a key is left out, what was the default before revision n; the first n is 2.
+#: `FORMER[n]` fills in the defaults before revision n for missing keys; the first n is 2.
 FORMER: dict[int, Callable[[dict[str, Any]], None]] = {2: _before_joint}
 
 

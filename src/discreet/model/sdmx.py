@@ -24,7 +24,7 @@ from discreet.model.messages.citation import citation
 from discreet.model.release import Release
 
 AGENCY = "DISCREET"
-#: When a message was made, for all of them: the same release gives the same bytes at any time.
+#: A fixed time of preparation, so that the same release gives the same bytes.
 PREPARED = "2000-01-01T00:00:00Z"
 #: SDMX's codes in the order of our status letters: released, withheld, not applicable, unreliable.
 OBS_STATUS = (
@@ -33,11 +33,11 @@ OBS_STATUS = (
     ("M", "Missing value; data cannot exist"),
     ("U", "Low reliability"),
 )
-#: One code for all that is withheld: why a cell is withheld is not told.
+#: One code for all withheld cells: the reason is not disclosed.
 CONF_STATUS = (("F", "Free"), ("C", "Confidential statistical information"))
-#: The place in `CONF_STATUS` for each status letter.
+#: The index in `CONF_STATUS` for each status letter.
 CONF_PLACES = (0, 1, 0, 0)
-#: Attributes of a value, with what they say. The last three are there where a table has such numbers.
+#: Attributes of a value with their names. The last three are optional.
 OF_VALUES = {
     "OBS_STATUS": "Observation status",
     "CONF_STATUS": "Confidentiality status",

@@ -31,6 +31,7 @@ from discreet.errors import BadRequest, UnknownCategory
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import protect, split, unescape
 from discreet.model.hierarchy import Group, level_groups, level_names
+from discreet.model.limits import LONGEST_NAME, MOST_LOOKED_AT, MOST_READ
 from discreet.model.messages.text import Label, Message, first_few, message
 from discreet.model.variable import TOTAL, Category, Variable, nearest_category
 
@@ -81,13 +82,9 @@ def _single(text: str) -> Bounds | None:
     return (int(found[1]), int(found[1])) if found else None
 
 
-#: A request has at most so many ranges, levels and forms.
-MOST_READ = 50
-#: Each looks at all categories of its variable, and all together at so many at most.
-MOST_LOOKED_AT = 5_000_000
-#: Fewer neighbours are written one by one.
+#: Shorter runs of codes are written one by one.
 SHORTEST_RANGE = 3
-#: Up to so many codes are written one by one; of more, ranges if they are shorter.
+#: Longer lists of codes are written as ranges, if these are shorter.
 LONG = 20
 _MOST_NAMED = 5
 _NUMBER = re.compile(r"[0-9]{1,18}\Z")
@@ -342,11 +339,10 @@ def _refuse_unknown(scale: Scale, text: str) -> NoReturn:
     raise UnknownCategory(message('"{name}" has no category {text!r}.', name=scale.name, text=text), advice)
 
 
-#: For each group that a variable shows, by its codes, its name; empty where it has none.
+#: The codes of each shown group with its name; empty without one.
 NamedGroups = tuple[tuple[tuple[str, ...], str], ...]
 
-LONGEST_NAME = 100
-#: Controls, halves of characters and line ends; what turns the direction of writing.
+#: Control characters, surrogates and line ends; bidi controls.
 _FORBIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 

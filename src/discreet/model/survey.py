@@ -28,13 +28,12 @@ from typing import Any
 
 from discreet.errors import BadDescription
 from discreet.model.description.sections import check_section, require_keys
+from discreet.model.limits import MOST_REPLICATES
 from discreet.model.messages.text import message, nearest, one_line
 
 METHODS = ("jackknife", "brr", "fay", "bootstrap")
 #: The keys of `[survey]` that are about the design.
 DESIGN_KEYS = frozenset({"strata", "clusters", "fpc", "replicates", "method", "coefficients", "scale", "fay"})
-#: So many replicates and no more: each is a column that every weighted table adds up.
-MOST_REPLICATES = 1000
 _RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)\Z")
 
 
@@ -203,11 +202,11 @@ def _refuse(entry: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
             raise BadDescription(f"[survey] has `{name}` {why}.", f"Leave out `{name}`.")
 
 
-#: The ways to a weighted table, the default first; `survey/weight_forms.py` says what each promises.
+#: The forms of a weighted table, the default first; see `survey/weight_forms.py`.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
 #: Forms of the literature that are not served: their tables undo the noise (docs/methods/attack-weights.md).
 OPEN_FORMS = ("cell-average", "overall-average")
-#: Under `dp` only those that are made of noisy counts and public constants; `invariant` needs a public n.
+#: Forms under `dp`: from noisy counts and public constants; `invariant` needs a public n.
 DP_FORMS = ("average-weight", "public-strata", "invariant")
 
 

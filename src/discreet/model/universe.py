@@ -24,6 +24,7 @@ from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.dataset import Dataset
 from discreet.model.description.sections import refuse_unknown_keys
 from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_level_of
+from discreet.model.limits import MOST_MARGINS
 from discreet.model.messages.text import nearest
 from discreet.model.privacy_budget import Terms, parse_terms
 from discreet.model.survey import DP_FORMS
@@ -32,9 +33,8 @@ Margin = tuple[str, ...]
 
 KEYS = ("variables", "up_to", "tables", "exclude", "margins", "importance")
 STYLES = ("own", "sums", "joint")
-#: In place of a list of weights: what every table weighs.
+#: The weight of every table, in place of a list of weights.
 WEIGHTS = ("tables", "cells")
-MOST_MARGINS = 5_000
 
 
 @dataclass(frozen=True, slots=True)

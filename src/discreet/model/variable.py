@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from discreet.errors import BadDescription, UnknownCategory
 from discreet.model.grammar import escape
+from discreet.model.limits import MOST_LABELS_COMPARED
 from discreet.model.messages.text import message, nearest, one_line
 
 #: An end of a range.
@@ -143,16 +144,14 @@ def _refuse_overlap(ranges: list[tuple[str, ValueRange]], where: str) -> None:
 
 #: The code of a total, in every table and format.
 TOTAL = "_T"
-#: Words that a table's own columns use: a variable of this name would make a file ambiguous.
+#: Column names of tables; a variable of this name would make a file ambiguous.
 RESERVED_NAMES = frozenset(
     {"count", "value", "signed", "status", "weight", "weighted", "measure", "total", "record_key"}
     | {"relative_standard_error", "noise_share", "time_period", "obs_value", "obs_status"}
 )
-#: Where categories may come from: nothing is said, a public code list, or the records themselves.
+#: The source of categories: unstated, a public code list, or the records themselves.
 CATEGORIES_FROM = ("", "code list", "records")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
-#: Of more labels none is looked for that is near to a mistyped word: it would take seconds.
-MOST_COMPARED = 10_000
 _SPAN = re.compile(r"[0-9]+-[0-9]+\Z")
 
 
@@ -305,7 +304,7 @@ class Variable:
 def nearest_category(text: str, codes: Iterable[str], labels: Sequence[str]) -> str:
     """A sentence that suggests the nearest code; where no code is near, the nearest label."""
     by_code = nearest(text, codes)
-    if by_code.startswith("Did") or len(labels) > MOST_COMPARED:
+    if by_code.startswith("Did") or len(labels) > MOST_LABELS_COMPARED:
         return by_code
     by_label = nearest(text, labels)
     return by_label if by_label.startswith("Did") else by_code

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The totals of which percentages are taken by a word.
+#: The bases of percentages that have a name.
 BASES = ("row", "column", "table")
-#: The parameters of a view, in every face.
+#: The URL parameters of a view.
 VIEW_PARAMETERS = ("percent", "rank", "top", "hide_empty", "sort")
-#: What a page takes beside them: how it names categories, which layer and which part it shows.
+#: Further parameters of a page: labels, layer, page and chart.
 READING_PARAMETERS = ("labels", "layer", "page", "show", "chart")
-#: The orders of rows that have a word; another is the name of a column.
+#: The sort orders that have a name; others name a column.
 ORDERS = ("label", "value")
 
 
@@ -86,7 +86,7 @@ class View:
         return [(name, text) for name, text in zip(VIEW_PARAMETERS, texts, strict=True) if text]
 
 
-#: The release as it is.
+#: The release without changes.
 NO_VIEW = View()
 
 
@@ -102,10 +102,10 @@ def read_top(text: str) -> int:
 
 
 if TYPE_CHECKING:
-    #: The smallest and the largest true number of every cell.
+    #: The interval of every cell.
     Limits = tuple[NDArray[np.generic], NDArray[np.generic]]
 
-#: The parameters of a picture, in every face.
+#: The URL parameters of a picture.
 PICTURE_PARAMETERS = ("chart", "theme")
 THEMES = ("light", "dark")
 DEFAULT_LEVEL = 0.95

@@ -45,9 +45,9 @@ from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet.privacy.claim import float_down
 from discreet.privacy.hockey_stick import pair_masses
 
-#: A pair of cells of tables with at most so many values is composed exactly.
+#: Pairs of cells of wider tables are bounded.
 WIDEST_EXACT_PAIR = 300
-#: So many changed cells of one kind of table are composed exactly, or bounded by spreading ratios.
+#: Limits of the exact composition of margins with one noise table.
 MOST_EXACT_CELLS = 8
 WIDEST_EXACT_TABLE = 120
 
@@ -73,7 +73,7 @@ def table_delta(table: NoiseTable, epsilon: float, changes: int = 1) -> Fraction
     point = curve(table, [epsilon])[0]
     added = point.delta_forward + point.delta_backward
     if len(table.rows) == 1 and len(table.rows[0].values) <= WIDEST_EXACT_PAIR:
-        # The product of two laws is bounded from above where it is wide; both figures hold, so the smaller does.
+        # The product is an upper bound where it is wide; both figures hold, so the smaller does.
         return min(added, exact_delta(table, epsilon=2 * Fraction(epsilon), neighbours="replace-one"))
     return added
 
@@ -163,7 +163,7 @@ def add_distance(delta: float, epsilon: float, cells: int, distance: Fraction) -
     return min(1.0, (delta + moved) * (1 + 1e-12))
 
 
-#: Added to every delta for the rounding of double precision in transforms.
+#: Added to every delta for rounding in double precision.
 ALLOWANCE = 1e-12
 FINEST_GRID = 2e-6
 COARSEST_GRID = 1e-4

@@ -100,7 +100,7 @@ def find_problems(
             f"The mean is not zero for {_count_list(biased, rows)}; the largest bias is "
             f"{float(worst.bias):.6g}, at count {worst.count}."
         )
-    # Zero has a note of its own, unless nothing is perturbed.
+    # Zero has a separate note, unless nothing is perturbed.
     fixed = [row for row in rows if row.support == (0,) and (row.count > 0 or len(rows) == 1)]
     if fixed:
         found.append(f"No noise at all for {_count_list(fixed, rows)}: released as counted.")

@@ -17,7 +17,7 @@ from discreet.errors import BadRequest
 from discreet.model.measure import PERSON, Unit
 from discreet.model.messages.text import message
 
-#: How a figure was found, in words.
+#: The methods in words.
 METHODS = {
     "exact": message("by the exact product of the laws of the shipped noise tables"),
     "basic": message("by adding up the exact figures of all tables (basic composition)"),

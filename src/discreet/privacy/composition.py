@@ -24,9 +24,9 @@ from itertools import combinations_with_replacement, pairwise
 from discreet.noise.table import NoiseTable
 from discreet.privacy.hockey_stick import Frontier, Masses, Profile, by_ratio, masses_by_pair, upper_hull
 
-#: Products of this many outputs in all are made one by one; more are bounded by the dominating pair.
+#: Larger products are bounded by the dominating pair.
 LARGEST_WORK = 400_000
-#: A product with more ratios than this is coarsened, upward, to that many.
+#: A product with more ratios is coarsened, upward, to `KEPT_RATIOS`.
 MOST_OUTPUTS = 6_000
 KEPT_RATIOS = 1_000
 

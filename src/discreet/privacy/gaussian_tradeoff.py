@@ -19,7 +19,7 @@ import math
 
 from discreet.errors import BadRequest, InfeasibleDesign
 
-#: δ is a difference of two numbers that are alike up to a part μ of them: it loses at most so much over μ, relatively.
+#: The cancellation error of δ, a difference of nearly equal numbers, is at most this over μ, relatively.
 _CANCELLED = 1e-12
 
 

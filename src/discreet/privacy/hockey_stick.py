@@ -47,7 +47,7 @@ class Exponential:
     (Fraction(1, 1), Fraction(1, 1))
     """
 
-    #: None stands for infinity.
+    #: None for infinity.
     epsilon: Fraction | None
 
     @classmethod
@@ -93,7 +93,7 @@ def _bounds(epsilon: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     if epsilon == 0:
         return Fraction(1), Fraction(1)
     numerator, denominator = Decimal(epsilon.numerator), Decimal(epsilon.denominator)
-    # An error in epsilon grows by epsilon in e^epsilon: the division gets more digits than the result.
+    # An error in epsilon is multiplied by epsilon in e^epsilon: the division gets more digits.
     down, up = _context(digits + SPARE_DIGITS, ROUND_FLOOR), _context(digits + SPARE_DIGITS, ROUND_CEILING)
     least, most = down.divide(numerator, denominator), up.divide(numerator, denominator)
     context = _context(digits, ROUND_HALF_EVEN)

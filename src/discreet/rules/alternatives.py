@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from discreet.errors import DiscreetError, OutsideUniverse, Refused, TableNotReleased
 from discreet.model.dataset import Dataset
+from discreet.model.limits import MOST_ALTERNATIVES
 from discreet.model.request import TableRequest, canonical
 from discreet.rules.request_edits import drop_choices, drop_one_variable, drop_variables, use_larger_areas
 from discreet.rules.rule import Rule
 from discreet.rules.rule_set import protection_rules
-
-#: Enough for every edit of every edit of a request with ten variables.
-MOST_TRIED = 2_000
 
 
 def find_alternatives(
@@ -35,7 +33,7 @@ def find_alternatives(
     """
     declared = tuple(rules)
     waiting, seen = deque([request]), {request.identity}
-    while waiting and len(seen) < MOST_TRIED:
+    while waiting and len(seen) < MOST_ALTERNATIVES:
         current = waiting.popleft()
         refusal = refusal_of(current)
         if refusal is None:

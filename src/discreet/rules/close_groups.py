@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import Group, groupings
 
-#: The categories of a list that a base category lies in, none as -1; and the codes of the list.
+#: The index of each base category in a list, -1 if it is in none; and the codes of the list.
 _Owners = tuple["NDArray[np.int64]", tuple[str, ...]]
 
 

@@ -13,7 +13,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser, finest
 from discreet.model.request import TableRequest
 
-#: What a request says of single variables, beside their place in the table.
+#: The choices of a request by variable.
 _SAYINGS = ("filters", "groups", "levels")
 
 

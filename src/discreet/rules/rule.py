@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: How many free groups of a variable an account has used, those of the request itself not counted.
+#: The number of free groups of a variable that an account has used, without those of the request.
 Meter = Callable[[str, str], int]
 
-#: What a kind may implement; it needs at least one of them.
+#: The stages; a kind implements at least one.
 STAGES = ("refuse", "refuse_account", "withholds", "spares", "fails")
 
 
@@ -54,9 +54,9 @@ class Rule:
 
     #: Its name in `dataset.toml`.
     kind: ClassVar[str] = ""
-    #: The class of its refusals; with the general one the code of a refusal is the kind.
+    #: The class of its refusals; with `Refused` the code is the kind.
     error: ClassVar[type[Refused]] = Refused
-    #: Whether another rule may show an area again that this one withholds.
+    #: Whether another rule may spare areas that this one withholds.
     rescuable: ClassVar[bool] = False
 
     @classmethod

@@ -15,7 +15,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
-from discreet.rules.kinds.combinations import MaxCells, MaxVariables
+from discreet.rules.kinds.size_limits import MaxCells, MaxVariables
 from discreet.rules.reading import read_rule
 from discreet.rules.request_edits import drop_choices
 from discreet.rules.rule import Meter, Rule, kinds

@@ -31,12 +31,12 @@ from discreet.model.hierarchy import groupings
 from discreet.model.shape import Dimension
 from discreet.rules.noisy_table import Slices
 
-#: Of the parts of an area: their people, and how unusual each is.
+#: The people of the parts of an area, and their squared distances.
 Weights = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-#: The people of all withheld parts are at least so many times those of one that a rule withholds.
+#: The ratio of all withheld people to those of one part that a rule withholds.
 TIMES = 10
-#: At least so many parts of an area are withheld, or none.
+#: The minimum number of withheld parts of an area, if any is.
 FEWEST = 2
 
 

@@ -278,9 +278,9 @@ class _Lookup:
         return found
 
 
-#: What a total is called that is the sum of the areas shown.
+#: The label of a total over the areas shown.
 LABEL = "Sum of the areas shown"
-#: What every reader of such a total is told.
+#: The note about such a total.
 NOTE = (
     "The areas that were chosen are not counted together: their total is the sum of the areas shown, "
     "and those that are not available are not in it."

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import TooManyCells
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser, finest, levels_down_to
+from discreet.model.limits import MOST_RULE_TABLES
 from discreet.model.messages.refusal import cell_count
 from discreet.model.messages.text import message, plural_message
 from discreet.model.request import TableRequest, canonical
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: The code of what is withheld with an area that a rule withholds.
+#: The code of secondary suppression.
 COMPLEMENT = "complement"
 
 
@@ -217,10 +218,6 @@ def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
     return message("Take a variable out, filters included, or use broader categories.")
 
 
-#: So many tables of a dataset are remembered, at most.
-MOST_TABLES = 1_000
-
-
 def needs_table(rules: Iterable[Rule], request: TableRequest, dataset: Dataset) -> bool:
     """Whether any rule on counts applies to a request."""
     return any(rule.looks_at_counts and rule.concerns(request, dataset) for rule in rules)
@@ -242,7 +239,7 @@ def _table(request: TableRequest, dataset: Dataset) -> tuple[TableRequest, Table
     found = known.get(key)
     if found is None:
         wide = canonical(TableRequest(request.dataset, rows=names, levels=levels), dataset)
-        if len(known) >= MOST_TABLES:
+        if len(known) >= MOST_RULE_TABLES:
             known.clear()
         known[key] = found = wide, table_shape(wide, dataset)
     return found
@@ -253,7 +250,7 @@ def _rule_levels(name: str, shown: tuple[str, ...], dataset: Dataset) -> tuple[s
     if name not in dataset.geography:
         return shown[-1:]
     above = levels_down_to(dataset, shown[-1] if shown[-1] in dataset.geography else name)
-    # A code list is no level of the hierarchy: its groups are looked at as they are.
+    # A code list is no level of the hierarchy; its groups are used directly.
     return above if set(shown) <= set(above) else shown
 
 

@@ -172,11 +172,11 @@ def _sum_by_group(
     return np.asarray(np.bincount(group, weights=values, minlength=groups), dtype=np.float64)
 
 
-#: Cells with fewer people after noise have no design effect of their own: with deff 1 their error is 25 % and more.
+#: Cells with fewer people after noise get a common design effect: with deff 1 their error is at least 25 %.
 SMALL = 16
-#: The ratio of two rungs of design effects: printed errors are raised by its root on average.
+#: The ratio of two steps of design effects: printed errors rise by its root on average.
 RATIO = 1.25
-#: Has a logarithm: a whole population in the sample has no sampling error.
+#: A positive lower bound, for the logarithm: a full census has no sampling error.
 _TINY = 1e-9
 
 

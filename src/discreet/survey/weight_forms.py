@@ -93,7 +93,7 @@ def relative_variance(weights: NDArray[np.int64]) -> Fraction:
     return Fraction(len(weights) * squares, total * total) - 1
 
 
-#: Above this relative variance the average weight stands poorly for a record's own (Shlomo, section 2.1).
+#: Above this relative variance the average weight is a poor substitute for a record's weight (Shlomo, section 2.1).
 VARIANCE_LIMIT = Fraction(1, 10)
 
 

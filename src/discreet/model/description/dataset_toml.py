@@ -147,7 +147,7 @@ def _with_floats(value: Any) -> Any:
     return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
-#: What a variable tells people, beside its label.
+#: Metadata of a variable.
 _WORDS = ("topic", "description", "universe", "notes", "source", "classification")
 
 
@@ -271,7 +271,7 @@ _LISTS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
 
 
 _NAMES = ("name", "code", "id")
-#: What stands for a key that a description does not have.
+#: The value of a missing key.
 NOTHING = None
 
 

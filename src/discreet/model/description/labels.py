@@ -24,7 +24,7 @@ from discreet.model.messages.text import Label, nearest
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z")
 _BESIDE = "label_"
-#: What may be translated: of the dataset itself, and of what has a section of its own.
+#: Translatable keys of the dataset, and of its sections.
 _OWN = ("label", "description", "unit", "population", "source")
 _SECTIONS = {
     "variable": ("label", "description", "categories"),

@@ -190,9 +190,9 @@ class Count(int):
         return f"{int(self):,}"
 
 
-#: How many known words a mistyped one is compared with letter by letter, and how much of it: anybody may mistype.
+#: Limits of the comparison of a mistyped word: known words, and its length.
 MOST_COMPARED, LONGEST_COMPARED = 200, 200
-#: How many known words are listed where none is near: all formats, families or commands.
+#: The number of known words listed if none is near: all formats, families or commands.
 MOST_LISTED = 24
 
 
@@ -228,9 +228,9 @@ def _neighbours(word: str, words: list[str]) -> list[str]:
     return ordered[max(0, at - reach) : at + reach]
 
 
-#: Controls but line ends and tabs, lone surrogates, and what turns the direction of text around.
+#: Control characters except line ends and tabs, surrogates, and bidi controls.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-#: Characters of a line, the kind and its brackets not counted.
+#: Characters of a line, without the type and the brackets.
 LONGEST = 150
 
 

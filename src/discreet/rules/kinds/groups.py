@@ -179,11 +179,11 @@ class NestedUnions(Rule):
         for name, groups in request.groups:
             unions[name] = [_positions(dataset, name, group) for group in groups if len(group) > 1]
         for name, codes in request.filters:
-            # The union of a filter is seen in the total, or everywhere if the variable is not shown.
+            # The total shows the union of a filter; every cell does if the variable is not shown.
             if self.filters and len(codes) > 1 and (request.totals or name not in request.variables):
                 unions.setdefault(name, []).append(_positions(dataset, name, codes))
             if self.filters and name in dict(request.levels):
-                # A level that a filter cuts shows unions that nobody declared.
+                # A filtered level shows undeclared unions.
                 kept = _positions(dataset, name, codes)
                 unions.setdefault(name, []).extend(_cut(dataset, name, dict(request.levels)[name], kept))
         return unions

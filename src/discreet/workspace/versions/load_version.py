@@ -24,9 +24,10 @@ from filelock import FileLock
 from discreet.errors import BadDescription, BadRecords, BadRequest, DiscreetError, InfeasibleDesign, NotFound
 from discreet.ledger.entries import Receipt
 from discreet.ledger.ledger import Ledger
-from discreet.model.boundaries import MOST_BYTES, Boundaries, read_boundaries
+from discreet.model.boundaries import Boundaries, read_boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.limits import MOST_BOUNDARY_BYTES
 from discreet.model.protection import DEFAULT_MODULUS, Protection
 from discreet.model.revision import newest_arithmetic
 from discreet.model.universe import dp_terms
@@ -383,9 +384,9 @@ def read_boundary_files(dataset: Dataset, beside: Path = Path()) -> dict[str, Bo
                     f'The boundaries of "{variable.name}" are in "{variable.boundaries}", which is not there.',
                     "Put the file beside dataset.toml.",
                 )
-            if path.stat().st_size > MOST_BYTES:
+            if path.stat().st_size > MOST_BOUNDARY_BYTES:
                 raise BadDescription(
-                    f'"{variable.boundaries}" has more than {MOST_BYTES:,} bytes.',
+                    f'"{variable.boundaries}" has more than {MOST_BOUNDARY_BYTES:,} bytes.',
                     "Simplify it, as with mapshaper.",
                 )
             found[variable.name] = read_boundaries(path.read_bytes(), variable)
