@@ -4,7 +4,7 @@ import pytest
 from babel import Locale
 from babel.numbers import format_decimal
 
-from discreet.model.messages.text import Label, join_sentences, message, plural_message
+from discreet.model.messages.text import Label, join_sentences, message, plural_message, sentences_of
 from discreet.web.i18n.messages import (
     REQUEST_LANGUAGE,
     Language,
@@ -61,6 +61,12 @@ def test_a_sentence_of_the_core_is_said_in_the_language_and_stays_english_as_tex
         == "Alle. 1 Zelle"
     )
     assert gettext("Not in the catalogue.") == "Not in the catalogue."
+
+
+def test_joined_sentences_stay_separable_in_a_language(german):
+    note = join_sentences(["Some, e.g. two.", join_sentences([message("Total"), "Three."])])
+    assert sentences_of(gettext(note)) == ("Some, e.g. two.", gettext(message("Total")), "Three.")
+    assert gettext(note) == " ".join(sentences_of(gettext(note)))
 
 
 def test_only_what_was_told_is_translated(german):

@@ -6,6 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.formats import formats
+from discreet.model.messages.text import message
+from discreet.release import notes
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.release.load_cautions import load_with_cautions
 from discreet.web.app import create_app
@@ -27,6 +29,16 @@ def test_the_note_is_said_in_a_sentence_and_the_rest_of_it_is_one_click_away(cli
     (promise,) = [e for e in page.all("details", class_="more") if "How this table is protected" in e["text"]]
     assert "open" not in promise
     assert "differentially private" in promise["text"]
+
+
+def test_a_note_is_not_cut_inside_an_abbreviation(client, monkeypatch):
+    """Wrong: to split the note at ". ", which ends the first sentence at "e.g."."""
+    said = message("Counts, e.g. those of small areas, have been randomly adjusted.")
+    monkeypatch.setitem(notes._NOISE, "cellkey", said)
+    page = Page(client.get("/datasets/people?rows=age&columns=sex&totals=no"))
+    summary = next(" ".join(e["text"].split()) for e in page.all("summary") if "Note." in e["text"])
+    assert summary.startswith(f"Note. {said}")
+    assert "Do not rely on small counts" not in summary
 
 
 def test_a_table_is_drawn_whole_up_to_the_limit_and_in_parts_beyond_it(client):

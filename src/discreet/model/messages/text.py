@@ -20,8 +20,9 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import Formatter
-from typing import Any, Self
+from typing import Any, Self, cast
 
+_JOINED = "{parts:joined}"
 #: Between the parts of a list that is no enumeration.
 _BETWEEN = {"comma": ", ", "semicolon": "; ", "joined": " ", "plus": " + ", "times": " x "}
 #: A word between any two parts.
@@ -69,7 +70,16 @@ class Message(Translatable):
     @classmethod
     def joined(cls, parts: tuple[str, ...]) -> Self:
         """Sentence after sentence; formatted without parsing a template, because every table has several."""
-        return cls._made(" ".join(parts), "{parts:joined}", {"parts": parts}, "", 1)
+        return cls._made(" ".join(parts), _JOINED, {"parts": parts}, "", 1)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences that were joined; never split at a full stop, which may belong to an abbreviation."""
+        if self.template != _JOINED:
+            return (self,)
+        return tuple(
+            each for part in cast("tuple[str, ...]", self.values["parts"]) for each in sentences_of(part)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Message, (self.template, self.values, self.plural, self.amount)
@@ -170,6 +180,15 @@ def join_sentences(parts: Iterable[str]) -> Message:
     'One. Two.'
     """
     return Message.joined(tuple(part for part in parts if part))
+
+
+def sentences_of(text: str) -> tuple[str, ...]:
+    """The sentences of a joined message; any other text is one.
+
+    >>> sentences_of(join_sentences(["Some, e.g. two.", "Three."])), sentences_of("Some, e.g. two. Three.")
+    (('Some, e.g. two.', 'Three.'), ('Some, e.g. two. Three.',))
+    """
+    return text.sentences if isinstance(text, Message) else (text,)
 
 
 def first_few(words: Sequence[str], most: int = 12) -> Message:

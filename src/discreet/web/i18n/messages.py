@@ -82,7 +82,9 @@ class Language:
         return bool(self.locale.decimal_formats[None].grouping == (3, 3))
 
     def translate(self, text: Message) -> str:
-        """A message of the core."""
+        """A message of the core; joined sentences stay separable (`sentences_of`)."""
+        if len(text.sentences) > 1:
+            return Message.joined(tuple(map(self.formatter.text, text.sentences)))
         if text.plural:
             template = self.catalogue.ngettext(text.template, text.plural, text.amount)
         else:

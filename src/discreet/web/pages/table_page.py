@@ -6,7 +6,6 @@ All pages are rendered on the server and work without JavaScript; the URL is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import BadRequest, DiscreetError, Refused, UnknownVersion, VersionClosed
 from discreet.inference.table_view import check_view
-from discreet.model.messages.text import Message
+from discreet.model.messages.text import sentences_of
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
@@ -131,7 +130,7 @@ def table_context(
         display = replace(display, layer=ALL_LAYERS)
     rows, width = layer_rows(layout, display.layer), layout.lengths[1]
     part = paginate(rows, width, page_cells, display.page) if len(rows) * width > page_cells else None
-    first, rest = first_sentence(release.notes[0])
+    first, *rest = sentences_of(release.notes[0])
     return {
         "grid": grid(layout, rows, None) if part is None else grid(layout, part.rows, part.columns),
         "toolbar": Toolbar(release.request, release.view, display, version, layout, rows),
@@ -142,23 +141,9 @@ def table_context(
         "sheets": print_sheets(layout, rows) if part is None and width > SHEET_COLUMNS else [],
         "certainty": noise_uncertainty(release),
         "first_note": first,
-        "notes": [*rest, *release.notes[1:]],
+        "notes": [*([" ".join(rest)] if rest else []), *release.notes[1:]],
         "promise": release.promise,
     }
-
-
-def first_sentence(note: str) -> tuple[str, list[str]]:
-    """The first sentence of a note, and the others: a full stop may also end an abbreviation."""
-    first, *rest = _sentences(note)
-    return first, rest
-
-
-def _sentences(note: str) -> list[str]:
-    """The parts that a note was joined from."""
-    if not isinstance(note, Message) or "parts" not in note.values:
-        return [note]
-    parts: Iterable[str] = note.values["parts"]  # type: ignore[assignment]
-    return [sentence for part in parts for sentence in _sentences(part)]
 
 
 def _refusal(request: Request, service: DatasetService, error: DiscreetError) -> Response:
