@@ -3,10 +3,12 @@
 Differences of descriptions: by names and not by places, order included.
 """
 
+import tomllib
+
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.description.dataset_toml import description_changes, parse_dataset
+from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_toml
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,33 @@ def test_entries_come_go_and_change_by_name():
 
 def test_true_is_not_one():
     assert places({"a": 1}, {"a": True}) == {"a"}
+
+
+CATEGORIES = """categories = [
+  { code = "R1", label = "Süd, \'a\'", parent = "N" },
+  { code = "", label = "" },
+  { code = "[x]" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CATEGORIES,
+        CATEGORIES.replace("},\n]", "}\n]"),
+        f"a = 1\n[[variable]]\nname = 1.5\n{CATEGORIES}[[variable]]\n{CATEGORIES}",
+        f'a = """\n{CATEGORIES}"""\n',
+        f"a = '''\n{CATEGORIES}'''\n",
+        CATEGORIES.replace("R1", r"\u0041"),
+        CATEGORIES.replace("R1", "R\t1"),
+    ],
+)
+def test_long_lists_of_categories_mean_what_toml_says(text):
+    """Wrong: a shortcut that reads such a list inside a text, or an escape as it is written."""
+    assert parse_toml(text) == tomllib.loads(text)
+
+
+def test_an_error_names_the_line_of_the_file_after_a_long_list():
+    with pytest.raises(BadDescription, match="line 6"):
+        parse_toml(f"{CATEGORIES}wrong\n")

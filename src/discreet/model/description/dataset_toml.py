@@ -5,6 +5,8 @@ Unknown keys are refused with the nearest known one; `Dataset` checks how the se
 
 from __future__ import annotations
 
+import re
+import secrets
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -121,8 +123,13 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         BadDescription: It is not valid TOML.
     """
+    text = text.removeprefix("\ufeff")
+    short, lists = _lift_categories(text)
     try:
-        document = tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
+        try:
+            document = tomllib.loads(short, parse_float=Decimal)
+        except tomllib.TOMLDecodeError:  # for the line numbers of the file
+            document, lists = tomllib.loads(text, parse_float=Decimal), {}
     except tomllib.TOMLDecodeError as error:
         raise BadDescription(
             f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
@@ -133,18 +140,51 @@ def parse_toml(text: str) -> dict[str, Any]:
         ) from None
     protection = document.get("protection")
     budget = protection.pop("budget", None) if isinstance(protection, dict) else None
-    plain: dict[str, Any] = _with_floats(document)
+    plain: dict[str, Any] = _plain_values(document, lists)
     if budget is not None:
         plain["protection"]["budget"] = budget
     return plain
 
 
-def _with_floats(value: Any) -> Any:
+_TEXT = r'"([^"\\\x00-\x08\x0a-\x1f\x7f]*)"'
+_CATEGORY = re.compile(rf"  \{{ code = {_TEXT}(?:, label = {_TEXT})?(?:, parent = {_TEXT})? \}},?\n")
+_LINE = _CATEGORY.pattern.replace("([", "[").replace("]*)", "]*").removesuffix(r",?\n")
+#: A list of categories as Discreet writes it, one per line.
+_CATEGORIES = re.compile(rf"^categories = \[\n((?:{_LINE},\n)*{_LINE},?\n)\]$", re.MULTILINE)
+
+
+def _lift_categories(text: str) -> tuple[str, dict[str, list[dict[str, str]]]]:
+    """The text with a unique string in place of each plain list of categories, and the lists by these strings.
+
+    A description has thousands of areas, and `tomllib` is slow: one regular expression takes a fifth of its time. A text
+    with multi-line strings stays whole, because such a list may be part of one.
+    """
+    lists: dict[str, list[dict[str, str]]] = {}
+    if '"""' in text or "'''" in text:
+        return text, lists
+    token = secrets.token_hex(16)
+
+    def lift(found: re.Match[str]) -> str:
+        name = f"{token}-{len(lists)}"
+        keys = ("code", "label", "parent")
+        lists[name] = [
+            {key: value for key, value in zip(keys, each.groups(), strict=True) if value is not None}
+            for each in _CATEGORY.finditer(found[1])
+        ]
+        return f'categories = "{name}"'
+
+    return _CATEGORIES.sub(lift, text), lists
+
+
+def _plain_values(value: Any, lists: Mapping[str, list[dict[str, str]]]) -> Any:
+    """Decimals as floats, and lifted lists in their places."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):
-        return {key: _with_floats(each) for key, each in value.items()}
-    return [_with_floats(each) for each in value] if isinstance(value, list) else value
+        return {key: _plain_values(each, lists) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain_values(each, lists) for each in value]
+    return lists.get(value, value) if isinstance(value, str) else value
 
 
 #: Metadata of a variable.
@@ -191,6 +231,9 @@ def _text(entry: dict[str, Any], key: str, where: str) -> str:
     return str(entry.get(key, ""))
 
 
+_CATEGORY_KEYS = {"code", "label", "parent"}
+
+
 def _category(entry: Any, where: str) -> Category:
     if isinstance(entry, str):
         return Category(entry, entry)
@@ -198,7 +241,8 @@ def _category(entry: Any, where: str) -> Category:
         raise BadDescription(
             f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.'
         )
-    refuse_unknown_keys(entry, {"code", "label", "parent"}, where)
+    if not entry.keys() <= _CATEGORY_KEYS:
+        refuse_unknown_keys(entry, _CATEGORY_KEYS, where)
     label = entry.get("label", entry["code"])
     parent = entry.get("parent")
     if not isinstance(label, str) or not (parent is None or isinstance(parent, str)):

@@ -109,6 +109,8 @@ def _beside(category: Any) -> Any:
     if not isinstance(category, dict):
         return category
     found = {key: text for key, text in category.items() if key.startswith(_BESIDE)}
+    if not found:
+        return category
     plain = {key: value for key, value in category.items() if key not in found}
     for key, text in found.items():
         plain.setdefault("label", plain.get("code"))
