@@ -3,10 +3,7 @@
 import pytest
 from starlette.datastructures import QueryParams
 
-from discreet.model.messages.text import join_sentences, message
-from discreet.web.i18n.messages import REQUEST_LANGUAGE, RequestLanguage, languages, localise
 from discreet.web.pages.page_request import link_parameters
-from discreet.web.pages.table_page import first_sentence
 
 
 @pytest.mark.parametrize(
@@ -19,15 +16,3 @@ from discreet.web.pages.table_page import first_sentence
 )
 def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
     assert "&".join(map("=".join, link_parameters(QueryParams(query)))) == kept
-
-
-@pytest.mark.parametrize("code", ["en", "de"])
-def test_an_abbreviation_does_not_end_the_first_sentence_of_a_note(code):
-    """Wrong: to cut a note at the first full stop before a blank."""
-    first, second = message("Counts of {unit} have noise.", unit="St. Mary"), message("Totals, too.")
-    token = REQUEST_LANGUAGE.set(RequestLanguage(languages()[code]))
-    try:
-        note = localise(join_sentences([join_sentences([first, second]), message("The end.")]))
-        assert first_sentence(note) == ("Counts of St. Mary have noise.", ["Totals, too.", "The end."])
-    finally:
-        REQUEST_LANGUAGE.reset(token)

@@ -195,12 +195,7 @@ def ngettext(one: str, many: str, count: int, **values: object) -> str:
 
 
 def localise(value: Any) -> Any:
-    """A text of the core in the reader's language; any other value unchanged.
-
-    The sentences of a joined message stay apart, so that a page can show the first alone.
-    """
-    if isinstance(value, Message) and value.values.keys() == {"parts"}:
-        return Message.joined(tuple(map(localise, value.values["parts"])))  # type: ignore[call-overload]
+    """A text of the core in the reader's language; any other value unchanged."""
     return gettext(value) if isinstance(value, Translatable) else value
 
 
