@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -81,7 +82,7 @@ def find_old_module(name: str) -> ModuleSpec | None:
     return ModuleSpec(name, _Forwarder(), is_package=held)
 
 
-class _Forwarder:
+class _Forwarder(Loader):
     """Loads a module whose names are those of `MOVED`."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

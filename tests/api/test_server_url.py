@@ -83,7 +83,15 @@ def test_the_view_and_the_version_of_an_address_are_told_apart_from_its_table():
             split_query(wrong)
 
 
-@pytest.mark.parametrize("query", ["row=sex", "rows=sex&measure=count&measure=weighted"])
-def test_a_parameter_that_a_table_does_not_have_is_refused_and_never_left_out(query):
+@pytest.mark.parametrize(
+    "query", ["row=sex", "rows=sex&measure=count&measure=weighted", "rows=sex&totals=maybe"]
+)
+def test_a_parameter_or_a_value_that_a_table_does_not_have_is_refused_and_never_left_out(query):
+    """Wrong: to take `totals=maybe` as yes, which a server refuses."""
     with pytest.raises(BadRequest):
         request_from_query("census", query)
+
+
+def test_totals_are_yes_no_or_left_to_the_default():
+    for text, totals in (("", True), ("&totals=", True), ("&totals=yes", True), ("&totals=no", False)):
+        assert request_from_query("census", f"rows=sex{text}").totals is totals

@@ -115,22 +115,22 @@ def split_query(query: str) -> tuple[str, View, str]:
             raise BadRequest(f"{name} is given twice.", "Give it once.")
         else:
             words[name] = text
-    rank, hide_empty = (_yes(name, words[name]) for name in ("rank", "hide_empty"))
+    rank, hide_empty = (_yes_no(name, words[name]) for name in ("rank", "hide_empty"))
     view = View(words["percent"], rank, read_top(words["top"]), hide_empty, words["sort"])
     return urlencode(table, safe=",="), view, words["version"]
 
 
-def _yes(name: str, text: str) -> bool:
+def _yes_no(name: str, text: str, *, default: bool = False) -> bool:
     if text not in {"", "yes", "no"}:
         raise BadRequest(f'{name} is "{text}".', "Write yes or no.")
-    return text == "yes"
+    return text == "yes" if text else default
 
 
 def request_from_query(dataset: str, query: str) -> TableRequest:
     """Parse the table request in the query of a URL.
 
     Raises:
-        BadRequest: A parameter that a table does not have.
+        BadRequest: A parameter that a table does not have, or a value that it cannot have.
 
     >>> request_from_query("census", "rows=sex&columns=age&totals=no").permalink
     'rows=sex&columns=age&totals=no'
@@ -144,4 +144,5 @@ def request_from_query(dataset: str, query: str) -> TableRequest:
             raise BadRequest(f"{name} is given {len(texts)} times.", "Give it once.")
     parts = {argument: given.get(name, []) for name, argument in _LISTS.items()}
     words = {name: given[name][0] for name in _WORDS if given.get(name, [""])[0]}
-    return request_from_text(dataset, **parts, **words, totals=given.get("totals", ["yes"])[0] != "no")  # type: ignore[arg-type] # lists and words
+    totals = _yes_no("totals", given.get("totals", [""])[0], default=True)
+    return request_from_text(dataset, **parts, **words, totals=totals)  # type: ignore[arg-type] # lists and words
