@@ -28,12 +28,22 @@ messages = Console(stderr=True, highlight=False)
 output = Console(highlight=False)
 
 
+def print_message(text: str, style: str = "") -> None:
+    """Print a line to standard error as it is, without markup or line breaks."""
+    messages.print(Text(text, style), soft_wrap=True)
+
+
+def print_text(text: str, style: str = "") -> None:
+    """Print a line to standard output as it is, without markup or line breaks."""
+    output.print(Text(text, style), soft_wrap=True)
+
+
 def report_error(error: DiscreetError) -> int:
     """Print an error with its advice to standard error and return its exit code."""
     message = printable(error.message)
     messages.print(Text.assemble((f"{error.title}: ", "bold red"), message), soft_wrap=True)
     if error.advice:
-        messages.print(Text(printable(error.advice)), soft_wrap=True)
+        print_message(printable(error.advice))
     return error.exit_code
 
 
@@ -42,7 +52,7 @@ def emit(document: str | Iterable[bytes], out: Path | None) -> None:
     pieces = [document.encode("utf-8")] if isinstance(document, str) else document
     if out is not None:
         save(pieces, out)
-        messages.print(f"Written: {out}", soft_wrap=True)
+        print_message(f"Written: {out}")
         return
     sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()
@@ -53,7 +63,7 @@ def emit_picture(chart: Any, out: Path) -> None:
     from discreet.pictures.save import save as save_picture
 
     save_picture(chart, out)
-    messages.print(f"Written: {out}", soft_wrap=True)
+    print_message(f"Written: {out}")
 
 
 def emit_json(value: Any, out: Path | None = None) -> None:
@@ -152,9 +162,9 @@ def _print_problems(error: BadRecords) -> None:
     messages.print(f"{total:,} problems, for your eyes only:", style="bold")
     for problem in error.problems:
         unit = next(key for key in ("line", "row", "record") if key in problem)
-        told = f"  {unit} {problem[unit]:,}: {problem['message']} {problem['advice']}"
-        messages.print(Text(printable(told)), soft_wrap=True)
+        line = f"  {unit} {problem[unit]:,}: {problem['message']} {problem['advice']}"
+        print_message(printable(line))
     if total > len(error.problems):
         messages.print(f"  and {total - len(error.problems):,} more")
     listed = ", ".join(f"{name} {count:,}" for name, count in error.counts.items())
-    messages.print(Text(printable(f"Problems by variable: {listed}")), soft_wrap=True)
+    print_message(printable(f"Problems by variable: {listed}"))

@@ -53,7 +53,7 @@ def run() -> None:
         why = error.strerror or type(error).__name__
         _end(NotFound(f"The system refused{where}: {why}.", "Check the path and its permissions."))
     except Exception as error:  # noqa: BLE001 - whatever it is, its text may hold a count: only its kind is shown
-        _end(_unexpected(error))
+        _end(_internal_error(error))
 
 
 def _end(error: DiscreetError) -> None:
@@ -62,7 +62,7 @@ def _end(error: DiscreetError) -> None:
     sys.exit(report_error(error))
 
 
-def _unexpected(error: Exception) -> DiscreetError:
+def _internal_error(error: Exception) -> DiscreetError:
     import traceback
     from pathlib import Path
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.console import messages
+from discreet.cli.console import print_message
 from discreet.cli.shared_options import KEY_ENVIRONMENT, open_workspace
 from discreet.errors import BadRequest
 from discreet.model.measure import DEFAULT_MEASURE
@@ -133,6 +133,6 @@ def _at_server(address: ServerUrl, workspace: Path | None, version: str) -> Targ
         warnings.simplefilter("always")
         doors = connect(address)
     for caution in cautions:
-        messages.print(str(caution.message), markup=False, soft_wrap=True)
+        print_message(str(caution.message))
     at = partial(doors.door, address.dataset, None)
     return Target(address.dataset, at(version or named), at, doors, query, view)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, emit_json, messages, output
+from discreet.cli.console import emit, emit_json, messages, print_message, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import WorkspaceOption
 
@@ -93,16 +93,13 @@ def list_accounts(
         )
         return
     if not holders:
-        messages.print(
-            "There are no accounts. `discreet account create NAME` creates one and prints its key.",
-            soft_wrap=True,
-        )
+        print_message("There are no accounts. `discreet account create NAME` creates one and prints its key.")
     for holder in holders:
         state = "revoked" if holder.revoked else "active"
-        output.print(f"{holder.account}  {holder.role}  {state}", markup=False, soft_wrap=True)
+        print_text(f"{holder.account}  {holder.role}  {state}")
         for each in keys:
             if each.account == holder.account:
-                output.print(f"  {_line(each)}", markup=False, soft_wrap=True)
+                print_text(f"  {_line(each)}")
 
 
 def _line(key: KeyFacts) -> str:

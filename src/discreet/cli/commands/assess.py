@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, emit_json, emit_picture, messages, output
+from discreet.cli.console import emit, emit_json, emit_picture, output, print_message, print_text
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import (
     DatasetArgument,
@@ -75,7 +75,11 @@ def assess(
     from discreet.model.request import request_from_text
 
     if five_safes:
-        _refuse_table(asked)
+        if any(asked.values()):
+            raise BadRequest(
+                "The Five Safes are about a whole dataset, and a table is given.",
+                "Leave out rows, columns and filters.",
+            )
         _checklist(dataset, workspace, out, as_json=as_json)
         return
     _refuse_ending(out, {".html", ".json"})
@@ -118,7 +122,7 @@ def _deliver(found: Assessment, out: Path | None, plot: Path | None, picture: st
         from discreet.assess.html_page import write_page
 
         write_page(report(found), out)
-        messages.print(f"Written: {out}", soft_wrap=True)
+        print_message(f"Written: {out}")
     elif out is not None:
         emit_json(found.as_json(), out)
     if as_json:
@@ -160,7 +164,7 @@ def _show_survey(found: SurveyErrors) -> None:
     def percent(value: float | None, digits: int = 1) -> str:
         return "-" if value is None else f"{100 * value:.{digits}f} %"
 
-    output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
+    print_text(CONFIDENTIAL, "bold red")
     headers = ["cell", "people", "total", "SE", "RSE", "deff", "share", "its SE"]
     headers += ["printed RSE", "of the share", "status"]
     lines = [
@@ -182,14 +186,13 @@ def _show_survey(found: SurveyErrors) -> None:
     print_grid(output, f"Exact standard errors: {found.title}; {found.design}", headers, lines, 1)
     for asked in found.estimates:
         value = "-" if asked.printed_value is None else f"{asked.printed_value:,.6g}"
-        told = f"SE {asked.standard_error:,.4g}; printed {value}, RSE {percent(asked.printed_error, 0)}"
-        output.print(Text(f"{asked.estimate}: {asked.value:,.6g} ({told})"))
+        errors = f"SE {asked.standard_error:,.4g}; printed {value}, RSE {percent(asked.printed_error, 0)}"
+        output.print(Text(f"{asked.estimate}: {asked.value:,.6g} ({errors})"))
     for name, ratio in found.printed_over_exact.items():
         if ratio is not None:
-            output.print(
+            print_text(
                 f"Printed errors of {name} are {ratio:.2f} times the exact ones at the median: they hold the noise too, "
-                "and are rounded up.",
-                soft_wrap=True,
+                "and are rounded up."
             )
     if found.refusal is not None:
         output.print(Text(f"The table itself is refused: {found.refusal}", style="dim"))
@@ -202,14 +205,6 @@ def _numbers(text: str) -> list[float]:
         raise BadRequest(
             f"--epsilon is {text!r}.", "Give numbers separated by commas, as in 0.1,0.5,1."
         ) from None
-
-
-def _refuse_table(asked: TableQuery) -> None:
-    if any(asked.values()):
-        raise BadRequest(
-            "The Five Safes are about a whole dataset, and a table is given.",
-            "Leave out rows, columns and filters.",
-        )
 
 
 def _refuse_ending(out: Path | None, endings: set[str]) -> None:
@@ -226,42 +221,37 @@ def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_jso
     _refuse_ending(out, {".html", ".json", ".md"})
     opened, options = open_workspace(workspace)
     found = five_safes(opened, dataset, options)
-    if out is not None and out.suffix.lower() == ".html":
+    kind = "" if out is None else out.suffix.lower()
+    if out is not None and kind == ".html":
         write_page(found.as_html(), out)
-        messages.print(f"Written: {out}", soft_wrap=True)
-    elif out is not None and out.suffix.lower() == ".md":
-        _emit_new(found.as_markdown(), out)
+        print_message(f"Written: {out}")
+    elif out is not None and kind == ".md":
+        if out.exists():  # a checklist is filled in by hand
+            raise BadRequest(
+                f"The file {str(out)!r} is there already.", "Choose another name: answers may be in it."
+            )
+        emit(found.as_markdown(), out)
     elif out is not None or as_json:
         emit_json(found.as_json(), out)
     else:
         _show_checklist(found)
 
 
-def _emit_new(text: str, out: Path) -> None:
-    """Write Markdown, which is filled in by hand, without overwriting a file."""
-    if out.exists():
-        raise BadRequest(
-            f"The file {str(out)!r} is there already.", "Choose another name: answers may be in it."
-        )
-    emit(text, out)
-
-
 def _show(found: Assessment) -> None:
-    from rich.text import Text
 
     from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
     from discreet.assess.assessment_report import conclusion_sentences, summary_sentences
     from discreet.cli.console import print_grid
 
-    output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
+    print_text(CONFIDENTIAL, "bold red")
     headers = [
         "case", "delta", "epsilon above D", "perturbed", "confirmed 1-3", "RM", "l1 a cell", "Hellinger",
         "false zeros", "naive agrees", "noise-aware agrees",
     ]  # fmt: skip
     print_grid(output, f"Assessment of {found.title}", headers, _lines(found), 1)
     for sentence in (*summary_sentences(found)[1:], *conclusion_sentences(found), *found.left_out):
-        output.print(Text(f"- {sentence}"), soft_wrap=True)
-    output.print(Text(OUTSIDE_DP, style="dim"), soft_wrap=True)
+        print_text(f"- {sentence}")
+    print_text(OUTSIDE_DP, "dim")
 
 
 def _lines(found: Assessment) -> list[list[str]]:
@@ -294,7 +284,7 @@ def _show_checklist(found: Checklist) -> None:
 
     output.print(Text(found.title, style="bold"))
     for safe in found.safes:
-        output.print(Text(f"\n{safe.name}: {safe.question}", style="bold"), soft_wrap=True)
+        print_text(f"\n{safe.name}: {safe.question}", "bold")
         for item in safe.items:
             known = item.status == "known"
             mark = ("[x] ", "green") if known else ("[ ] ", "yellow")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.console import emit_json, emit_picture, output
+from discreet.cli.console import emit_json, emit_picture, output, print_text
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import choose_picture
 
@@ -122,15 +122,14 @@ def _show(file: Path, table: NoiseTable, result: Audit, points: list[dict[str, A
     if result.delta_probabilistic is not None:
         shown.add_row("probabilistic delta", _number(result.delta_probabilistic), "")
     output.print(shown)
-    output.print(
+    print_text(
         f"\nLarge counts: bias {_number(result.bias)}, variance {_number(result.variance)}, "
-        f"entropy {result.entropy:.4g} nats, exact with probability {_number(result.p_exact)}",
-        soft_wrap=True,
+        f"entropy {result.entropy:.4g} nats, exact with probability {_number(result.p_exact)}"
     )
     for point in points:
         output.print(f"  epsilon {point['epsilon']:<10.6g} delta {point['delta']:.6g}")
     for sentence in result.notes:
-        output.print(f"- {sentence}", soft_wrap=True)
+        print_text(f"- {sentence}")
     for problem in result.problems:
         output.print(f"[yellow]![/] {problem}", soft_wrap=True)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, emit_picture, output
+from discreet.cli.console import emit_json, emit_picture, output, print_text
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import JsonFileOption, WorkspaceOption
 
@@ -72,14 +72,14 @@ def _forecast(description: Path, workspace: Path | None) -> dict[str, Any]:
 def _show(found: dict[str, Any], *, planned: bool) -> None:
     from discreet.cli.console import print_grid
 
-    output.print(found["promise"] or "Nothing can be promised at this delta.", markup=False, soft_wrap=True)
+    print_text(found["promise"] or "Nothing can be promised at this delta.")
     output.print()
     for name in ("cap", "spent", "left"):
         output.print(f"{name:<8}{_amount(found[name])}", markup=False)
     if planned:
-        output.print(_after(found), markup=False, soft_wrap=True)
+        print_text(_after(found))
     for caution in found["cautions"]:
-        output.print(caution, markup=False, soft_wrap=True)
+        print_text(caution)
     found_by = [f"{name} {figure['epsilon']:.4g}" for name, figure in found["total"].items()]
     output.print(f"epsilon of this version by each argument: {', '.join(found_by)}", markup=False)
     output.print()

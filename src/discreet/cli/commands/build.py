@@ -7,9 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, print_message, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import DatasetArgument, JsonOption, VersionOption, WorkspaceOption
 from discreet.errors import BadRequest
@@ -62,7 +61,7 @@ def build(
         cubes = {"kept": list(map(_facts, done.kept)), "built": list(map(_facts, done.built))}
         emit_json({"dataset": dataset, "dry_run": dry_run, **asdict(done), **cubes})
         return
-    _tell(done, dry_run=dry_run)
+    _print_report(done, dry_run=dry_run)
 
 
 COMMAND = Command(build, OPERATE)
@@ -72,20 +71,20 @@ def _facts(cube: CubeFile) -> dict[str, Any]:
     return {"variables": cube.variables, "rows": cube.rows, "bytes": cube.bytes}
 
 
-def _tell(done: CubeReport, *, dry_run: bool) -> None:
+def _print_report(done: CubeReport, *, dry_run: bool) -> None:
     sizes = {cube.variables: cube for cube in done.built}
     for cube in done.kept:
-        output.print(Text(f"{' x '.join(cube.variables)}: kept, {cube.bytes / 1e6:,.1f} MB."), soft_wrap=True)
+        print_text(f"{' x '.join(cube.variables)}: kept, {cube.bytes / 1e6:,.1f} MB.")
     for plan in done.planned:
         made = sizes.get(plan.variables)
         size = f"at most about {plan.bytes / 1e6:,.1f} MB" if made is None else f"{made.bytes / 1e6:,.1f} MB"
         left_out = "" if made or dry_run else " It was larger than that, and was left out."
-        output.print(Text(f"{' x '.join(plan.variables)}: {size}; {plan.why}.{left_out}"), soft_wrap=True)
+        print_text(f"{' x '.join(plan.variables)}: {size}; {plan.why}.{left_out}")
     if done.note:
-        output.print(Text(done.note), soft_wrap=True)
+        print_text(done.note)
     what = (
         f"Nothing was built for version {done.digest[:8]}."
         if dry_run
         else f"Cubes of version {done.digest[:8]}: {len(done.kept) + len(done.built)}."
     )
-    messages.print(what, soft_wrap=True)
+    print_message(what)

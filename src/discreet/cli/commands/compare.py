@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, output
+from discreet.cli.console import emit_json, output, print_text
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import (
     JsonOption,
@@ -51,12 +51,12 @@ def compare(
     if descriptions:
         _compare_descriptions(dataset, version, other, workspace, as_json=as_json)
         return
-    place = open_target(dataset, workspace, threads, version)
-    request = place.request(**asked, measure=measure)
-    doors = place.door, place.at(other)
+    target = open_target(dataset, workspace, threads, version)
+    request = target.request(**asked, measure=measure)
+    doors = target.door, target.at(other)
     for door in doors:  # where one version refuses the table, the other is not charged for it
         door.check(request)
-    found = place.answers.compared(doors[0].release(request), doors[1].release(request), level)
+    found = target.answers.compared(doors[0].release(request), doors[1].release(request), level)
     if as_json:
         emit_json(found.document())
     else:
@@ -66,8 +66,6 @@ def compare(
 def _compare_descriptions(
     dataset: str, version: str, other: str, workspace: Path | None, *, as_json: bool
 ) -> None:
-    from rich.text import Text
-
     from discreet.workspace.operate.manage_versions import compare_descriptions
     from discreet.workspace.options import workspace_folder
 
@@ -79,7 +77,7 @@ def _compare_descriptions(
         before, after = (
             "nothing" if value is None else _short(value) for value in (change.before, change.after)
         )
-        output.print(Text(f"{change.place}: {before} -> {after}"), soft_wrap=True)
+        print_text(f"{change.place}: {before} -> {after}")
     if not found:
         output.print("The descriptions are the same.")
 
@@ -100,7 +98,7 @@ def _show(found: VersionComparison) -> None:
     lines = [
         [
             *cell["codes"],
-            *(_number(cell[name]) for name in ("value", "with")),
+            *("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "with")),
             _interval(cell["difference"], "{:,.0f}"),
             _interval(cell["ratio"], "{:.4g}"),
         ]
@@ -112,15 +110,10 @@ def _show(found: VersionComparison) -> None:
         output.print(Text(text), style="dim")
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
 def _interval(found: dict[str, Any], pattern: str) -> str:
-    texts = (
+    estimate, low, high = (
         "-" if found[name] is None else pattern.format(found[name]) for name in ("estimate", "low", "high")
     )
-    estimate, low, high = texts
     return "-" if estimate == "-" else f"{estimate} ({low} to {high})"
 
 

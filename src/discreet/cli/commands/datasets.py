@@ -27,11 +27,11 @@ def datasets(
     for name in ("method", "kept", "size"):
         table.add_column(name, no_wrap=True)
     for each in found:
-        told = each.version or ("not served" if each.kept else "removed")
+        state = each.version or ("not served" if each.kept else "removed")
         cells = (
             each.id,
             each.label,
-            told,
+            state,
             each.loaded[:10],
             each.method,
             str(each.kept),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import messages
+from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import HostOption, PortOption, WorkspaceOption
 
@@ -26,7 +26,7 @@ def demo(
     folder = workspace_folder(workspace)
     with load_bars() as progress_for:
         built = make_demo(folder, progress_for)
-    messages.print(f"{'Built' if built else 'Found'} the demo workspace: {folder}", soft_wrap=True)
+    print_message(f"{'Built' if built else 'Found'} the demo workspace: {folder}")
     if no_serve:
         return
     from discreet.web.app import serve

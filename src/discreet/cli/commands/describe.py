@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
-from discreet.cli.console import emit, messages
+from discreet.cli.console import emit, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import (
     DelimiterOption,
@@ -52,7 +51,7 @@ def describe(
         for path, text in beside.items():
             emit(text, path)
     emit(draft.text, out)
-    tell_draft(draft)
+    print_draft(draft)
     messages.print("A draft: categories were read off the file. Check every line before `discreet load`.")
 
 
@@ -63,14 +62,14 @@ def _refuse_there(path: Path) -> None:
         )
 
 
-def tell_draft(draft: Draft) -> None:
+def print_draft(draft: Draft) -> None:
     """What a draft assumed, and what it left out."""
     for sentence in draft.assumed:
-        messages.print(Text(printable(sentence)), soft_wrap=True)
+        print_message(printable(sentence))
     if draft.left_out:
         messages.print("Left out:", style="bold")
     for name, reason in draft.left_out:
-        messages.print(Text(printable(f"  {name}: {reason}")), soft_wrap=True)
+        print_message(printable(f"  {name}: {reason}"))
 
 
 COMMAND = Command(describe, MAKE_TABLES)

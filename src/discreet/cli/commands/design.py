@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 from typer.core import TyperCommand
 
-from discreet.cli.console import emit_json, emit_picture, messages, output
+from discreet.cli.console import emit_json, emit_picture, output, print_message, print_text
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import choose_picture
 from discreet.errors import BadRequest
@@ -331,22 +331,20 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
     output.print(shown)
     if len(middle) < len(lines):
         rest = 1 - sum(probability for _, probability, _ in middle)
-        output.print(
+        print_text(
             f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have a probability "
-            f"of {rest:.4g} together; --all shows them, --json and --out hold every row.",
-            soft_wrap=True,
+            f"of {rest:.4g} together; --all shows them, --json and --out hold every row."
         )
     moments, promise = document["moments"], document["privacy"]
     output.print(
         f"bias {moments['bias']:.3g}, variance {moments['variance']:.6g}, entropy {moments['entropy']:.6g}"
     )
-    output.print(
+    print_text(
         f"({_short(promise['epsilon'])}, {_short(promise['delta'])})-DP for one cell, neighbours "
-        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}",
-        soft_wrap=True,
+        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}"
     )
     for note in document["notes"]:
-        messages.print(note, soft_wrap=True)
+        print_message(note)
 
 
 def _middle(lines: list[tuple[int, float, int]]) -> list[tuple[int, float, int]]:

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from discreet.cli.console import emit_json, output
+from discreet.cli.console import emit_json, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import JsonOption, WorkspaceOption
 from discreet.errors import EXIT_OURS
@@ -30,10 +29,7 @@ def doctor(
     else:
         for each in found:
             text = f"{each.state:8}{each.what}: {each.said} {each.advice}".rstrip()
-            output.print(
-                Text(text, style={"fault": "bold red", "caution": "yellow"}.get(each.state, "")),
-                soft_wrap=True,
-            )
+            print_text(text, {"fault": "bold red", "caution": "yellow"}.get(each.state, ""))
     if any(each.state == "fault" for each in found):
         raise typer.Exit(EXIT_OURS)
 

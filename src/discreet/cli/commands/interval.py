@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, output
+from discreet.cli.console import emit_json, output, print_text
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import (
     JsonOption,
@@ -18,11 +18,6 @@ from discreet.cli.shared_options import (
     takes_table_query,
 )
 from discreet.errors import BadRequest
-
-if TYPE_CHECKING:
-    from discreet.api.table import TableBackend
-    from discreet.inference.confidence_intervals.count_intervals import Interval
-    from discreet.model.release import Release
 
 
 @takes_table_query
@@ -58,37 +53,36 @@ def interval(
 ) -> None:
     """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
     from discreet.cli.target import open_target
-    from discreet.inference.confidence_intervals.table_intervals import interval_document, interval_texts
+    from discreet.inference.confidence_intervals.table_intervals import (
+        error_text,
+        interval_document,
+        interval_texts,
+        limits_document,
+    )
 
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
-    place = open_target(dataset, workspace, threads, version)
-    release = place.door.release(place.request(**asked, measure=measure))
+    target = open_target(dataset, workspace, threads, version)
+    release = target.door.release(target.request(**asked, measure=measure))
+    # Intervals of counts are exact, those of weighted tables use the normal distribution.
+    sure = "about" if release.measure.has_errors else "at least"
     if not cells:
-        _all(release, place.answers, level, as_json=as_json)
+        document = limits_document(release, target.answers.every_interval(release, level), level)
+        if as_json:
+            emit_json(document)
+        else:
+            _show(document, sure)
         return
     others = {"of": of or (), "over": over or (), "minus": minus or (), "minus_of": minus_of or ()}
-    found = place.answers.interval(release, cells, level, others)
+    found = target.answers.interval(release, cells, level, others)
     if as_json:
         emit_json(interval_document(found))
     else:
-        texts = interval_texts(found, share=bool(of), ratio=bool(over), minus=bool(minus))
-        output.print(_sentence(found, texts, _sure(release)), soft_wrap=True)
-
-
-def _all(release: Release, answers: TableBackend, level: float, *, as_json: bool) -> None:
-    from discreet.inference.confidence_intervals.table_intervals import limits_document
-
-    document = limits_document(release, answers.every_interval(release, level), level)
-    if as_json:
-        emit_json(document)
-    else:
-        _show(document, _sure(release))
-
-
-def _sure(release: Release) -> str:
-    """Intervals of counts are exact, those of weighted tables use the normal distribution."""
-    return "about" if release.measure.has_errors else "at least"
+        estimate, low, high = interval_texts(found, share=bool(of), ratio=bool(over), minus=bool(minus))
+        error = f" ({text})" if (text := error_text(found)) else ""
+        print_text(
+            f"{estimate}{error}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
+        )
 
 
 def _show(document: dict[str, Any], sure: str) -> None:
@@ -105,14 +99,6 @@ def _show(document: dict[str, Any], sure: str) -> None:
         shown.add_row(*(Text(printable(code)) for code in cell["codes"]), *numbers)
     output.print(shown)
     output.print(f"Each covers the true count with a chance of {sure} {100 * document['level']:g} %.")
-
-
-def _sentence(found: Interval, texts: tuple[str, str, str], sure: str) -> str:
-    from discreet.inference.confidence_intervals.table_intervals import error_text
-
-    estimate, low, high = texts
-    error = f" ({told})" if (told := error_text(found)) else ""
-    return f"{estimate}{error}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
 
 
 COMMAND = Command(interval, EXAMINE)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from discreet.cli.console import emit, emit_json, messages, output
+from discreet.cli.console import emit, emit_json, messages, output, print_message, print_text
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import JsonFileOption, OutcomeOption, WorkspaceOption, open_workspace
 
@@ -80,11 +80,7 @@ def statement(
         emit(statement_html(document), out)
     else:
         emit_json(document, out)
-    messages.print(
-        "Give the auditor the public key by another way: `discreet public-key --out FILE`.",
-        markup=False,
-        soft_wrap=True,
-    )
+    print_message("Give the auditor the public key by another way: `discreet public-key --out FILE`.")
 
 
 @ledger.command()
@@ -113,7 +109,7 @@ def verify(
     for title, sentences in (("Checked", checked), ("Not checked", NOT_CHECKED)):
         output.print(f"{title}:", markup=False)
         for sentence in sentences:
-            output.print(f"  - {sentence}", markup=False, soft_wrap=True)
+            print_text(f"  - {sentence}")
 
 
 COMMAND = Command(ledger, PROTECT)

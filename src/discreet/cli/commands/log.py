@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, messages, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import WorkspaceOption
 
@@ -47,11 +47,7 @@ def verify(
         for chain in found:
             state = "sound" if not chain.faults else "NOT SOUND"
             end = f"{chain.process}:{chain.last}:{chain.mac}"
-            output.print(
-                f"chain {chain.process}  lines {chain.first} to {chain.last}  {state}  {end}",
-                markup=False,
-                soft_wrap=True,
-            )
+            print_text(f"chain {chain.process}  lines {chain.first} to {chain.last}  {state}  {end}")
     if faults:
         raise WorkspaceUnusable(" ".join(faults), "Compare it with a copy, and find out who can write there.")
     messages.print("The log is sound" if found else "There is no log yet")
@@ -75,7 +71,7 @@ def alerts(
 
     folder = workspace_folder(workspace)
     state = state_folder(folder)
-    found = _found_again(folder, state) if again else read_alerts(state)
+    found = _replay_log(folder, state) if again else read_alerts(state)
     held = (
         list(RateLimitStore(state / "shared.sqlite").holds().values())
         if (state / "shared.sqlite").exists()
@@ -85,14 +81,10 @@ def alerts(
         emit_json({"holds": [asdict(each) for each in held], "alerts": [asdict(each) for each in found]})
         return
     for hold in held:
-        output.print(f"held back: {hold.who}  {hold.action}  {hold.why}", markup=False, soft_wrap=True)
+        print_text(f"held back: {hold.who}  {hold.action}  {hold.why}")
     for alert in found:
         about = f"{alert.dataset} {alert.variable}".strip()
-        output.print(
-            f"{alert.at}  {alert.who}  {alert.detector}  {alert.score}  {about}  {alert.action}",
-            markup=False,
-            soft_wrap=True,
-        )
+        print_text(f"{alert.at}  {alert.who}  {alert.detector}  {alert.score}  {about}  {alert.action}")
     if not found and not held:
         messages.print("There are no alerts")
 
@@ -117,7 +109,7 @@ def release(
     messages.print(f"{who} may go on")
 
 
-def _found_again(folder: Path, state: Path) -> list[Alert]:
+def _replay_log(folder: Path, state: Path) -> list[Alert]:
     from discreet.release.dataset_registry import open_registry
     from discreet.web.detectors.alerts import read_thresholds
     from discreet.web.detectors.monitor import AlertFinder, read_request_lines

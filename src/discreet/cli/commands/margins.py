@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from discreet.cli.console import emit_json, emit_picture, messages, output, print_grid
+from discreet.cli.console import emit_json, emit_picture, output, print_grid, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import (
     KEY_ENVIRONMENT,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def show_released_margins(found: dict[str, Any]) -> None:
     """Print the released margins, or before a release the expected error of each method."""
-    messages.print(charge_sentence(found["charged"]), markup=False, soft_wrap=True)
+    print_message(charge_sentence(found["charged"]))
     if found["runs"]:
         for label, table in found["runs"][0]["margins"].items():
             _show_margin(_margin_variables(label, found["categories"]), table, found["categories"])
@@ -160,7 +160,7 @@ def margins(
 
     if _is_dataset(table):
         _refuse_study_options(neighbours, reps, seed, as_published=as_published, plot=plot)
-        found = _released(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run)
+        found = _release_margins(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run)
         if as_json or out is not None:
             emit_json(found, out)
         else:
@@ -187,7 +187,7 @@ def margins(
         seed=seed,
     )
     for note in done.notes():
-        messages.print(note, soft_wrap=True)
+        print_message(note)
     if plot is not None:
         _plot(opened, done, plot, drawn, importance, seed)
     if as_json or out is not None:
@@ -224,7 +224,7 @@ def _refuse_study_options(
             )
 
 
-def _released(
+def _release_margins(
     dataset: str,
     wanted: str | None,
     method: str,

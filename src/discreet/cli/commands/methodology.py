@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit, emit_json, output
+from discreet.cli.console import emit, emit_json, output, print_text
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import DatasetArgument, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
@@ -48,12 +48,12 @@ COMMAND = Command(methodology, EXAMINE)
 
 
 def _show(found: dict[str, Any]) -> None:
-    output.print(found["citation"], style="bold", markup=False, soft_wrap=True)
+    print_text(found["citation"], "bold")
     for title, sentences in _sections(found):
         output.print()
         output.print(title, style="bold", markup=False)
         for sentence in sentences:
-            output.print(sentence, markup=False, soft_wrap=True)
+            print_text(sentence)
 
 
 def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -68,8 +68,8 @@ def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "What is not promised", found["limits"]
     measured = [line for each in found["attacks"]["red_team"] for line in _attack(each)]
     yield "Attacks that were measured", [found["attacks"]["about"], *measured]
-    told = [f"{each['digest'][:8]} {each['version']}: {_state(each)}" for each in versions]
-    yield "Versions and corrections", [*found["corrections"]["sentences"], *told]
+    lines = [f"{each['digest'][:8]} {each['version']}: {_state(each)}" for each in versions]
+    yield "Versions and corrections", [*found["corrections"]["sentences"], *lines]
 
 
 def _attack(each: dict[str, Any]) -> list[str]:

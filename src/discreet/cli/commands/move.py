@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import messages
+from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import WorkspaceOption
 
@@ -21,9 +21,7 @@ def move(
     from discreet.workspace.options import workspace_folder
 
     move_workspace(workspace_folder(workspace), to)
-    messages.print(
-        f"Moved: {to}. Name it with --workspace or DISCREET_WORKSPACE.", markup=False, soft_wrap=True
-    )
+    print_message(f"Moved: {to}. Name it with --workspace or DISCREET_WORKSPACE.")
 
 
 COMMAND = Command(move, OPERATE)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import emit, messages
+from discreet.cli.console import emit, print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import WorkspaceOption
 
@@ -25,7 +25,7 @@ def public_key(
     refuse_no_workspace(folder)
     public = signing_key(folder).public
     emit(public.text, out)
-    messages.print(f"SHA-256 of the key: {public.fingerprint}", markup=False, soft_wrap=True)
+    print_message(f"SHA-256 of the key: {public.fingerprint}")
 
 
 COMMAND = Command(public_key, OPERATE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit_json, output
+from discreet.cli.console import emit_json, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import DatasetArgument, JsonOption, WorkspaceOption, open_workspace
 
@@ -51,54 +51,51 @@ def publish(
     try:
         if dry_run:
             plan = (plan_site if site else plan_publication)(doors, dataset, limits)
-            _tell_plan(plan, as_json=as_json)
+            _print_plan(plan, as_json=as_json)
             return
         with simulation_bar("tables") as progress, lock_dataset(doors.folder):
             if site:
                 report: DatasetReport = write_site(doors, dataset, open_storage(to), limits, progress)
             else:
-                told = {"publisher": options.publisher, "licence": options.licence}
+                about = {"publisher": options.publisher, "licence": options.licence}
                 report = write_publication(
                     doors,
                     dataset,
                     open_storage(to),
                     signing_key(doors.folder),
                     limits=limits,
-                    options={name: each for name, each in told.items() if each},
+                    options={name: each for name, each in about.items() if each},
                     progress=progress,
                 )
-        _tell(report, to, as_json=as_json)
+        _print_report(report, to, as_json=as_json)
     finally:
         doors.close()
 
 
-def _tell_plan(plan: PublishPlan, *, as_json: bool) -> None:
+def _print_plan(plan: PublishPlan, *, as_json: bool) -> None:
     refused = [{"table": name, "why": why} for name, why in plan.refused]
     if as_json:
         tables = [request.permalink for request in plan.requests]
         emit_json({"tables": tables, "refused": refused, "files": plan.files, "bytes": plan.bytes})
         return
-    output.print(
+    print_text(
         f"{len(plan.requests):,} tables would be published: {plan.files:,} files, up to {plan.bytes:,} bytes before "
-        "they are compressed.",
-        soft_wrap=True,
+        "they are compressed."
     )
-    _tell_refused(plan.refused)
+    _print_refused(plan.refused)
 
 
-def _tell(report: DatasetReport, to: str, *, as_json: bool) -> None:
+def _print_report(report: DatasetReport, to: str, *, as_json: bool) -> None:
     if as_json:
         refused = [{"table": name, "why": why} for name, why in report.refused]
         emit_json({**asdict(report), "refused": refused, "to": to})
         return
     what = f"{report.tables:,} tables" if report.tables else "the numbers of the universe"
-    output.print(
+    print_text(
         f"Published: {what} of {report.dataset}, version {report.digest[:8]}, in {report.files:,} files and "
-        f"{report.bytes:,} bytes; {report.written:,} files are new.",
-        markup=False,
-        soft_wrap=True,
+        f"{report.bytes:,} bytes; {report.written:,} files are new."
     )
-    _tell_refused(report.refused)
+    _print_refused(report.refused)
     key = getattr(report, "key", "")
     last = (
         f"Signed by the key {key[:16]}. Serve it: discreet serve --published {to} --public-key FILE, where "
@@ -106,14 +103,14 @@ def _tell(report: DatasetReport, to: str, *, as_json: bool) -> None:
         if key
         else f"Put {to} behind any web server. To look at it: python -m http.server --directory {to}"
     )
-    output.print(last, markup=False, soft_wrap=True)
+    print_text(last)
 
 
-def _tell_refused(refused: tuple[tuple[str, str], ...]) -> None:
+def _print_refused(refused: tuple[tuple[str, str], ...]) -> None:
     for name, why in refused[:_MOST_SHOWN]:
-        output.print(f"Left out: {name}. {why}", markup=False, soft_wrap=True)
+        print_text(f"Left out: {name}. {why}")
     if len(refused) > _MOST_SHOWN:
-        output.print(f"Left out: {len(refused) - _MOST_SHOWN:,} more.", soft_wrap=True)
+        print_text(f"Left out: {len(refused) - _MOST_SHOWN:,} more.")
 
 
 COMMAND = Command(publish, OPERATE)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import messages
+from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import WorkspaceOption
 
@@ -21,10 +21,10 @@ def restore(
     from discreet.workspace.options import workspace_folder
 
     folder = workspace_folder(workspace)
-    told = bring_back(backup, folder)
-    messages.print(f"Restored: {folder}", markup=False, soft_wrap=True)
-    for sentence in told:
-        messages.print(sentence, markup=False, soft_wrap=True)
+    sentences = bring_back(backup, folder)
+    print_message(f"Restored: {folder}")
+    for sentence in sentences:
+        print_message(sentence)
 
 
 COMMAND = Command(restore, OPERATE)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import messages
+from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import WorkspaceOption
 from discreet.errors import BadRequest
@@ -33,16 +33,14 @@ def rotate(
     from discreet.workspace.operate.rotate import rotate as rotate_secret
     from discreet.workspace.options import workspace_folder
 
-    messages.print(MEANS, markup=False, soft_wrap=True)
+    print_message(MEANS)
     if not yes and not typer.confirm("Rotate the secret?", err=True):
         raise BadRequest("The secret stays.", "Answer yes, or add --yes.")
     done = rotate_secret(workspace_folder(workspace))
     again = ", ".join(done.datasets) or "none"
-    messages.print(
+    print_message(
         f"Rotated. Load again: {again}. The old secret and versions stand in {done.retired!r} of the workspace: remove "
-        "them when nothing of them is needed.",
-        markup=False,
-        soft_wrap=True,
+        "them when nothing of them is needed."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import HostOption, PortOption, ThreadsOption, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
@@ -59,17 +60,14 @@ def serve(
 
 def _say_how_open(options: Options) -> None:
     """Warn when the server listens beyond this machine with neither accounts nor a trusted proxy."""
-    from discreet.cli.console import messages
     from discreet.web.auth.proxies import LOOPBACK, in_networks
 
     if in_networks(options.host, LOOPBACK) or options.host == "localhost" or options.trusted_proxies:
         return
     who = "may ask" if options.access == PUBLIC else "may try keys"
-    messages.print(
+    print_message(
         f"Everybody who reaches port {options.port} of this machine {who}, and everybody on the way reads keys and answers: "
-        "there is no TLS here, and no proxy is named in trusted_proxies. See docs/how-to/deploy.md.",
-        soft_wrap=True,
-        markup=False,
+        "there is no TLS here, and no proxy is named in trusted_proxies. See docs/how-to/deploy.md."
     )
 
 
@@ -77,7 +75,6 @@ def _open_published(
     published: str, public_key: Path | None, **given: int | str | None
 ) -> tuple[DatasetRegistry, Options]:
     """The registry of a publication, with its signature checked if a public key is given."""
-    from discreet.cli.console import messages
     from discreet.publish.file_store import open_storage
     from discreet.publish.published_registry import open_publication
     from discreet.records.signing import read_public_key
@@ -87,10 +84,9 @@ def _open_published(
         open_storage(published), None if public_key is None else read_public_key(public_key)
     )
     if public_key is None:
-        messages.print(
+        print_message(
             f"The publication is whole, and signed by the key {doors.signer.fingerprint}. Whose key this is was not "
-            "checked: give --public-key FILE.",
-            soft_wrap=True,
+            "checked: give --public-key FILE."
         )
     return doors, options_from(doors.options, **given)
 

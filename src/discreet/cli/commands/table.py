@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, emit_json, messages, output
+from discreet.cli.console import emit, emit_json, output, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import (
     TableQuery,
@@ -23,7 +23,6 @@ from discreet.formats import format_by_name, format_of_file, formats
 from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
-    from discreet.api.table import Table
     from discreet.cli.target import Target
     from discreet.formats import Format
     from discreet.model.release import Release
@@ -109,37 +108,39 @@ def table(
             "A table of counts has no sampling errors.",
             "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
         )
-    chosen = _chosen(
+    chosen = _choose_format(
         form, out, as_json=as_json, dry_run=dry_run, drawn="chart" if chart else "theme" if theme else ""
     )
-    place = open_target(dataset, workspace, threads, version)
-    request = place.request(
+    target = open_target(dataset, workspace, threads, version)
+    request = target.request(
         **asked, totals=not no_totals, measure=measure, additivity=additivity, fit_to=fit_to
     )
-    view = View(percent, rank, top, hide_empty, sort) or place.view
+    view = View(percent, rank, top, hide_empty, sort) or target.view
     if nonzero:
-        _list(place, request, chosen, alone=not (view or dry_run or errors), out=out)
+        _list(target, request, chosen, alone=not (view or dry_run or errors), out=out)
         return
     if dry_run:
-        emit_json(place.door.dry_run(request), out)
+        emit_json(target.door.dry_run(request), out)
         return
     if view:
-        place.check_view(request, view)
-    release = place.door.release(request)
+        target.check_view(request, view)
+    release = target.door.release(request)
     if release.charged is not None:
-        messages.print(printable(release.charged["sentence"]), markup=False, soft_wrap=True)
-    release = place.answers.viewed(release, view)
+        print_message(printable(release.charged["sentence"]))
+    release = target.answers.viewed(release, view)
     if chosen is None:
         _show(release, errors=errors)
     else:
         drawn = replace(release, picture=Picture(chart, theme or THEMES[0])) if chosen.is_picture else release
-        emit(place.answers.stream(drawn, chosen), out)
+        emit(target.answers.stream(drawn, chosen), out)
 
 
 COMMAND = Command(table, MAKE_TABLES)
 
 
-def _chosen(form: str | None, out: Path | None, *, as_json: bool, dry_run: bool, drawn: str) -> Format | None:
+def _choose_format(
+    form: str | None, out: Path | None, *, as_json: bool, dry_run: bool, drawn: str
+) -> Format | None:
     """The format of the document; None for a table on the screen, or a dry run."""
     if as_json and form not in {None, "json"}:
         raise BadRequest(
@@ -159,7 +160,7 @@ def _chosen(form: str | None, out: Path | None, *, as_json: bool, dry_run: bool,
 
 
 def _list(
-    place: Target, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None
+    target: Target, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None
 ) -> None:
     """The nonzero cells as a document."""
     from discreet.formats import listing_format
@@ -175,10 +176,10 @@ def _list(
             "Leave out --percent, --rank, --top, --hide-empty, --sort, --errors, --dry-run.",
         )
     listing_format(form)
-    if isinstance(place.door, DatasetService):
-        emit(form.stream(place.door.nonzero(place.door.check_nonzero(request))), out)
+    if isinstance(target.door, DatasetService):
+        emit(form.stream(target.door.nonzero(target.door.check_nonzero(request))), out)
     else:
-        emit(place.door.nonzero(request, form), out)
+        emit(target.door.nonzero(request, form), out)
 
 
 def _show(release: Release, *, errors: bool) -> None:
@@ -193,12 +194,8 @@ def _show(release: Release, *, errors: bool) -> None:
     print_grid(
         output, release.title, headers, lines, stubs, together=(3 if errors else 1) + len(release.derived)
     )
-    for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
-        output.print(Text(printable(text)), style="dim")
-
-
-def _about_errors(shown: Table, *, errors: bool) -> list[str]:
     note = shown.error_note()
-    if not note:
-        return []
-    return [f"{note} " + ("The columns tell both cell by cell." if errors else "--errors shows each.")]
+    if note:
+        note += " The columns tell both cell by cell." if errors else " --errors shows each."
+    for text in (*shown.legend(), *([note] if note else ()), *release.notes):
+        output.print(Text(printable(text)), style="dim")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, output
+from discreet.cli.console import emit_json, output, print_text
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import (
     FilterOption,
@@ -22,7 +22,6 @@ from discreet.model.file_io import read_rows, whole_number
 
 if TYPE_CHECKING:
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
-    from discreet.noise.table import NoiseTable
 
 test = typer.Typer(
     name="test",
@@ -77,6 +76,7 @@ def independence(
     """Test whether two variables are independent, beside what ignoring the noise would say."""
     from discreet.cli.target import open_target
     from discreet.inference.hypothesis_tests.independence import independence_test
+    from discreet.noise.files import read_noise_table
 
     options: dict[str, Any] = {
         "model": model,
@@ -86,15 +86,29 @@ def independence(
         "seed": seed,
     }
     if file is not None:
-        _refuse_both(dataset, rows, columns, filters, groups, version)
-        found = independence_test(read_matrix(file), _noise_table(noise), **options)
+        if any((dataset, rows, columns, filters, groups, version)):
+            raise BadRequest(
+                "A matrix and a dataset are given at once.",
+                "Give --csv with --noise, or --dataset with --rows and --columns.",
+            )
+        if noise is None:
+            raise BadRequest(
+                "The matrix has no noise table.",
+                "Give --noise FILE, as `discreet design --out FILE` writes it.",
+            )
+        found = independence_test(read_matrix(file), read_noise_table(noise), **options)
     else:
         if noise is not None:
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
-        place = open_target(_named(dataset), workspace, threads, version)
-        request = place.request(rows=rows, columns=columns, filters=filters, groups=groups)
+        if dataset is None:
+            raise BadRequest(
+                "There is no table to test.",
+                "Give --dataset with --rows and --columns, or --csv with --noise.",
+            )
+        target = open_target(dataset, workspace, threads, version)
+        request = target.request(rows=rows, columns=columns, filters=filters, groups=groups)
         chosen = {name: option for name, option in options.items() if option != _OWN_CHOICE[name]}
-        found = place.answers.independence(place.door.release(request), chosen)
+        found = target.answers.independence(target.door.release(request), chosen)
     if as_json:
         emit_json(found.document())
     else:
@@ -128,33 +142,6 @@ def _whole(cell: str, row: int, column: int) -> int:
     return number
 
 
-def _refuse_both(*from_dataset: object) -> None:
-    if any(from_dataset):
-        raise BadRequest(
-            "A matrix and a dataset are given at once.",
-            "Give --csv with --noise, or --dataset with --rows and --columns.",
-        )
-
-
-def _noise_table(path: Path | None) -> NoiseTable:
-    from discreet.noise.files import read_noise_table
-
-    if path is None:
-        raise BadRequest(
-            "The matrix has no noise table.", "Give --noise FILE, as `discreet design --out FILE` writes it."
-        )
-    return read_noise_table(path)
-
-
-def _named(dataset: str | None) -> str:
-    if dataset is None:
-        raise BadRequest(
-            "There is no table to test.",
-            "Give --dataset with --rows and --columns, or --csv with --noise.",
-        )
-    return dataset
-
-
 def _show(found: LikelihoodRatio) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -170,8 +157,9 @@ def _show(found: LikelihoodRatio) -> None:
     output.print(shown)
     if found.cramers_v is not None:
         corrected, naive = found.cramers_v.estimate, found.cramers_v.naive
-        told = f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} with the noise taken out, {naive:.3f} naive."
-        output.print(Text(told), soft_wrap=True)
-    output.print(Text(f"Model: {found.model}; p-value by {found.method}."), soft_wrap=True)
+        print_text(
+            f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} with the noise taken out, {naive:.3f} naive."
+        )
+    print_text(f"Model: {found.model}; p-value by {found.method}.")
     for sentence in (found.why, *found.notes):
-        output.print(Text(sentence), style="dim", soft_wrap=True)
+        print_text(sentence, "dim")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import messages
+from discreet.cli.console import messages, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import (
     DelimiterOption,
@@ -32,13 +32,13 @@ def try_file(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Look at a file in the table builder: draft, load, serve, and remove everything at Ctrl-C."""
-    from discreet.cli.commands.describe import tell_draft
+    from discreet.cli.commands.describe import print_draft
     from discreet.model.description.sections import FileOptions
     from discreet.records.draft.describe_file import describe_file
 
     clean_up_on_signal()
     draft = describe_file(file, FileOptions(encoding, delimiter, table=table), include or (), geography or ())
-    tell_draft(draft)
+    print_draft(draft)
     if "\n[[variable]]" not in draft.text:
         raise BadData(
             f"{file.name} has no column with 20 records a category: there is nothing to tabulate.",
@@ -65,14 +65,13 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     dataset = parse_names_only(description).id
     with load_bars() as progress_for:
         load_with_cautions(LoadJob(folder, description, file, progress_for(dataset, None)))
-    messages.print(
+    print_message(
         "A look for you alone: the draft above protects the tables, and nobody checked it. To publish, run "
-        "`discreet describe`, check every line, and `discreet load`. Ctrl-C removes everything.",
-        soft_wrap=True,
+        "`discreet describe`, check every line, and `discreet load`. Ctrl-C removes everything."
     )
 
     def announce(address: str) -> None:
-        messages.print(f"The table builder: {address}/datasets/{dataset}", soft_wrap=True)
+        print_message(f"The table builder: {address}/datasets/{dataset}")
         if browser:
             webbrowser.open(f"{address}/datasets/{dataset}")
 

@@ -6,9 +6,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from discreet.cli.console import emit_json, output
+from discreet.cli.console import emit_json, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import OutcomeOption, WorkspaceOption, complete_dataset, open_workspace
 from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
@@ -27,12 +26,12 @@ def verify(
 ) -> None:
     """Read all stored records and compare them with the seals of their loads; what fails is not served."""
     with closing(open_workspace(workspace)[0]) as doors:
-        found = [_verified(doors, name) for name in ([dataset] if dataset else doors.ids())]
+        found = [_verify_dataset(doors, name) for name in ([dataset] if dataset else doors.ids())]
     if as_json:
         emit_json({"workspace": str(doors.folder), "datasets": found})
     else:
         for each in found:
-            output.print(Text(_sentence(each)), soft_wrap=True)
+            print_text(_sentence(each))
     if not all(each["sound"] for each in found):
         raise typer.Exit(EXIT_OURS)
 
@@ -40,7 +39,7 @@ def verify(
 COMMAND = Command(verify, OPERATE)
 
 
-def _verified(doors: DatasetRegistry, name: str) -> dict[str, Any]:
+def _verify_dataset(doors: DatasetRegistry, name: str) -> dict[str, Any]:
     try:
         return {"dataset": name, "sound": True, "version": doors.verify(name)}
     except UnknownDataset:

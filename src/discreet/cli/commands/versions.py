@@ -34,9 +34,9 @@ def versions(
         state = "served" if each.current else each.closed or "answered by `version=`"
         table.add_row(*map(Text, (each.digest[:8], each.version, each.loaded, state)))
     output.print(table)
-    for digest, told in cubes.items():
-        if told:
-            output.print(Text(f"Cubes of {digest[:8]}: {told}."))
+    for digest, sizes in cubes.items():
+        if sizes:
+            output.print(Text(f"Cubes of {digest[:8]}: {sizes}."))
 
 
 COMMAND = Command(versions, OPERATE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from discreet.cli.console import output
+from discreet.cli.console import output, print_text
 from discreet.model.messages.red_team import all_results
 
 
@@ -86,7 +86,7 @@ def show_study(study: dict[str, Any]) -> None:
     """The table of an attack, and below it what was found."""
     SHOWS[study["attack"]](study)
     for sentence in headlines(study):
-        output.print(sentence, markup=False, soft_wrap=True)
+        print_text(sentence)
 
 
 def _show_bob(study: dict[str, Any]) -> None:
@@ -161,12 +161,10 @@ def _show_rule_sets(study: dict[str, Any]) -> None:
         ratios = [_measured(each["methods"].get(method)) for method in methods]
         shown.add_row(each["rules"], f"{first['withheld']:,}", f"{first['complement']:,}", *ratios)
     output.print(shown)
-    output.print(
+    print_text(
         f"The limit is {study['limit']:.2f}: "
         + ("every rule set keeps it." if study["within_limit"] else "NOT KEPT.")
-        + " After each ratio stands its standard error. The column open has neither complement nor listing.",
-        markup=False,
-        soft_wrap=True,
+        + " After each ratio stands its standard error. The column open has neither complement nor listing."
     )
 
 
@@ -199,7 +197,7 @@ def _print_curves(title: str, what: str, steps: Sequence[object], lines: dict[st
     from rich import box
     from rich.table import Table
 
-    output.print(title, style="bold", markup=False, soft_wrap=True)
+    print_text(title, "bold")
     shown = Table(box=box.SIMPLE_HEAD)
     for name in (what, *lines):
         shown.add_column(name.replace("-and-", "-and-\n"), justify="right")

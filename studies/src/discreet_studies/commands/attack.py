@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, emit_picture, messages
+from discreet.cli.console import emit_json, emit_picture, messages, print_message
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.shared_options import JsonFileOption, PlotOption, WorkspaceOption
 from discreet.errors import BadRequest
@@ -246,7 +246,7 @@ def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Calla
 
     def kept(study: dict[str, Any]) -> None:
         path = write_attack_result(folder, study, headlines(study), _command(context))
-        messages.print(f"Kept: {path}", soft_wrap=True)
+        print_message(f"Kept: {path}")
 
     return kept
 

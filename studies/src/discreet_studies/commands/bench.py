@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, messages, output, print_text
 from discreet.cli.registry import OPERATE, Command
 from discreet.errors import BadRequest
 from discreet.model.messages.text import nearest
@@ -104,7 +104,7 @@ def bench(
     if as_json:
         emit_json(results)
     elif markdown:
-        output.print("\n".join(markdown_lines(chosen, results)), markup=False, soft_wrap=True)
+        print_text("\n".join(markdown_lines(chosen, results)))
     else:
         _show(chosen, results)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, messages, output, print_message, print_text
 from discreet.cli.registry import EXAMINE, Command
 from discreet_studies.compute import Done
 from discreet_studies.exhibit import Effort, Exhibit, Reading
@@ -57,7 +57,7 @@ def reproduce(
     by_paper = [(each, [done for done in found if done.paper == each.name]) for each in chosen]
     for each, done in by_paper:
         for path in write(each, done, effort, out) if out is not None else ():
-            messages.print(f"Written: {path}", soft_wrap=True)
+            print_message(f"Written: {path}")
     if as_json:
         documents = [document(each, done, effort) for each, done in by_paper]
         emit_json(documents[0] if len(documents) == 1 else documents)
@@ -86,7 +86,7 @@ def _progress(jobs: int) -> Iterator[Callable[[Done], None]]:
 
         def report(done: Done) -> None:
             what = f"{done.paper} {done.exhibit.name}: {_summary(done.exhibit)} ({done.seconds:.1f} s)"
-            messages.print(what, soft_wrap=True)
+            print_message(what)
             bar.advance(task)
 
         yield report
@@ -103,12 +103,9 @@ def _summary(exhibit: Exhibit) -> str:
 
 
 def _show(paper: Paper, done: list[Done], effort: Effort) -> None:
-    from rich.text import Text
 
     how = "quick" if effort.quick else "full"
-    output.print(
-        Text(f"{paper.title}. {paper.reference} ({how}, seed {effort.seed})"), style="bold", soft_wrap=True
-    )
+    print_text(f"{paper.title}. {paper.reference} ({how}, seed {effort.seed})", "bold")
     for each in done:
         _show_exhibit(each.exhibit)
 
@@ -139,6 +136,6 @@ def _show_findings(exhibit: Exhibit | Reading, title: str) -> None:
         grid.add_row(Text(finding.what), shown_print(finding), shown(finding.ours), _MARK[finding.agrees])
     output.print(grid)
     for reason in reasons(exhibit):
-        output.print(Text(reason.replace("**", "")), soft_wrap=True)
+        print_text(reason.replace("**", ""))
     if exhibit.note:
-        output.print(Text(exhibit.note), soft_wrap=True)
+        print_text(exhibit.note)
