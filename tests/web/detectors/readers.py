@@ -20,7 +20,7 @@ sys.path.insert(
     0, str(Path(__file__).parents[3])
 )  # run as a program: the attackers of other tests are imported
 
-from tests.attacks.test_withheld import AGES, AREAS, JOBS, Server
+from tests.attacks.test_withheld_areas import AGES, AREAS, JOBS, Server
 
 from discreet.attacks import differencing as bob
 from discreet.attacks import query_averaging as averaging

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadKey, BadOption
 from discreet.ledger.requester import Requester
@@ -21,7 +22,9 @@ from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import Authoriser
 from discreet.release.dataset_service import DatasetService
 from discreet.web.audit.entry import AuditedService
-from discreet.workspace.workspace import StoredDataset, Workspace
+
+if TYPE_CHECKING:  # an interface never opens a workspace itself
+    from discreet.workspace.workspace import StoredDataset, Workspace
 
 ASKER: ContextVar[Requester | None] = ContextVar("ASKER", default=None)
 
