@@ -45,7 +45,7 @@ from discreet.web.negotiation import LanguageMiddleware
 from discreet.web.pages.custodian import custodian_router
 from discreet.web.pages.table_page import page_router
 from discreet.web.problems import install_error_handlers
-from discreet.web.pxweb.routes import CaseInsensitivePaths, pxweb_router
+from discreet.web.pxweb.routes import pxweb_router
 from discreet.web.run import supervise
 from discreet.web.sdmx.routes import sdmx_router
 from discreet.web.security import (
@@ -104,7 +104,6 @@ def create_app(doors: DatasetRegistry, options: Options, state: ServerState | No
             Middleware(Compressed),
             Middleware(Ranges),
             Middleware(ErrorMiddleware),
-            Middleware(CaseInsensitivePaths),
             Middleware(Routed),
         ],
     )

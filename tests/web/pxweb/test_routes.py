@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from discreet.errors import UnknownDataset
 from discreet.web.pxweb import routes as exchange
-from discreet.web.pxweb.routes import PxWebService, lower_case_path, selection_document
+from discreet.web.pxweb.routes import PxWebService, _selection_document, lower_case_path
 from discreet.web.pxweb.selection_syntax import RawSelection
 from discreet.web.release_cache import ReleaseCache
 from discreet.web.responses import as_json
@@ -69,13 +69,13 @@ def test_calls_beyond_the_limit_are_told_when_to_come_back(px_app):
 
 def test_a_table_is_found_in_any_case_and_an_unknown_one_named(px_doors):
     service = PxWebService(px_doors, None, ReleaseCache())
-    assert service.door("TOWN").dataset.id == "town"
+    assert service.open("TOWN").dataset.id == "town"
     with pytest.raises(UnknownDataset, match="twon"):
-        service.door("twon")
+        service.open("twon")
 
 
 def test_a_selection_is_told_code_by_code(px_doors):
-    told = selection_document(px_doors.door("town"), RawSelection(), "/here")
+    told = _selection_document(px_doors.door("town"), RawSelection(), "/here")
     assert told["selection"][0] == {"variableCode": "sex", "valueCodes": ["1", "2", "_T"]}
     assert told["links"][0]["href"] == "/here"
 

@@ -84,7 +84,7 @@ def test_a_survey_has_a_dataflow_for_each_measure(tmp_path):
     assert (found.flow.dimensions, found.measure.name, found.is_whole) == (("age",), "weighted", False)
     assert found.label.endswith(": Persons represented: Age in years")
     query = parse_data_query(door, found, "all")
-    release = door.answer(query.question)
+    release = door.answer(query.checked)
     assert flow_of(release) == found.flow
     observation = json.loads(b"".join(document(release, query, choose_data_format(""))))["dataSets"][0][
         "observations"
@@ -156,7 +156,7 @@ def test_a_key_shows_cells_of_the_whole_table(small_workspace):
     doors = DatasetRegistry(small_workspace)
     door, flow = open_flow(doors, "people-sex-age")
     query = parse_data_query(door, flow, "1+_T.")
-    whole = door.answer(query.question)
+    whole = door.answer(query.checked)
     rows = list(
         csv.DictReader(io.StringIO(b"".join(document(whole, query, choose_data_format("text/csv"))).decode()))
     )

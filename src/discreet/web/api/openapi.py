@@ -1,7 +1,7 @@
-"""The OpenAPI description: what the routes take and give, as data beside the code that reads it.
+"""The OpenAPI document: parameters, responses and schemas of the routes.
 
-Parameters are read by `query` and described here; a test holds the two together. FastAPI's own 422 is taken
-out, since every unreadable request is answered by a 400 problem.
+`web/query.py` parses the parameters that are described here; a test compares the two. FastAPI's own 422 is removed,
+since every request that cannot be parsed gets a problem with status 400.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _ABOUT = (
     "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "
     "a table says how. A release never changes: it has a strong ETag, and If-None-Match gives 304."
 )
-#: What a table is asked with: no key, or one where tables are counted or charged by account.
+#: A key is optional: tables may be counted or charged by account.
 OPTIONAL_KEY: list[dict[str, list[str]]] = [{}, {"key": []}]
-#: What only an account may ask for.
+#: A key is required.
 REQUIRED_KEY: list[dict[str, list[str]]] = [{"key": []}]
 
 _PROBLEMS = {
@@ -59,26 +59,26 @@ _LEVEL: dict[str, Any] = {
 }
 
 
-#: The types that `component` named, whose schemas the description needs.
+#: The types that `component_ref` refers to.
 _COMPONENTS: dict[type, None] = {}
 
 
 def component_ref(kind: type) -> dict[str, str]:
-    """The schema of a document that stands beside other formats."""
+    """A reference to the schema of a type."""
     _COMPONENTS[kind] = None
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems that an operation may answer with."""
+    """The problem responses of an operation."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {s: {"description": _PROBLEMS[s], "content": {PROBLEM_JSON: {"schema": schema}}} for s in statuses}
 
 
 def table_responses() -> dict[int | str, dict[str, Any]]:
-    """What a table's address answers: a document in one of the formats, not modified, or a problem."""
+    """The responses of a table's URL: a document in one of the formats, not modified, or a problem."""
     content: dict[str, Any] = {}
-    # JSON first: programs that make clients take the first, and get an object in place of a text.
+    # JSON first: generators of clients take the first, and get an object in place of a text.
     for form in sorted(_formats(), key=lambda form: form.name != DEFAULT_FORMAT):
         content.setdefault(media_type(form), {"schema": _schema(form)})
     headers = {
@@ -92,12 +92,12 @@ def table_responses() -> dict[int | str, dict[str, Any]]:
 
 
 def _formats() -> list[Format]:
-    """The formats that can be written here."""
+    """The installed formats."""
     return [form for form in formats() if form.installed]
 
 
 def _schema(form: Format) -> dict[str, Any]:
-    """What a document of a format is, to OpenAPI: an object, text or bytes."""
+    """The schema of a format's document: an object, text or bytes."""
     if form.name == DEFAULT_FORMAT:
         return {"anyOf": [component_ref(kind) for kind in (JsonStatDocument, DryRunDocument)]}
     if media_type(form).endswith("json"):
@@ -106,7 +106,7 @@ def _schema(form: Format) -> dict[str, Any]:
 
 
 def request_parameters() -> list[dict[str, Any]]:
-    """The query parameters that say which table."""
+    """The query parameters of a table request."""
     return [
         _list_parameter("rows", "Variables down the side, comma-separated or repeated.", ["age"]),
         _list_parameter("columns", "Variables along the top, comma-separated or repeated.", ["sex"]),
@@ -150,14 +150,14 @@ def request_parameters() -> list[dict[str, Any]]:
 
 
 def version_parameter(name: str = "version") -> dict[str, Any]:
-    """The query parameter that names a version."""
+    """The query parameter of a version."""
     return text_parameter(
         name, "The version: 8 letters or more of its digest, or its declared name; else the newest."
     )
 
 
 def view_parameters() -> list[dict[str, Any]]:
-    """The query parameters that say what stands beside the numbers, and which rows are shown."""
+    """The query parameters of a view."""
     return [
         text_parameter(
             "percent", "Percent of the `row`, `column` or `table` total, or of a cell: `sex=1,age=_T`."
@@ -178,7 +178,7 @@ def view_parameters() -> list[dict[str, Any]]:
 
 
 def picture_parameters() -> list[dict[str, Any]]:
-    """The query parameters that say what a picture shows."""
+    """The query parameters of a chart."""
     kinds = "; ".join(f"`{chart.name}` is for {chart.summary}" for chart in charts())
     chart = text_parameter(
         "chart", f"With `format=svg` or `png`: the kind of chart. {kinds}. Without it what fits best."
@@ -191,13 +191,13 @@ def picture_parameters() -> list[dict[str, Any]]:
 
 
 def compare_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a comparison: which table, of which two versions."""
+    """The query parameters of a comparison."""
     other = version_parameter("with") | {"required": True, "example": "1"}
     return [*request_parameters(), other, _LEVEL]
 
 
 def interval_parameters() -> list[dict[str, Any]]:
-    """The query parameters of an interval: which table, and which of its cells."""
+    """The query parameters of an interval."""
     return [
         *request_parameters(),
         _list_parameter(
@@ -214,7 +214,7 @@ def interval_parameters() -> list[dict[str, Any]]:
 
 
 def table_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a table: which one, and as what document."""
+    """The query parameters of a table's document."""
     return [
         *request_parameters(),
         *view_parameters(),
@@ -239,7 +239,7 @@ def table_parameters() -> list[dict[str, Any]]:
 
 
 def language_parameter() -> dict[str, Any]:
-    """The query parameter that names the language of labels."""
+    """The query parameter of the language."""
     return {
         **text_parameter(
             "lang", "The language of labels and sentences, where the dataset has them; its own without it."
@@ -249,7 +249,7 @@ def language_parameter() -> dict[str, Any]:
 
 
 def install_openapi(app: FastAPI) -> None:
-    """Let the application describe itself in these words."""
+    """Let the application serve this document."""
 
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -279,7 +279,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _schemas(kinds: Sequence[type]) -> dict[str, Any]:
-    """The schemas of documents that stand beside other formats, and of their parts."""
+    """The schemas of some types and of their parts."""
     inputs: list[tuple[type, Literal["serialization"], TypeAdapter[Any]]] = [
         (kind, "serialization", TypeAdapter(kind)) for kind in kinds
     ]
@@ -289,21 +289,22 @@ def _schemas(kinds: Sequence[type]) -> dict[str, Any]:
 
 def _list_parameter(name: str, meaning: str, example: list[str]) -> dict[str, Any]:
     schema = {"type": "array", "items": {"type": "string"}, "default": []}
-    parameter = {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}
-    return parameter | {"style": "form", "explode": True} | ({"example": example} if example else {})
+    return (
+        _parameter(name, meaning, schema)
+        | {"style": "form", "explode": True}
+        | ({"example": example} if example else {})
+    )
 
 
 def text_parameter(name: str, meaning: str) -> dict[str, Any]:
-    """A query parameter that is a text."""
-    return {
-        "name": name,
-        "in": "query",
-        "required": False,
-        "description": meaning,
-        "schema": {"type": "string"},
-    }
+    """A text parameter."""
+    return _parameter(name, meaning, {"type": "string"})
+
+
+def _parameter(name: str, meaning: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}
 
 
 def _choice_parameter(name: str, choices: list[str], default: str | None, meaning: str) -> dict[str, Any]:
     schema = {"type": "string", "enum": choices, **({} if default is None else {"default": default})}
-    return {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}
+    return _parameter(name, meaning, schema)

@@ -1,14 +1,7 @@
-"""The JSON answers about tables as types: what a generated client gets, never a bare string or an open object.
+"""The JSON of tables, budgets, methodology and noise as types: the schemas of the OpenAPI document.
 
-The documents themselves are made where their numbers are (`formats.json_stat`, `answer.dry_run`,
-`answer.budget_document`, `inference.interval_document`); a test holds the two together. A field with a default may be
-missing.
-
-The methodology and the noise as types: what a generated client gets.
-
-The documents are made in `release/methodology_document.py`, `noise/files/document.py` and `protect/plan_file.py`; a
-    test holds
-them and these types together.
+The documents are made in `formats/json_stat.py`, `release`, `inference`, `noise/files` and `protect`; a test compares them
+with these types. A field with a default may be missing. The docstrings are a part of the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The JSON of PxWebApi as types: what a generated client gets. The documents are made beside their numbers.
+"""PxWebApi in the OpenAPI document: its JSON as types, its parameters and its responses.
 
-PxWebApi in our OpenAPI: what its routes take and give. Names are read in any case and described in one.
+Names may have any case; the document has one. A test compares the types with the documents of the other modules. A
+field with a default may be missing. The docstrings of the types are a part of the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -264,52 +265,55 @@ class PxSaved:
     links: list[PxLink]
 
 
-#: What every address may say beside its own problems: too long, too often, not now.
+#: The problems of every URL: too long, too often, not now.
 _ALWAYS = (400, 414, 429, 503)
-
+#: The requirement of URLs that take a key.
+WITH_KEY: dict[str, Any] = {"security": OPTIONAL_KEY}
 LANGUAGE = text_parameter("lang", "The language: `en`, the only one.")
 QUERY = text_parameter("query", "Words that must all occur in a table's label, variables or source.")
 
 
 def problems(*further: int) -> dict[int | str, dict[str, Any]]:
-    """The problems of an address."""
+    """The problem responses of a URL."""
     return problem_responses(*sorted({*_ALWAYS, *further}))
 
 
 def taking(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
-    """What an address takes, as `openapi_extra`."""
+    """The `openapi_extra` of a URL with these parameters."""
     return {"parameters": [LANGUAGE, *parameters], **further}
 
 
 def of_version(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
-    """The same, of an address that a version of the dataset can be asked from."""
+    """The same for a URL that takes a version."""
     return taking(*parameters, version_parameter(), **further)
 
 
 def paging() -> list[dict[str, Any]]:
-    """Which page of which tables."""
+    """The parameters of a page of tables."""
     return [
-        _whole_number("pageNumber", "Which page.", 10**9),
-        _whole_number("pageSize", "Tables on a page.", LARGEST_PAGE),
-        _whole_number("pastDays", "Only tables that were loaded in so many days.", MOST_DAYS),
+        {**text_parameter(name, text), "schema": {"type": "integer", "minimum": 1, "maximum": largest}}
+        for name, text, largest in (
+            ("pageNumber", "Which page.", 10**9),
+            ("pageSize", "Tables on a page.", LARGEST_PAGE),
+            ("pastDays", "Only tables that were loaded in so many days.", MOST_DAYS),
+        )
     ]
 
 
-def by_variable(name: str, meaning: str) -> dict[str, Any]:
-    """A parameter that is given for a variable: `valueCodes[sex]=1,2`."""
-    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+def by_variable(name: str, description: str) -> dict[str, Any]:
+    """A parameter per variable: `valueCodes[sex]=1,2`."""
     return {
         "name": name,
         "in": "query",
-        "description": meaning,
+        "description": description,
         "style": "deepObject",
         "explode": True,
-        "schema": schema,
+        "schema": {"type": "object", "additionalProperties": {"type": "string"}},
     }
 
 
 def selecting() -> list[dict[str, Any]]:
-    """A selection in an address."""
+    """The parameters of a selection."""
     return [
         by_variable("valueCodes", "The values of a variable: `1,2`, `*`, `TOP(3)`, `RANGE(a,b)` and so on."),
         by_variable("codelist", "The code list that the values of a variable are of."),
@@ -319,7 +323,7 @@ def selecting() -> list[dict[str, Any]]:
 
 
 def writing() -> list[dict[str, Any]]:
-    """The format of the numbers."""
+    """The parameters of the output format."""
     return [
         text_parameter(
             "outputFormat", f"One of {', '.join(output_formats())}; {DEFAULT_FORMAT} if none is named."
@@ -329,7 +333,7 @@ def writing() -> list[dict[str, Any]]:
 
 
 def numbers() -> dict[int | str, dict[str, Any]]:
-    """The numbers of a selection, not modified, or a problem."""
+    """The responses of a URL of data."""
     files = {
         media_type(form): {"schema": {"type": "string", **({} if form.is_text else {"format": "binary"})}}
         for form in (format_by_name(FORMATS[name]) for name in output_formats())
@@ -343,18 +347,6 @@ def numbers() -> dict[int | str, dict[str, Any]]:
 
 
 def body(kind: type[PxSelection | PxQuery], *, required: bool) -> dict[str, Any]:
-    """What is sent to an address; null is nothing, where nothing need be sent."""
+    """The request body; null stands for none where it is optional."""
     schema = component_ref(kind) if required else {"anyOf": [component_ref(kind), {"type": "null"}]}
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
-
-
-def with_key() -> dict[str, Any]:
-    """That a key may be sent."""
-    return {"security": OPTIONAL_KEY}
-
-
-def _whole_number(name: str, meaning: str, largest: int) -> dict[str, Any]:
-    return {
-        **text_parameter(name, meaning),
-        "schema": {"type": "integer", "minimum": 1, "maximum": largest},
-    }

@@ -1,21 +1,19 @@
-"""The contents variable: what the numbers of a table say, as PxWeb's programs expect it.
+"""The metadata of a table: a JSON-stat dataset without data, its code lists and its contents variable.
 
-A dataset's measures are its values; a measure with sampling errors also has its errors and the noise's share of them,
-since these programs read nothing but values. Whoever does not select it gets the dataset's first measure.
+The values of the contents variable are the dataset's measures; a measure with sampling errors also has its errors and
+the noise's share of them, since PxWeb clients read nothing but values. The default is the dataset's first measure.
 
-Code lists: the levels at which a variable can be shown, other than its own categories.
+Code lists are the levels of a variable other than its own categories:
 
-vs_town_area                the categories themselves          Valueset
-agg_town_area.region        a coarser level, or a declared     Aggregation
-                            code list: each value adds up
-                            categories (`valueMap`)
-vs_town_area.region-area    all levels of a hierarchy, each    Valueset
-                            followed by what lies within it
-
-What a table has: its variables, values and code lists, as a JSON-stat dataset without data.
+    vs_town_area                the categories themselves          Valueset
+    agg_town_area.region        a coarser level, or a declared     Aggregation
+                                code list: each value adds up
+                                categories (`valueMap`)
+    vs_town_area.region-area    all levels of a hierarchy, each    Valueset
+                                followed by its parts
 
 PxWeb's profile of JSON-stat is narrow: indices are objects, every dimension and value has a label, labels of dimensions
-are all different, and nothing stands at the top that JSON-stat does not name.
+are unique, and there are no additional top-level keys.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from discreet.release.measures import default_measure, measures_of
 
 _NAME = "ContentsCode"
 CONTENTS_LABEL = "Contents"
-_BESIDE = {
+_ERRORS = {
     "relative_standard_error": "relative standard error, sampling and noise together",
     "noise_share": "share of the noise in the error's variance",
 }
@@ -47,12 +45,10 @@ class Content:
     """One value of the contents variable.
 
     Args:
-        code: Its code.
-        label: What people call it.
-        measure: The measure that a request names for it.
-        numbers: Which numbers of a release it shows, by their name in `model/columns.py`.
-        unit: What it counts in.
-        decimals: How many it has.
+        code, label: Its code and label.
+        measure: The measure of the request.
+        numbers: The numbers of a release, by their name in `model/columns.py`.
+        unit, decimals: The unit and the decimals of its numbers.
     """
 
     code: str
@@ -64,7 +60,7 @@ class Content:
 
 
 def contents_name(dataset: Dataset) -> str:
-    """The code of the contents variable; no variable of the dataset has it."""
+    """The code of the contents variable, unlike any variable's."""
     taken = {variable.name.casefold() for variable in dataset.variables}
     name = _NAME
     while name.casefold() in taken:
@@ -73,7 +69,7 @@ def contents_name(dataset: Dataset) -> str:
 
 
 def contents_of(dataset: Dataset) -> tuple[Content, ...]:
-    """Every value of the contents variable of a dataset, the default first."""
+    """The values of a dataset's contents variable, the default first."""
     found = []
     for measure in measures_of(dataset):
         title = measure.title(dataset)
@@ -81,7 +77,7 @@ def contents_of(dataset: Dataset) -> tuple[Content, ...]:
         if measure.has_errors:
             found += [
                 Content(f"{measure.name}_{name}", f"{title}: {meaning}", measure.name, name, "percent", 1)
-                for name, meaning in _BESIDE.items()
+                for name, meaning in _ERRORS.items()
             ]
     return tuple(found)
 
@@ -107,10 +103,10 @@ class CodeList:
     """One code list of a variable.
 
     Args:
-        id: Unlike all others of the server: no id of a dataset has an underscore, and no name of a variable a dot.
-        label: How people call it.
-        variable: Whose values it replaces.
-        levels: What a request calls it; empty for the variable's own categories.
+        id: Unique on the server: no dataset id has an underscore, and no variable name a dot.
+        label: Its label.
+        variable: The variable.
+        levels: The levels of the request; empty for the variable's own categories.
         aggregates: Whether its values add up categories.
     """
 
@@ -122,12 +118,12 @@ class CodeList:
 
     @property
     def type(self) -> str:
-        """What PxWeb calls its kind."""
+        """PxWeb's name of its kind."""
         return "Aggregation" if self.aggregates else "Valueset"
 
 
 def code_lists(dataset: Dataset, variable: str) -> list[CodeList]:
-    """The code lists of a variable; none if it can be shown in one way only."""
+    """The code lists of a variable; none without coarser levels."""
     coarser = level_names(dataset, variable)[:-1]
     if not coarser:
         return []
@@ -137,33 +133,32 @@ def code_lists(dataset: Dataset, variable: str) -> list[CodeList]:
         CodeList(f"agg_{start}.{level}", level_label(dataset, level), variable, (level,), aggregates=True)
         for level in coarser
     ]
-    return [own, *groups, *_hierarchy_lists(dataset, variable)]
-
-
-def _hierarchy_lists(dataset: Dataset, variable: str) -> list[CodeList]:
-    found = []
+    nested = []
     for hierarchy in dataset.hierarchies:
         levels = (
             hierarchy.levels[: hierarchy.levels.index(variable) + 1] if variable in hierarchy.levels else ()
         )
         if len(levels) > 1:
             label = " > ".join(level_label(dataset, level) for level in levels)
-            name = f"vs_{dataset.id}_{variable}.{'-'.join(levels)}"
-            found.append(CodeList(name, label, variable, levels, aggregates=False))
-    return found
+            nested.append(
+                CodeList(f"vs_{start}.{'-'.join(levels)}", label, variable, levels, aggregates=False)
+            )
+    return [own, *groups, *nested]
 
 
-def dimension_of(door: DatasetService, variable: str, levels: tuple[str, ...] = ()) -> Dimension:
-    """The values of a variable at its levels, as every table of it has them; the total last."""
-    dataset = door.dataset
+def dimension_of(service: DatasetService, variable: str, levels: tuple[str, ...] = ()) -> Dimension:
+    """The values of a variable at some levels, the total last."""
+    dataset = service.dataset
     shown = ((variable, levels),) if levels else ()
     request = TableRequest(dataset.id, rows=(variable,), levels=shown, measure=default_measure(dataset))
-    return door.read(request).shape.dimensions[0]
+    return service.read(request).shape.dimensions[0]
 
 
-def code_list_document(door: DatasetService, wanted: CodeList, links: list[dict[str, str]]) -> dict[str, Any]:
-    """A code list as PxWebApi has it."""
-    dimension = dimension_of(door, wanted.variable, wanted.levels)
+def code_list_document(
+    service: DatasetService, wanted: CodeList, links: list[dict[str, str]]
+) -> dict[str, Any]:
+    """The JSON of a code list."""
+    dimension = dimension_of(service, wanted.variable, wanted.levels)
     values = [
         {"code": code, "label": label, "valueMap": [dimension.base[place] for place in members]}
         for code, label, members in zip(dimension.codes, dimension.labels, dimension.members(), strict=True)
@@ -181,15 +176,15 @@ def code_list_document(door: DatasetService, wanted: CodeList, links: list[dict[
     }
 
 
-#: pxwebpy calls the column of numbers so: a dimension of this label would be overwritten.
+#: The label of pxwebpy's column of numbers, which would overwrite a dimension of this label.
 _TAKEN = ("value",)
 
 
 def metadata_document(
-    door: DatasetService, dimensions: Iterable[Dimension], contents: Iterable[Content], base: str
+    service: DatasetService, dimensions: Iterable[Dimension], contents: Iterable[Content], base: str
 ) -> dict[str, Any]:
-    """The metadata of a table, for the dimensions as they would be shown."""
-    dataset = door.dataset
+    """The metadata of a table with these dimensions."""
+    dataset = service.dataset
     listed = list(dimensions)
     described = describe_dimensions(dataset, listed, contents, base)
     names = list(described)
@@ -198,7 +193,7 @@ def metadata_document(
         "class": "dataset",
         "label": dataset.label,
         "source": dataset.source,
-        "note": [door.note()],
+        "note": [service.note()],
         "role": roles(dataset, listed),
         "id": names,
         "size": [len(described[name]["category"]["index"]) for name in names],
@@ -206,9 +201,9 @@ def metadata_document(
         "value": [],
         "extension": {
             **px_extension(dataset, heading=names[-2:], stub=names[:-2]),
-            "digest": door.digest,
+            "digest": service.digest,
             "dataset_version": dataset.version,
-            "promise": list(door.promise()),
+            "promise": list(service.promise()),
         },
     }
 
@@ -216,7 +211,7 @@ def metadata_document(
 def describe_dimensions(
     dataset: Dataset, dimensions: Iterable[Dimension], contents: Iterable[Content], base: str
 ) -> dict[str, dict[str, Any]]:
-    """Every dimension by its name, the contents last, with labels that are all different."""
+    """Every dimension by its name, the contents last, with unique labels."""
     found = {dimension.name: _dimension(dataset, dimension, base) for dimension in dimensions}
     found[contents_name(dataset)] = contents_dimension(contents)
     seen = set(_TAKEN)
@@ -248,13 +243,13 @@ def _dimension(dataset: Dataset, dimension: Dimension, base: str) -> dict[str, A
 
 
 def roles(dataset: Dataset, dimensions: Iterable[Dimension]) -> dict[str, list[str]]:
-    """Which dimension is what: geography, and the contents."""
+    """The JSON-stat roles: geography and the contents."""
     geography = [dimension.name for dimension in dimensions if dimension.geography]
     return {**({"geo": geography} if geography else {}), "metric": [contents_name(dataset)]}
 
 
 def px_extension(dataset: Dataset, *, heading: Iterable[str], stub: Iterable[str]) -> dict[str, Any]:
-    """What PxWeb calls by the keywords of a PX file; the first note is mandatory."""
+    """The keywords of a PX file; the first note is mandatory."""
     return {
         "noteMandatory": {"0": True},
         "px": {
@@ -274,5 +269,5 @@ def px_extension(dataset: Dataset, *, heading: Iterable[str], stub: Iterable[str
 
 
 def link_object(href: str, rel: str) -> dict[str, str]:
-    """One link."""
+    """The JSON of a link."""
     return {"rel": rel, "hreflang": "en", "href": href}

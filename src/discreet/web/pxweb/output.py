@@ -1,11 +1,7 @@
-"""CSV as a PxWeb program asks for it: codes, texts or both, with another separator, with the title above.
+"""The data of a selection: cells of whole tables, as a document in one of PxWeb's formats.
 
-The file is the tidy CSV of Discreet: one line a cell. Without a parameter it has codes and texts.
-
-The numbers of a selection: cuts of whole tables, as a document of one of PxWeb's formats.
-
-One measure is one whole table. JSON-stat shows several contents at once, in the dimension of the contents; the files
-have one measure each, and beside its values its errors, as they always have.
+One measure is one whole table. JSON-stat shows several contents at once, in the contents dimension; a file has one
+measure, with its errors. The CSV has one line per cell, with codes and texts unless the client chooses one of them.
 """
 
 from __future__ import annotations
@@ -32,13 +28,13 @@ from discreet.web.release_cache import ReleaseCache
 
 _SEPARATORS = {"SeparatorTab": "\t", "SeparatorSpace": " ", "SeparatorSemicolon": ";"}
 _TEXTS = ("UseCodes", "UseTexts", "UseCodesAndTexts")
-#: Every parameter of PxWebApi; formats other than CSV have codes and texts whatever is said.
+#: The output parameters of PxWebApi; formats other than CSV ignore them.
 CSV_PARAMETERS = (*_TEXTS, "IncludeTitle", *_SEPARATORS)
 
 
 @dataclass(frozen=True, slots=True)
 class Csv:
-    """How the CSV is written."""
+    """The options of CSV output."""
 
     separator: str = ","
     shown: str = "UseCodesAndTexts"
@@ -61,7 +57,7 @@ class Csv:
 
 
 def read_csv(words: Sequence[str]) -> Csv:
-    """The parameters, each of them known.
+    """Parse the CSV options of known parameters.
 
     Raises:
         BadRequest: Two of them contradict each other.
@@ -88,33 +84,33 @@ DEFAULT_FORMAT = "json-stat2"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The document that is wanted: PxWeb's name of a format, and how a CSV is written."""
+    """An output format by PxWeb's name, with the CSV options."""
 
     name: str
     csv: Csv
 
     @property
     def extension(self) -> str:
-        """The ending of its files."""
+        """The extension of its files."""
         return format_by_name(FORMATS[self.name]).extension
 
     @property
     def media_type(self) -> str:
-        """What HTTP calls it."""
+        """Its media type."""
         return format_by_name(FORMATS[self.name]).media_type
 
 
 def output_formats() -> list[str]:
-    """The formats that can be written here, by PxWeb's names."""
+    """PxWeb's names of the installed formats."""
     installed = {form.name for form in formats() if form.installed}
     return [name for name, own in FORMATS.items() if own in installed]
 
 
 def read_output(name: str, parameters: Sequence[str]) -> Output:
-    """The format and its parameters, in any case.
+    """Parse the format and its parameters, ignoring case.
 
     Raises:
-        UnknownFormat, BadRequest: With what there is.
+        UnknownFormat, BadRequest: There is no such format or parameter.
     """
     wanted = (name or DEFAULT_FORMAT).lower()
     if wanted not in output_formats():
@@ -129,13 +125,13 @@ def read_output(name: str, parameters: Sequence[str]) -> Output:
 
 
 def check_tables(
-    door: DatasetService, selected: Selected, output: Output, most_cells: int
+    service: DatasetService, selected: Selected, output: Output, most_cells: int
 ) -> dict[str, CheckedRequest]:
-    """The question of the whole table for every measure; what cannot be answered is refused before it is counted.
+    """The checked request of the whole table for every measure; nothing is counted.
 
     Raises:
-        BadRequest: The format has one measure a file, and several are asked for.
-        Refused: A rule does not allow the whole table, or more numbers are asked for than one call gives.
+        BadRequest: The format has one measure per file, and several are selected.
+        Refused: A rule does not allow the whole table, or the selection exceeds the limit of one call.
     """
     measures = dict.fromkeys(content.measure for content in selected.contents)
     if len(measures) > 1 and output.name != DEFAULT_FORMAT:
@@ -143,7 +139,7 @@ def check_tables(
             f"A file of the format {output.name} has one measure, not {' and '.join(measures)}.",
             f"Select one of them, or take {DEFAULT_FORMAT}.",
         )
-    checked = {name: door.check(selected.request(door.dataset.id, name)) for name in measures}
+    checked = {name: service.check(selected.request(service.dataset.id, name)) for name in measures}
     if selected.cells > most_cells:
         raise TooManyCells(
             f"The selection has {selected.cells:,} cells; one call gives at most {most_cells:,}.",
@@ -153,15 +149,15 @@ def check_tables(
 
 
 def cut_tables(
-    wholes: ReleaseCache, door: DatasetService, asked: dict[str, CheckedRequest], selected: Selected
+    cache: ReleaseCache, service: DatasetService, checked: dict[str, CheckedRequest], selected: Selected
 ) -> dict[str, Release]:
-    """The cut of every measure's table."""
+    """The selected cells of every measure's table."""
     codes = {each.dimension.name: each.codes for each in selected.chosen}
-    return {name: subset_release(wholes.release(door, question), codes) for name, question in asked.items()}
+    return {name: subset_release(cache.release(service, each), codes) for name, each in checked.items()}
 
 
 def write_output(cuts: dict[str, Release], selected: Selected, output: Output, base: str) -> bytes:
-    """The document; of a file the cut of its one measure."""
+    """The document in the output format."""
     if output.name == DEFAULT_FORMAT:
         document = data_document(cuts, selected, base)
         return json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
@@ -172,7 +168,7 @@ def write_output(cuts: dict[str, Release], selected: Selected, output: Output, b
 
 
 def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> dict[str, Any]:
-    """The numbers as JSON-stat in PxWeb's profile, the contents where they are placed."""
+    """The data as JSON-stat in PxWeb's profile, with the contents dimension in its place."""
     own = {
         name: json.loads(format_by_name(FORMATS[DEFAULT_FORMAT]).write(each)) for name, each in cuts.items()
     }
@@ -181,8 +177,13 @@ def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> di
     described = describe_dimensions(dataset, first.dimensions, selected.contents, base)
     names = [*selected.stub, *selected.heading]
     axis, shape = names.index(contents_name(dataset)), first.values.shape
-    values = _stack([_numbers(own[c.measure], c.numbers) for c in selected.contents], shape, axis)
-    status = _stack([_letters(own[c.measure]["status"], first.cells) for c in selected.contents], shape, axis)
+    numbers, letters = [], []
+    for content in selected.contents:
+        document = own[content.measure]
+        plain = content.numbers == "value"
+        numbers.append(document["value"] if plain else document["extension"][content.numbers])
+        letters.append([document["status"].get(str(place), "") for place in range(first.cells)])
+    values, status = _stack(numbers, shape, axis), _stack(letters, shape, axis)
     extensions = {name: document["extension"] for name, document in own.items()}
     return {
         "version": "2.0",
@@ -203,18 +204,8 @@ def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> di
     }
 
 
-def _numbers(document: dict[str, Any], name: str) -> list[Any]:
-    """One kind of numbers of our own JSON-stat."""
-    found: list[Any] = document["value"] if name == "value" else document["extension"][name]
-    return found
-
-
-def _letters(status: dict[str, str], cells: int) -> list[str]:
-    return [status.get(str(place), "") for place in range(cells)]
-
-
 def _stack(lists: list[list[Any]], shape: tuple[int, ...], axis: int) -> list[Any]:
-    """Lists over the cells of a table, beside each other along a new axis."""
+    """Lists over the cells of a table, stacked along a new axis."""
     arrays = []
     for items in lists:
         array = np.empty(len(items), dtype=object)

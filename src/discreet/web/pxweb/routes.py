@@ -1,16 +1,11 @@
-"""A request to PxWebApi: its path in any case, its body, its problems in the words that PxWeb's programs show.
+"""PxWebApi 2 at /api/pxweb/v2: every dataset is a table.
 
-title = the code of the error, such as too-many-cells       detail = what is wrong, and what to do
+    GET  /config    /tables    /tables/{id}    /tables/{id}/metadata    /tables/{id}/defaultselection
+    GET  /tables/{id}/data    /codelists/{id}    /savedqueries/{id}    /savedqueries/{id}/data    .../selection
+    POST /tables/{id}/data    /savedqueries
 
-What the routes of PxWebApi share: the doors, the limits, the whole tables.
-
-The addresses of numbers: a table's data by GET and POST, and queries that have an address of their own.
-
-PxWebApi 2 at /api/pxweb/v2: the addresses, and what each of them answers.
-
-GET  /config    /tables    /tables/{id}    /tables/{id}/metadata    /tables/{id}/defaultselection
-GET  /tables/{id}/data    /codelists/{id}    /savedqueries/{id}    /savedqueries/{id}/data    .../selection
-POST /tables/{id}/data    /savedqueries
+The fixed words of a path may have any case. Errors are problems in the form that PxWeb clients show: `title` is the
+code of the error, `detail` the message with its advice.
 """
 
 from __future__ import annotations
@@ -21,25 +16,20 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.routing import APIRoute
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Match
+from starlette.types import Scope
 
 from discreet.errors import BadRequest, BodyTooLarge, DiscreetError, NotFound
 from discreet.model.release import subset_dimension
-from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.api.dataset_documents import open_datasets
-from discreet.web.api.openapi import (
-    DatasetId,
-    text_parameter,
-)
+from discreet.web.api.openapi import DatasetId, text_parameter
 from discreet.web.problems import PROBLEM_JSON, problem_response
 from discreet.web.pxweb import documents as openapi
-from discreet.web.pxweb import output as data
 from discreet.web.pxweb.documents import (
     PxCodeList,
     PxConfig,
@@ -59,6 +49,7 @@ from discreet.web.pxweb.metadata import (
     link_object,
     metadata_document,
 )
+from discreet.web.pxweb.output import DEFAULT_FORMAT, check_tables, cut_tables, read_output, write_output
 from discreet.web.pxweb.selection_syntax import (
     Parameters,
     RawSelection,
@@ -84,7 +75,7 @@ from discreet.web.pxweb.table_list import (
     table_document,
     tables_document,
 )
-from discreet.web.pxweb.value_selection import Selected, any_case, canonical_selection, find_code_list, select
+from discreet.web.pxweb.value_selection import any_case, canonical_selection, find_code_list, select
 from discreet.web.release_cache import ReleaseCache
 from discreet.web.responses import add_charge_header, as_json, conditional, headers_only, strong_etag
 from discreet.web.transfer import is_head
@@ -92,37 +83,23 @@ from discreet.web.urls import site_url
 from discreet.workspace.options import Options
 
 PREFIX = "/api/pxweb/v2"
-#: The bytes of a body: enough for every code of a large table.
+#: The most bytes of a body: enough for every code of a large table.
 LARGEST_BODY = 1_048_576
-
-
-class CaseInsensitivePaths:
-    """Lets the fixed words of a path below the API be written in any case; ids are left as they are."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with the path as the routes have it."""
-        root = scope.get("root_path", "")
-        path = scope.get("path", "").removeprefix(root)
-        if scope["type"] == "http" and path.lower().startswith(f"{PREFIX}/"):
-            scope = {**scope, "path": root + lower_case_path(path)}
-        await self.app(scope, receive, send)
-
-
-def lower_case_path(path: str) -> str:
-    """A path below the API with its fixed words in lower case.
-
-    >>> lower_case_path("/api/PxWeb/v2/codeLists/vs_Area")
-    '/api/pxweb/v2/codelists/vs_Area'
-    """
-    first, *rest = path[len(PREFIX) + 1 :].split("/", 2)
-    return "/".join([PREFIX, first.lower(), *rest[:1], *(word.lower() for word in rest[1:])])
+#: How many letters of a digest a saved query contains.
+KEPT = 16
+_OUTPUT = ("outputformat", "outputformatparams")
 
 
 class PxWebRoute(APIRoute):
-    """A route whose errors become problems in PxWeb's words."""
+    """A route whose path may have any case, and whose errors are problems in PxWeb's form."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match the path with its fixed words in lower case."""
+        root = scope.get("root_path", "")
+        path = scope.get("path", "").removeprefix(root)
+        if path.lower().startswith(f"{PREFIX}/"):
+            scope = {**scope, "path": root + lower_case_path(path)}
+        return super().matches(scope)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with errors turned into problems."""
@@ -137,21 +114,31 @@ class PxWebRoute(APIRoute):
         return handler
 
 
+def lower_case_path(path: str) -> str:
+    """A path below the API with its fixed words in lower case; ids stay as they are.
+
+    >>> lower_case_path("/api/PxWeb/v2/codeLists/vs_Area")
+    '/api/pxweb/v2/codelists/vs_Area'
+    """
+    first, *rest = path[len(PREFIX) + 1 :].split("/", 2)
+    return "/".join([PREFIX, first.lower(), *rest[:1], *(word.lower() for word in rest[1:])])
+
+
 def px_problem(request: Request, error: DiscreetError) -> Response:
-    """An error as PxWeb's programs show it."""
-    told = problem_response(request, error)
-    document = json.loads(bytes(told.body))
+    """An error as PxWeb clients show it."""
+    ours = problem_response(request, error)
+    document = json.loads(bytes(ours.body))
     document |= {"title": document["code"], "detail": f"{document['detail']} {document['advice']}".strip()}
-    response = Response(json.dumps(document).encode(), told.status_code, media_type=PROBLEM_JSON)
-    response.headers.update({k: v for k, v in told.headers.items() if not k.startswith("content-")})
+    response = Response(json.dumps(document).encode(), ours.status_code, media_type=PROBLEM_JSON)
+    response.headers.update({k: v for k, v in ours.headers.items() if not k.startswith("content-")})
     return response
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request, no more of it than is allowed.
+    """The body of a request.
 
     Raises:
-        BodyTooLarge: It is longer.
+        BodyTooLarge: It is too long.
     """
     body = b""
     async for chunk in request.stream():
@@ -163,197 +150,36 @@ async def read_body(request: Request) -> bytes:
     return body
 
 
-@dataclass(frozen=True, slots=True)
-class PxWebService:
-    """What the routes share: the doors, the limits, and the whole tables made a moment ago."""
-
-    doors: DatasetRegistry
-    options: Options
-    wholes: ReleaseCache
-
-    def door(self, table_id: str, version: str = "") -> DatasetService:
-        """A version of the dataset of a table, its id in any case."""
-        return self.doors.door(any_case(table_id, self.doors.ids()) or table_id, version=version)
-
-
-def selection_document(door: DatasetService, wanted: RawSelection, here: str) -> dict[str, Any]:
-    """What is understood of a selection, code by code."""
-    words = selection_json(canonical_selection(door, select(door, wanted)))
-    return {"language": "en", **words, "links": [link_object(here, "self")]}
-
-
-def api_base() -> str:
-    """Where the API starts."""
-    return site_url().base + PREFIX
-
-
-_OUTPUT = ("outputformat", "outputformatparams")
-#: How many letters of a digest a saved query keeps.
-KEPT = 16
 QueryId = Annotated[str, Path(description="The id of a saved query: the query itself, packed.")]
 Sent = Annotated[bytes, Depends(read_body)]
 
 
-def add_data(router: APIRouter, service: PxWebService) -> None:
-    """The numbers."""
+@dataclass(frozen=True, slots=True)
+class PxWebService:
+    """What the routes share: the datasets, the options, and a cache of whole tables."""
 
-    @router.get(
-        "/tables/{table_id}/data",
-        response_class=Response,
-        responses=openapi.numbers(),
-        openapi_extra=openapi.of_version(*openapi.selecting(), *openapi.writing(), **openapi.with_key()),
-    )
-    def get_data(request: Request, table_id: DatasetId) -> Response:
-        """The numbers that a query string selects; without a selection, a small table."""
-        known = ("valuecodes[]", "codelist[]", "heading", "stub", "version", *_OUTPUT)
-        parameters = read_parameters(request.query_params, known)
-        wanted = selection_from_query(parameters)
-        query = SavedQuery(table_id, wanted, *_output(parameters), word(parameters, "version"))
-        return _data_response(request, service, query)
+    registry: DatasetRegistry
+    options: Options
+    releases: ReleaseCache
 
-    @router.post(
-        "/tables/{table_id}/data",
-        response_class=Response,
-        responses={**openapi.numbers(), **openapi.problems(413)},
-        openapi_extra=openapi.of_version(
-            *openapi.writing(), **openapi.with_key(), **openapi.body(PxSelection, required=False)
-        ),
-    )
-    def post_data(request: Request, table_id: DatasetId, sent: Sent) -> Response:
-        """The numbers that a body selects."""
-        parameters = read_parameters(request.query_params, ("version", *_OUTPUT))
-        wanted = selection_from_body(_parse_json(sent))
-        query = SavedQuery(table_id, wanted, *_output(parameters), word(parameters, "version"))
-        return _data_response(request, service, query)
+    def open(self, table_id: str, version: str = "") -> DatasetService:
+        """A version of the dataset of a table; the id may have any case."""
+        return self.registry.door(any_case(table_id, self.registry.ids()) or table_id, version=version)
+
+    def load_time(self, dataset: DatasetService) -> str:
+        """When the version was loaded; empty where that is not recorded."""
+        versions = self.registry.versions(dataset.dataset.id)
+        return next((facts.loaded for facts in versions if facts.digest == dataset.digest), "")
 
 
-def add_saved_queries(router: APIRouter, service: PxWebService) -> None:
-    """Queries with an address."""
-
-    @router.post(
-        "/savedqueries",
-        status_code=201,
-        response_model=PxSaved,
-        responses=openapi.problems(403, 404, 410, 413),
-        openapi_extra=openapi.of_version(**openapi.body(PxQuery, required=True)),
-    )
-    def save_query(request: Request, sent: Sent) -> Response:
-        """The address of a query; nothing is stored. A version that it names is kept in it, by its digest."""
-        parameters = read_parameters(request.query_params, ("version",))
-        query = read_saved_query(_parse_json(sent))
-        version = word(parameters, "version") or query.version
-        door = service.door(query.table, version=version)
-        query = replace(query, table=door.dataset.id, version=door.digest[:KEPT] if version else "")
-        select(door, query.wanted)
-        data.read_output(query.output_format, query.parameters)
-        response = as_json(_saved_document(query, api_base()), 201)
-        response.headers["location"] = f"{api_base()}/savedqueries/{query.id}"
-        return response
-
-    @router.get(
-        "/savedqueries/{query_id}",
-        response_model=PxSaved,
-        responses=openapi.problems(404, 410),
-        openapi_extra=openapi.taking(),
-    )
-    def saved_query(request: Request, query_id: QueryId) -> Response:
-        """A query, unpacked."""
-        read_parameters(request.query_params)
-        query = unpack(query_id)
-        service.door(query.table, version=query.version)
-        return as_json(_saved_document(query, api_base()))
-
-    @router.get(
-        "/savedqueries/{query_id}/data",
-        response_class=Response,
-        responses=openapi.numbers(),
-        openapi_extra=openapi.taking(*openapi.writing(), **openapi.with_key()),
-    )
-    def saved_data(request: Request, query_id: QueryId) -> Response:
-        """The numbers of a saved query."""
-        query = unpack(query_id)
-        form, words = _output(read_parameters(request.query_params, _OUTPUT))
-        return _data_response(
-            request,
-            service,
-            replace(query, output_format=form or query.output_format, parameters=words or query.parameters),
-        )
-
-    @router.get(
-        "/savedqueries/{query_id}/selection",
-        response_model=PxSelected,
-        responses=openapi.problems(403, 404, 410),
-        openapi_extra=openapi.taking(),
-    )
-    def saved_selection(request: Request, query_id: QueryId) -> Response:
-        """What a saved query selects now, code by code."""
-        read_parameters(request.query_params)
-        query = unpack(query_id)
-        here = f"{api_base()}/savedqueries/{query_id}/selection"
-        door = service.door(query.table, version=query.version)
-        return as_json(selection_document(door, query.wanted, here))
+def api_base() -> str:
+    """The URL of the API."""
+    return site_url().base + PREFIX
 
 
-def _data_response(request: Request, service: PxWebService, query: SavedQuery) -> Response:
-    """Check a selection, and send its numbers to whoever does not have them."""
-    output = data.read_output(query.output_format, query.parameters)
-    door = service.door(query.table, query.version)
-    selected = select(door, query.wanted)
-    asked = data.check_tables(door, selected, output, service.options.pxweb_cells)
-    words = selection_json(canonical_selection(door, selected))
-    tag = strong_etag("pxweb", door.edition, door.dataset.id, words, output.name, str(output.csv), api_base())
-    respond = _responder(request, service, door, selected, output, asked)
-    metered = any(question.metered for question in asked.values())
-    return conditional(request, tag, respond, metered=metered) if request.method == "GET" else respond()
-
-
-def _responder(
-    request: Request,
-    service: PxWebService,
-    door: DatasetService,
-    selected: Selected,
-    output: data.Output,
-    asked: dict[str, CheckedRequest],
-) -> Callable[[], Response]:
-    """What makes the response, if it is wanted."""
-
-    def respond() -> Response:
-        if is_head(request):
-            requests = [question.request for question in asked.values()]
-            response = headers_only(door, requests, output.media_type)
-        else:
-            cuts = data.cut_tables(service.wholes, door, asked, selected)
-            body = data.write_output(cuts, selected, output, api_base())
-            response = Response(body, media_type=output.media_type)
-            add_charge_header(response, cuts.values())
-        response.headers["content-disposition"] = f'inline; filename="{door.dataset.id}.{output.extension}"'
-        return response
-
-    return respond
-
-
-def _saved_document(query: SavedQuery, base: str) -> dict[str, Any]:
-    here = f"{base}/savedqueries/{query.id}"
-    links = [link_object(here, "self"), link_object(f"{here}/data", "data")]
-    document = {"id": query.id, **saved_query_json(query)}
-    return {"language": "en", "id": query.id, "savedQuery": document, "links": links}
-
-
-def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
-    words = [item for text in parameters.get("outputformatparams", []) for item in split_list(text)]
-    return word(parameters, "outputformat"), tuple(words)
-
-
-def _parse_json(sent: bytes) -> Any:
-    try:
-        return json.loads(sent) if sent.strip() else None
-    except (ValueError, RecursionError):
-        raise BadRequest("The body is not JSON.", "Send a JSON object, as UTF-8.") from None
-
-
-def pxweb_router(doors: DatasetRegistry, options: Options, count: Callable[[str], None]) -> APIRouter:
-    """The routes under /api/pxweb/v2; `count` counts the calls of an address, and refuses too many."""
-    service = PxWebService(doors, options, ReleaseCache())
+def pxweb_router(registry: DatasetRegistry, options: Options, count: Callable[[str], None]) -> APIRouter:
+    """The routes under /api/pxweb/v2; `count` counts the calls of an IP address, and refuses too many."""
+    service = PxWebService(registry, options, ReleaseCache())
 
     async def take_token(request: Request) -> None:
         count(request.client.host if request.client else "")
@@ -365,26 +191,21 @@ def pxweb_router(doors: DatasetRegistry, options: Options, count: Callable[[str]
         dependencies=[Depends(take_token)],
     )
     _add_tables(router, service)
-    add_data(router, service)
-    add_saved_queries(router, service)
+    _add_metadata(router, service)
+    _add_data(router, service)
+    _add_saved_queries(router, service)
     return router
 
 
 def _add_tables(router: APIRouter, service: PxWebService) -> None:
-    """What there is."""
-
     @router.get(
-        "/config",
-        response_model=PxConfig,
-        responses=openapi.problems(),
-        openapi_extra=openapi.taking(),
+        "/config", response_model=PxConfig, responses=openapi.problems(), openapi_extra=openapi.taking()
     )
     def config(request: Request) -> Response:
         """What a program must know of the server."""
         read_parameters(request.query_params)
-        return as_json(
-            config_document(service.options, [door.dataset for door in open_datasets(service.doors)])
-        )
+        datasets = [each.dataset for each in open_datasets(service.registry)]
+        return as_json(config_document(service.options, datasets))
 
     @router.get(
         "/tables",
@@ -405,10 +226,8 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
         flag(parameters, "includediscontinued")
         number = read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
         size = read_number("pageSize", word(parameters, "pagesize"), PAGE_SIZE, LARGEST_PAGE)
-        datasets = [(door.dataset, _load_time(service, door)) for door in open_datasets(service.doors)]
-        return as_json(
-            tables_document(datasets, word(parameters, "query"), number, size, api_base(), earliest)
-        )
+        found = [(each.dataset, service.load_time(each)) for each in open_datasets(service.registry)]
+        return as_json(tables_document(found, word(parameters, "query"), number, size, api_base(), earliest))
 
     @router.get(
         "/tables/{table_id}",
@@ -418,11 +237,12 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
     )
     def table(request: Request, table_id: DatasetId) -> Response:
         """One table in a few words."""
-        door = _door(service, table_id, read_parameters(request.query_params, ("version",)))
-        return as_json(
-            {"language": "en", **table_document(door.dataset, _load_time(service, door), api_base())}
-        )
+        dataset = _open(service, table_id, read_parameters(request.query_params, ("version",)))
+        document = table_document(dataset.dataset, service.load_time(dataset), api_base())
+        return as_json({"language": "en", **document})
 
+
+def _add_metadata(router: APIRouter, service: PxWebService) -> None:
     @router.get(
         "/tables/{table_id}/metadata",
         response_model=PxStat,
@@ -438,9 +258,9 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
         """The variables of a table, their values and their code lists."""
         known = ("defaultselection", "savedquery", "codelist[]", "outputformat", "version")
         parameters = read_parameters(request.query_params, known)
-        if word(parameters, "outputformat").lower() not in {"", data.DEFAULT_FORMAT}:
-            raise BadRequest("Metadata is JSON-stat.", f"Write outputFormat={data.DEFAULT_FORMAT}.")
-        return as_json(_metadata(_door(service, table_id, parameters), parameters, api_base()))
+        if word(parameters, "outputformat").lower() not in {"", DEFAULT_FORMAT}:
+            raise BadRequest("Metadata is JSON-stat.", f"Write outputFormat={DEFAULT_FORMAT}.")
+        return as_json(_metadata(_open(service, table_id, parameters), parameters))
 
     @router.get(
         "/tables/{table_id}/defaultselection",
@@ -450,12 +270,9 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
     )
     def default_selection(request: Request, table_id: DatasetId) -> Response:
         """What is answered where nothing is selected."""
-        door = _door(service, table_id, read_parameters(request.query_params, ("version",)))
-        return as_json(
-            selection_document(
-                door, RawSelection(), f"{api_base()}/tables/{door.dataset.id}/defaultselection"
-            )
-        )
+        dataset = _open(service, table_id, read_parameters(request.query_params, ("version",)))
+        own = f"{api_base()}/tables/{dataset.dataset.id}/defaultselection"
+        return as_json(_selection_document(dataset, RawSelection(), own))
 
     @router.get(
         "/codelists/{list_id:path}",
@@ -467,45 +284,188 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
         """The values of a code list, each with the categories in it."""
         version = word(read_parameters(request.query_params, ("version",)), "version")
         found = {
-            each.id: (door, each)
-            for door in open_datasets(service.doors.at(version))
-            for variable in door.dataset.variables
-            for each in code_lists(door.dataset, variable.name)
+            each.id: (dataset, each)
+            for dataset in open_datasets(service.registry.at(version))
+            for variable in dataset.dataset.variables
+            for each in code_lists(dataset.dataset, variable.name)
         }
         name = any_case(list_id, found)
         if name is None:
             raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
-        door, wanted = found[name]
-        return as_json(
-            code_list_document(door, wanted, [link_object(f"{api_base()}/codelists/{quote(name)}", "self")])
-        )
+        links = [link_object(f"{api_base()}/codelists/{quote(name)}", "self")]
+        return as_json(code_list_document(*found[name], links))
 
 
-def _load_time(service: PxWebService, door: DatasetService) -> str:
-    """When the version of a table was loaded; empty where nobody wrote it down."""
-    versions = service.doors.versions(door.dataset.id)
-    return next((facts.loaded for facts in versions if facts.digest == door.digest), "")
-
-
-def _door(service: PxWebService, table_id: str, parameters: Parameters) -> DatasetService:
-    """The version of a table that an address names, or the saved query in it."""
+def _open(service: PxWebService, table_id: str, parameters: Parameters) -> DatasetService:
+    """The version of a table that the URL or its saved query names."""
     saved = word(parameters, "savedquery")
-    version = word(parameters, "version") or (unpack(saved).version if saved else "")
-    return service.door(table_id, version=version)
+    return service.open(table_id, word(parameters, "version") or (unpack(saved).version if saved else ""))
 
 
-def _metadata(door: DatasetService, parameters: Parameters, base: str) -> dict[str, Any]:
-    """The metadata of a table: of all its variables, or of those that a selection has."""
-    saved, dataset = word(parameters, "savedquery"), door.dataset
+def _metadata(dataset: DatasetService, parameters: Parameters) -> dict[str, Any]:
+    """The metadata of a table: of all its variables, or of those in a selection."""
+    saved = word(parameters, "savedquery")
     if saved or flag(parameters, "defaultselection"):
-        selected = select(door, unpack(saved).wanted if saved else RawSelection())
+        selected = select(dataset, unpack(saved).wanted if saved else RawSelection())
         shown = [subset_dimension(each.dimension, each.codes) for each in selected.chosen]
-        return metadata_document(door, shown, selected.contents, base)
-    names = [variable.name for variable in dataset.variables]
-    lists = {
-        any_case(pick.variable, names) or pick.variable: pick.code_list
-        for pick in selection_from_query(parameters).picks
+        return metadata_document(dataset, shown, selected.contents, api_base())
+    names = [variable.name for variable in dataset.dataset.variables]
+    levels = {}
+    for pick in selection_from_query(parameters).picks:
+        name = any_case(pick.variable, names) or pick.variable
+        levels[name] = find_code_list(dataset, name, pick.code_list).levels
+    shown = [dimension_of(dataset, name, levels.get(name, ())) for name in names]
+    return metadata_document(dataset, shown, contents_of(dataset.dataset), api_base())
+
+
+def _selection_document(dataset: DatasetService, selection: RawSelection, own: str) -> dict[str, Any]:
+    """A selection with every code; `own` is the URL of the document."""
+    words = selection_json(canonical_selection(dataset, select(dataset, selection)))
+    return {"language": "en", **words, "links": [link_object(own, "self")]}
+
+
+def _add_data(router: APIRouter, service: PxWebService) -> None:
+    @router.get(
+        "/tables/{table_id}/data",
+        response_class=Response,
+        responses=openapi.numbers(),
+        openapi_extra=openapi.of_version(*openapi.selecting(), *openapi.writing(), **openapi.WITH_KEY),
+    )
+    def get_data(request: Request, table_id: DatasetId) -> Response:
+        """The numbers that a query string selects; without a selection, a small table."""
+        known = ("valuecodes[]", "codelist[]", "heading", "stub", "version", *_OUTPUT)
+        parameters = read_parameters(request.query_params, known)
+        return _data(request, service, table_id, selection_from_query(parameters), parameters)
+
+    @router.post(
+        "/tables/{table_id}/data",
+        response_class=Response,
+        responses={**openapi.numbers(), **openapi.problems(413)},
+        openapi_extra=openapi.of_version(
+            *openapi.writing(), **openapi.WITH_KEY, **openapi.body(PxSelection, required=False)
+        ),
+    )
+    def post_data(request: Request, table_id: DatasetId, sent: Sent) -> Response:
+        """The numbers that a body selects."""
+        parameters = read_parameters(request.query_params, ("version", *_OUTPUT))
+        return _data(request, service, table_id, selection_from_body(_parse_json(sent)), parameters)
+
+
+def _data(
+    request: Request, service: PxWebService, table: str, selection: RawSelection, parameters: Parameters
+) -> Response:
+    query = SavedQuery(table, selection, *_output(parameters), word(parameters, "version"))
+    return _data_response(request, service, query)
+
+
+def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
+    @router.post(
+        "/savedqueries",
+        status_code=201,
+        response_model=PxSaved,
+        responses=openapi.problems(403, 404, 410, 413),
+        openapi_extra=openapi.of_version(**openapi.body(PxQuery, required=True)),
+    )
+    def save_query(request: Request, sent: Sent) -> Response:
+        """The address of a query; nothing is stored. A version that it names is kept in it, by its digest."""
+        parameters = read_parameters(request.query_params, ("version",))
+        query = read_saved_query(_parse_json(sent))
+        version = word(parameters, "version") or query.version
+        dataset = service.open(query.table, version)
+        pinned = dataset.digest[:KEPT] if version else ""
+        query = replace(query, table=dataset.dataset.id, version=pinned)
+        select(dataset, query.wanted)
+        read_output(query.output_format, query.parameters)
+        response = as_json(_saved_document(query), 201)
+        response.headers["location"] = f"{api_base()}/savedqueries/{query.id}"
+        return response
+
+    @router.get(
+        "/savedqueries/{query_id}",
+        response_model=PxSaved,
+        responses=openapi.problems(404, 410),
+        openapi_extra=openapi.taking(),
+    )
+    def saved_query(request: Request, query_id: QueryId) -> Response:
+        """A query, unpacked."""
+        read_parameters(request.query_params)
+        query = unpack(query_id)
+        service.open(query.table, query.version)
+        return as_json(_saved_document(query))
+
+    @router.get(
+        "/savedqueries/{query_id}/data",
+        response_class=Response,
+        responses=openapi.numbers(),
+        openapi_extra=openapi.taking(*openapi.writing(), **openapi.WITH_KEY),
+    )
+    def saved_data(request: Request, query_id: QueryId) -> Response:
+        """The numbers of a saved query."""
+        query = unpack(query_id)
+        form, words = _output(read_parameters(request.query_params, _OUTPUT))
+        form, words = form or query.output_format, words or query.parameters
+        return _data_response(request, service, replace(query, output_format=form, parameters=words))
+
+    @router.get(
+        "/savedqueries/{query_id}/selection",
+        response_model=PxSelected,
+        responses=openapi.problems(403, 404, 410),
+        openapi_extra=openapi.taking(),
+    )
+    def saved_selection(request: Request, query_id: QueryId) -> Response:
+        """What a saved query selects now, code by code."""
+        read_parameters(request.query_params)
+        query = unpack(query_id)
+        own = f"{api_base()}/savedqueries/{query_id}/selection"
+        dataset = service.open(query.table, query.version)
+        return as_json(_selection_document(dataset, query.wanted, own))
+
+
+def _saved_document(query: SavedQuery) -> dict[str, Any]:
+    own = f"{api_base()}/savedqueries/{query.id}"
+    return {
+        "language": "en",
+        "id": query.id,
+        "savedQuery": {"id": query.id, **saved_query_json(query)},
+        "links": [link_object(own, "self"), link_object(f"{own}/data", "data")],
     }
-    levels = {name: find_code_list(door, name, wanted).levels for name, wanted in lists.items()}
-    shown = [dimension_of(door, name, levels.get(name, ())) for name in names]
-    return metadata_document(door, shown, contents_of(dataset), base)
+
+
+def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
+    words = [item for text in parameters.get("outputformatparams", []) for item in split_list(text)]
+    return word(parameters, "outputformat"), tuple(words)
+
+
+def _parse_json(sent: bytes) -> Any:
+    try:
+        return json.loads(sent) if sent.strip() else None
+    except (ValueError, RecursionError):
+        raise BadRequest("The body is not JSON.", "Send a JSON object, as UTF-8.") from None
+
+
+def _data_response(request: Request, service: PxWebService, query: SavedQuery) -> Response:
+    """Check a selection, and answer 304 or its numbers."""
+    output = read_output(query.output_format, query.parameters)
+    dataset = service.open(query.table, query.version)
+    selected = select(dataset, query.wanted)
+    checked = check_tables(dataset, selected, output, service.options.pxweb_cells)
+
+    def respond() -> Response:
+        if is_head(request):
+            requests = [each.request for each in checked.values()]
+            response = headers_only(dataset, requests, output.media_type)
+        else:
+            cuts = cut_tables(service.releases, dataset, checked, selected)
+            body = write_output(cuts, selected, output, api_base())
+            response = Response(body, media_type=output.media_type)
+            add_charge_header(response, cuts.values())
+        name = f"{dataset.dataset.id}.{output.extension}"
+        response.headers["content-disposition"] = f'inline; filename="{name}"'
+        return response
+
+    if request.method != "GET":
+        return respond()
+    words = selection_json(canonical_selection(dataset, selected))
+    parts = dataset.edition, dataset.dataset.id, words, output.name, str(output.csv), api_base()
+    metered = any(each.metered for each in checked.values())
+    return conditional(request, strong_etag("pxweb", *parts), respond, metered=metered)

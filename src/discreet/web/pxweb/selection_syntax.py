@@ -1,26 +1,16 @@
-"""How a selection is written: codes, wildcards and the expressions of PxWebApi 2.
+"""What a PxWeb client sends: query parameters, selections with expressions, and saved queries.
 
+    ?valuecodes[sex]=1,2&codelist[area]=...&heading=sex
+    {"selection": [{"variableCode": "sex", "valueCodes": ["1", "2"]}], "placement": {"heading": ["sex"]}}
     1,2   *   1?   TOP(3)   TOP(3,1)   BOTTOM(2)   RANGE(a,b)   FROM(a)   TO(b)   [a code, with a comma]
 
-All of them look at the codes in the order of the metadata, in which the total `_T` is the last. A code that is there
-is always meant itself, even if it looks like an expression. Equal ones are read once; those that are no code look at all
-codes of their variable, so there may be as many of them as of a request's patterns (`model/selection.py`).
+Expressions refer to the codes in the order of the metadata, with the total `_T` last. A code of the variable is always
+taken literally. Each other expression scans all codes, so their number is limited as for a request's patterns
+(`model/selection.py`).
+
+A saved query is not stored: its id is base64url(deflate(JSON of the query)).
 
 Source: PxTools, PxApiSpecs, PxAPI-2.yml.
-
-A selection as it was sent: expressions, and names in any case.
-
-?valuecodes[sex]=1,2&codelist[area]=...&heading=sex
-{"selection": [{"variableCode": "sex", "valueCodes": ["1", "2"]}], "placement": {"heading": ["sex"]}}
-
-Saved queries that nobody has to keep: the id is the query itself, packed.
-
-    id = base64url(deflate(JSON of the query))
-
-The same query has the same id, an id works on every server that has the table, and nothing grows. A query that is too
-long for an address is not saved; it can be asked by POST.
-
-The query string of PxWebApi 2: names in any case, one language, and nothing that has no meaning.
 """
 
 from __future__ import annotations
@@ -41,28 +31,75 @@ from discreet.model.messages.text import nearest
 from discreet.model.selection import match_form, most_read
 from discreet.web.query import read_single
 
+Kind = TypeVar("Kind")
+#: Query parameters by their names in lower case.
+Parameters = dict[str, list[str]]
+#: The only language; `EN` and `en-GB` are English, too.
+LANGUAGE = "en"
+#: The longest id of a saved query, and the most bytes that one may unpack to.
+LONGEST_ID, LONGEST_QUERY = 4_000, 200_000
+_FLAGS = {"": False, "false": False, "0": False, "true": True, "1": True}
 _EXPRESSION = re.compile(r"(top|bottom|range|from|to)\((.*)\)\Z", re.IGNORECASE | re.DOTALL)
+_BY_VARIABLE = re.compile(r"(valuecodes|codelist)\[(.+)\]\Z", re.DOTALL)
 _CLOSES = {"(": ")", "[": "]"}
 
 
+def read_parameters(query: QueryParams, known: Iterable[str] = ()) -> Parameters:
+    """Parse a query string; the variable in `valuecodes[Sex]` keeps its case.
+
+    Args:
+        query: The query string.
+        known: The parameters of the URL in addition to `lang`; `name[]` is given by variable.
+
+    Raises:
+        BadRequest: A parameter is unknown, or the language is not available.
+    """
+    allowed = ["lang", *known]
+    found: Parameters = {}
+    for name, text in query.multi_items():
+        start, bracket, rest = name.partition("[")
+        plain = start.lower() + (bracket + rest if bracket else "")
+        general = f"{start.lower()}[]" if bracket and rest.endswith("]") else plain
+        if general not in allowed or plain.endswith("[]"):
+            raise BadRequest(f'There is no parameter "{name}" here.', nearest(plain, allowed))
+        found.setdefault(plain, []).append(text)
+    language = word(found, "lang").lower()
+    if language and language.partition("-")[0] != LANGUAGE:
+        raise BadRequest(f'There is no language "{language}".', f"Write lang={LANGUAGE}, or leave it out.")
+    return found
+
+
+def word(parameters: Parameters, name: str) -> str:
+    """A parameter that is given at most once; empty without one."""
+    return read_single(name, parameters.get(name, []))
+
+
+def flag(parameters: Parameters, name: str) -> bool:
+    """A parameter that is true or false."""
+    text = word(parameters, name)
+    if text.lower() not in _FLAGS:
+        raise BadRequest(f'{name} is "{text}".', "Write true or false.")
+    return _FLAGS[text.lower()]
+
+
 def split_list(text: str) -> list[str]:
-    """Split at commas outside brackets; brackets around a whole item are taken off.
+    """Split at commas outside brackets, and remove square brackets around an item.
 
     >>> split_list("1, RANGE(a,b),[x,y]")
     ['1', 'RANGE(a,b)', 'x,y']
     """
-    items, current, waiting = [], "", ""
+    items, closing = [""], ""
     for character in text:
-        if character == "," and not waiting:
-            items.append(current)
-            current = ""
+        if character == "," and not closing:
+            items.append("")
             continue
-        if not waiting:
-            waiting = _CLOSES.get(character, "")
-        elif character == waiting:
-            waiting = ""
-        current += character
-    return [_bare(item) for item in (*items, current) if item.strip()]
+        if not closing:
+            closing = _CLOSES.get(character, "")
+        elif character == closing:
+            closing = ""
+        items[-1] += character
+    stripped = [item.strip() for item in items if item.strip()]
+    return [item[1:-1] if item.startswith("[") and item.endswith("]") else item for item in stripped]
 
 
 def expand(name: str, expressions: Iterable[str], codes: Sequence[str]) -> tuple[str, ...]:
@@ -72,15 +109,15 @@ def expand(name: str, expressions: Iterable[str], codes: Sequence[str]) -> tuple
     ('child', 'old')
 
     Raises:
-        UnknownCategory: A code is not there; the nearest is named.
-        BadRequest: An expression cannot be read, or selects nothing; or there are too many that are no code.
+        UnknownCategory: There is no such code; the nearest is named.
+        BadRequest: An expression cannot be parsed or selects nothing, or there are too many.
     """
     known = _Codes(name, codes)
     once = dict.fromkeys(expressions)
-    looked = sum(text not in known.places and text.casefold() not in known.alike for text in once)
-    if looked > most_read([len(codes)]):
+    scans = sum(text not in known.places and text.casefold() not in known.alike for text in once)
+    if scans > most_read([len(codes)]):
         raise BadRequest(
-            f'The selection of "{name}" has {looked} expressions and words that are no code.',
+            f'The selection of "{name}" has {scans} expressions and words that are no code.',
             f"Write at most {most_read([len(codes)])}; codes are not counted.",
         )
     places: set[int] = set()
@@ -95,7 +132,7 @@ def expand(name: str, expressions: Iterable[str], codes: Sequence[str]) -> tuple
 
 
 class _Codes:
-    """The codes of a variable, with the place of each."""
+    """The codes of a variable with their places."""
 
     def __init__(self, name: str, codes: Sequence[str]) -> None:
         self.name = name
@@ -105,7 +142,7 @@ class _Codes:
             self.alike.setdefault(code.casefold(), []).append(place)
 
     def place(self, code: str) -> int:
-        """Where a code stands; one that differs by case alone is taken, if it is the only one."""
+        """The place of a code, ignoring case where that is unique."""
         if code in self.places:
             return self.places[code]
         alike = self.alike.get(code.casefold(), [])
@@ -118,48 +155,34 @@ class _Codes:
 
 def _places(expression: str, known: _Codes) -> Sequence[int]:
     call = _EXPRESSION.match(expression.strip())
-    if call is not None:
-        return _call_places(expression, (call[1].lower(), split_list(call[2])), known)
-    if "*" in expression or "?" in expression:
-        return match_form(expression, known.places)
-    return [known.place(expression)]
-
-
-def _call_places(expression: str, call: tuple[str, list[str]], known: _Codes) -> Sequence[int]:
-    """The places of TOP, BOTTOM, RANGE, FROM or TO."""
-    word, given = call
-    size = len(known.places)
-    if (
-        word in {"top", "bottom"}
-        and 1 <= len(given) <= 2
-        and all(text.isascii() and text.isdigit() for text in given)
-    ):
-        count, offset = int(given[0][:9]), int((given[1] if given[1:] else "0")[:9])
-        first = range(offset, min(offset + count, size))
-        return first if word == "top" else [size - 1 - place for place in first]
-    if word in {"from", "to"} and len(given) == 1:
-        place = known.place(given[0])
-        return range(place, size) if word == "from" else range(place + 1)
-    if word == "range" and len(given) == 2:
-        return range(known.place(given[0]), known.place(given[1]) + 1)
+    if call is None:
+        pattern = "*" in expression or "?" in expression
+        return match_form(expression, known.places) if pattern else [known.place(expression)]
+    function, given, size = call[1].lower(), split_list(call[2]), len(known.places)
+    match function, given:
+        case "from", [first]:
+            return range(known.place(first), size)
+        case "to", [last]:
+            return range(known.place(last) + 1)
+        case "range", [first, last]:
+            return range(known.place(first), known.place(last) + 1)
+        case "top" | "bottom", [count, *offset] if len(offset) < 2 and _are_numbers(given):
+            start = int(offset[0][:9]) if offset else 0
+            chosen = range(start, min(start + int(count[:9]), size))
+            return chosen if function == "top" else [size - 1 - place for place in chosen]
     raise BadRequest(
         f'The expression "{expression}" on "{known.name}" cannot be read.',
         "Write TOP(3), TOP(3,1), BOTTOM(3), RANGE(first,last), FROM(first) or TO(last).",
     )
 
 
-def _bare(item: str) -> str:
-    item = item.strip()
-    return item[1:-1] if item.startswith("[") and item.endswith("]") else item
-
-
-Kind = TypeVar("Kind")
-_BY_VARIABLE = re.compile(r"(valuecodes|codelist)\[(.+)\]\Z", re.DOTALL)
+def _are_numbers(texts: Iterable[str]) -> bool:
+    return all(text.isascii() and text.isdigit() for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """What is wanted of one variable: expressions, and the code list that they speak of."""
+    """The selection of one variable: expressions, and the code list that they refer to."""
 
     variable: str
     expressions: tuple[str, ...]
@@ -197,12 +220,12 @@ def selection_from_body(document: object) -> RawSelection:
     """The selection of a JSON body.
 
     Raises:
-        BadRequest: It does not have the shape of a selection.
+        BadRequest: It is no selection.
     """
-    body = {} if document is None else document
     try:
-        placement = _value_of(body.get("placement"), dict)  # type: ignore[attr-defined]
-        picks = tuple(_pick(entry) for entry in _value_of(body.get("selection"), list))  # type: ignore[attr-defined]
+        body: Any = {} if document is None else document
+        placement = _value_of(body.get("placement"), dict)
+        picks = tuple(_pick(entry) for entry in _value_of(body.get("selection"), list))
         return RawSelection(picks, _texts(placement.get("heading")), _texts(placement.get("stub")))
     except (AttributeError, KeyError, TypeError):
         raise BadRequest(
@@ -226,7 +249,7 @@ def _texts(given: object) -> tuple[str, ...]:
 
 
 def _value_of(value: object, kind: type[Kind]) -> Kind:
-    """A value of a kind; an empty one for null, and for [], which R also writes where it means {}."""
+    """A value of a type; an empty one for null, and for [], which R also writes for an empty object."""
     if value is None or value == []:
         return kind()
     if not isinstance(value, kind):
@@ -234,27 +257,23 @@ def _value_of(value: object, kind: type[Kind]) -> Kind:
     return value
 
 
-def selection_json(wanted: RawSelection) -> dict[str, Any]:
-    """A selection as `wanted_from_body` reads it."""
-    selection = [
+def selection_json(selection: RawSelection) -> dict[str, Any]:
+    """A selection as `selection_from_body` reads it."""
+    picks = [
         {
             "variableCode": pick.variable,
             **({"codelist": pick.code_list} if pick.code_list else {}),
             "valueCodes": list(pick.expressions),
         }
-        for pick in wanted.picks
+        for pick in selection.picks
     ]
-    placed = {"heading": list(wanted.heading), "stub": list(wanted.stub)}
-    return {"selection": selection, **({"placement": placed} if any(placed.values()) else {})}
-
-
-#: The letters of an id, and the bytes that one may unpack to.
-LONGEST_ID, LONGEST_QUERY = 4_000, 200_000
+    placement = {"heading": list(selection.heading), "stub": list(selection.stub)}
+    return {"selection": picks, **({"placement": placement} if any(placement.values()) else {})}
 
 
 @dataclass(frozen=True, slots=True)
 class SavedQuery:
-    """A query: of which table and version, what of it, in which format."""
+    """A query: the table and its version, the selection, and the format."""
 
     table: str
     wanted: RawSelection
@@ -264,7 +283,7 @@ class SavedQuery:
 
     @property
     def id(self) -> str:
-        """The query, packed.
+        """The packed query.
 
         Raises:
             BadRequest: It is too long.
@@ -295,32 +314,32 @@ def read_saved_query(document: object) -> SavedQuery:
     """A query from JSON.
 
     Raises:
-        BadRequest: It does not have the shape of a query.
+        BadRequest: It is no query.
     """
     if not isinstance(document, dict) or not isinstance(document.get("tableId"), str):
         raise BadRequest("The query names no table.", 'Send {"tableId": "census", "selection": {...}}.')
-    form, version = (_text(document, name) for name in ("outputFormat", "version"))
+    for name in ("outputFormat", "version"):
+        if not isinstance(document.get(name), str | None):
+            raise BadRequest(f"{name} cannot be read.", f'Send "{name}" as a text, or leave it out.')
     parameters = document.get("outputFormatParams")
     if parameters is not None and not (
         isinstance(parameters, list) and all(isinstance(p, str) for p in parameters)
     ):
         raise BadRequest("The output format cannot be read.", 'Send "outputFormatParams": ["UseCodes"].')
-    wanted = selection_from_body(document.get("selection"))
-    return SavedQuery(document["tableId"], wanted, form, tuple(parameters or ()), version)
-
-
-def _text(document: dict[str, Any], name: str) -> str:
-    given = document.get(name)
-    if given is not None and not isinstance(given, str):
-        raise BadRequest(f"{name} cannot be read.", f'Send "{name}" as a text, or leave it out.')
-    return given or ""
+    return SavedQuery(
+        document["tableId"],
+        selection_from_body(document.get("selection")),
+        document.get("outputFormat") or "",
+        tuple(parameters or ()),
+        document.get("version") or "",
+    )
 
 
 def unpack(query_id: str) -> SavedQuery:
     """The query of an id.
 
     Raises:
-        NotFound: It is none.
+        NotFound: The id is invalid.
     """
     try:
         packed = base64.b64decode(
@@ -332,55 +351,3 @@ def unpack(query_id: str) -> SavedQuery:
         raise NotFound(
             "There is no saved query with this id.", "Save it again with POST /savedqueries."
         ) from None
-
-
-Parameters = dict[str, list[str]]
-#: The only language; `EN` and `en-GB` are English, too.
-LANGUAGE = "en"
-_FLAGS = {"": False, "false": False, "0": False, "true": True, "1": True}
-
-
-def read_parameters(query: QueryParams, known: Iterable[str] = ()) -> Parameters:
-    """The parameters by their names in lower case; the variable in `valuecodes[Sex]` stays as it is written.
-
-    Args:
-        query: As it was sent.
-        known: The names that the address has, beside `lang`; `name[]` is given by variable.
-
-    Raises:
-        BadRequest: A name has no meaning here, or the language is not served.
-    """
-    allowed = ["lang", *known]
-    found: Parameters = {}
-    for name, text in query.multi_items():
-        start, bracket, rest = name.partition("[")
-        plain = start.lower() + (bracket + rest if bracket else "")
-        general = f"{start.lower()}[]" if bracket and rest.endswith("]") else plain
-        if general not in allowed or plain.endswith("[]"):
-            raise BadRequest(f'There is no parameter "{name}" here.', nearest(plain, allowed))
-        found.setdefault(plain, []).append(text)
-    language = word(found, "lang").lower()
-    if language and language.partition("-")[0] != LANGUAGE:
-        raise BadRequest(f'There is no language "{language}".', f"Write lang={LANGUAGE}, or leave it out.")
-    return found
-
-
-def word(parameters: Parameters, name: str) -> str:
-    """A parameter that is given at most once; empty where it is not given.
-
-    Raises:
-        BadRequest: It is given several times.
-    """
-    return read_single(name, parameters.get(name, []))
-
-
-def flag(parameters: Parameters, name: str) -> bool:
-    """A parameter that is true or false.
-
-    Raises:
-        BadRequest: It is neither.
-    """
-    text = word(parameters, name)
-    if text.lower() not in _FLAGS:
-        raise BadRequest(f'{name} is "{text}".', "Write true or false.")
-    return _FLAGS[text.lower()]

@@ -1,4 +1,4 @@
-"""The server and its tables in PxWeb's words: /config, /tables and /tables/{id}."""
+"""The documents of /config, /tables and /tables/{id}."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_DAYS = 36_500
 
 
 def config_document(options: Options, datasets: Iterable[Dataset]) -> dict[str, Any]:
-    """What a program must know of the server; its limits are those that hold."""
+    """The configuration of the server, with its limits."""
     sources = dict.fromkeys(dataset.source for dataset in datasets if dataset.source)
     return {
         "apiVersion": API_VERSION,
@@ -41,7 +41,7 @@ def config_document(options: Options, datasets: Iterable[Dataset]) -> dict[str, 
 
 
 def table_document(dataset: Dataset, loaded: str, base: str) -> dict[str, Any]:
-    """One dataset as a table; it was updated when its version was loaded, null where nobody wrote that down."""
+    """One dataset as a table; it was updated when its version was loaded, null where that is not recorded."""
     period = dataset.reference_date or None
     here = f"{base}/tables/{dataset.id}"
     return {
@@ -74,15 +74,15 @@ def tables_document(
     base: str,
     earliest: str = "",
 ) -> dict[str, Any]:
-    """A page of the tables in which every word of a query occurs.
+    """A page of the tables that contain every word of a query.
 
     Args:
-        datasets: Each with the time of its load.
+        datasets: The datasets with their load times.
         query: The words.
         page_number: From 1 on.
         page_size: Tables on a page.
-        base: Where the addresses begin.
-        earliest: Only what was loaded then or later.
+        base: The URL of the API.
+        earliest: Only datasets loaded then or later.
 
     Raises:
         NotFound: There is no such page.
@@ -112,22 +112,18 @@ def tables_document(
 
 
 def since(days: int) -> str:
-    """The time so many days ago, written as the times of loads are."""
+    """The time some days ago, in the format of load times."""
     return (datetime.now(UTC) - timedelta(days)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _matches(dataset: Dataset, query: str) -> bool:
     names = [text for variable in dataset.variables for text in (variable.name, variable.label)]
-    told = " ".join((dataset.id, dataset.label, dataset.description, dataset.source, *names)).casefold()
-    return all(word in told for word in query.casefold().split())
+    text = " ".join((dataset.id, dataset.label, dataset.description, dataset.source, *names)).casefold()
+    return all(word in text for word in query.casefold().split())
 
 
 def read_number(name: str, text: str, default: int, largest: int) -> int:
-    """A whole number of at least 1.
-
-    Raises:
-        BadRequest: It is none.
-    """
+    """Parse a whole number of at least 1."""
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= largest:

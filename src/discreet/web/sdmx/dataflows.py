@@ -1,28 +1,26 @@
-"""The dataflows that a server has: one for each measure of a dataset, and one for each table of some variables.
+"""Dataflows and their data: one per measure of a dataset, and one per table of some variables.
 
     census             every variable is a dimension
     census-sex-age     the table of sex by age
     potatoes-weighted  people represented in place of records counted; and so potatoes-weighted-age
 
-The longest dataset id that begins a name is meant: `census-dp-sex` is a table of `census-dp`. The agency is not
-looked at, since clients send the name that their user gave to this source.
+The longest dataset id at the start of a name is its dataset: `census-dp-sex` is a table of `census-dp`. The agency is
+ignored, since clients send their own name of this source.
 
-The key of a data query: which codes of each dimension are wanted.
+A key selects codes of each dimension:
 
     1+2..R01      the codes 1 and 2 of the first dimension, all of the second, R01 of the third
     all           everything
 
-An empty position, or `*`, means all codes of its dimension, totals (`_T`) included: as SDMX has it. In the dataflow of
-a whole dataset a dimension that is `_T` and nothing else is no variable of the table: so a key chooses the table. A
-selection of codes is a cut of that table, never a filter.
+An empty position, or `*`, means all codes of its dimension, the total `_T` included. In the dataflow of a whole dataset
+a dimension with the code `_T` alone is no variable of the table: so a key chooses the table. Codes select cells of that
+table and are never a filter.
+
+`Accept` chooses the format: `application/vnd.sdmx.data+csv` or `text/csv` is SDMX-CSV, everything else SDMX-JSON. A
+client that asks for SDMX-ML gets SDMX-JSON too: sdmx1 asks for SDMX-ML wherever it knows a structure, and parses by the
+type of the response.
 
 Source: SDMX REST 1.5, "Data queries", the parameter key.
-
-Data of a dataflow: a whole protected table, cut to the key, as SDMX-JSON or SDMX-CSV.
-
-`Accept` chooses between the two as SDMX's clients ask: `application/vnd.sdmx.data+csv` or `text/csv` is SDMX-CSV, and
-everything else SDMX-JSON. A client that wants SDMX-ML gets SDMX-JSON too: sdmx1 asks for SDMX-ML wherever it knows a
-structure, and reads by the type of the answer.
 """
 
 from __future__ import annotations
@@ -49,21 +47,21 @@ from discreet.release.measures import measures_of
 from discreet.web.negotiation import parse_accept
 from discreet.web.responses import check_request
 
-#: What a client writes for every artefact, and for the newest version.
+#: The words for every artefact, and for the newest version.
 ALL = frozenset({"all", "*"})
 LATEST = ALL | {"latest", "+", "~"}
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedFlow:
-    """A dataflow with the dataset that it is of.
+    """A dataflow and its dataset.
 
     Args:
-        dataset: Public description.
+        dataset: The public description.
         flow: Name, version and dimensions.
-        measure: What the values say.
+        measure: The measure of the values.
         is_whole: Whether it has all variables of the dataset, so that a key chooses the table.
-        note: What every reader must be told.
+        note: The note that every reader must see.
     """
 
     dataset: Dataset
@@ -74,7 +72,7 @@ class DescribedFlow:
 
     @property
     def label(self) -> str:
-        """How people call it."""
+        """Its label."""
         dataset = self.dataset
         labels = [] if self.is_whole else [dataset.variable(name).label for name in self.flow.dimensions]
         what = [] if self.measure is measures_of(dataset)[0] else [self.measure.label(dataset)]
@@ -87,11 +85,11 @@ class DescribedFlow:
         return "-".join([self.dataset.id, *(names or self.flow.dimensions)[:2]])
 
 
-def open_flow(doors: DatasetRegistry, reference: str) -> tuple[DatasetService, DescribedFlow]:
-    """The dataflow of a data query, and the door to its dataset.
+def open_flow(registry: DatasetRegistry, reference: str) -> tuple[DatasetService, DescribedFlow]:
+    """The dataflow of a data query, and its dataset.
 
     Args:
-        doors: Those of the server.
+        registry: The datasets.
         reference: `ID`, `AGENCY,ID` or `AGENCY,ID,VERSION`.
 
     Raises:
@@ -99,10 +97,10 @@ def open_flow(doors: DatasetRegistry, reference: str) -> tuple[DatasetService, D
     """
     parts = reference.split(",")
     name = parts[0] if len(parts) == 1 else parts[1]
-    door = doors.door(dataset_of(doors.ids(), name))
-    found = find_flow(door, name)
+    service = registry.door(dataset_of(registry.ids(), name))
+    found = find_flow(service, name)
     check_version(found.flow.version, parts[2] if len(parts) > 2 else "latest")
-    return door, found
+    return service, found
 
 
 def dataset_of(ids: Iterable[str], name: str) -> str:
@@ -118,19 +116,19 @@ def dataset_of(ids: Iterable[str], name: str) -> str:
     return max(fitting, key=len)
 
 
-def whole_flows(door: DatasetService) -> list[DescribedFlow]:
+def whole_flows(service: DatasetService) -> list[DescribedFlow]:
     """The dataflows of a dataset with all its variables, one for each measure."""
-    names = ["", *(f"-{measure.name}" for measure in measures_of(door.dataset)[1:])]
-    return [find_flow(door, f"{door.dataset.id}{name}") for name in names]
+    names = ["", *(f"-{measure.name}" for measure in measures_of(service.dataset)[1:])]
+    return [find_flow(service, f"{service.dataset.id}{name}") for name in names]
 
 
-def find_flow(door: DatasetService, name: str) -> DescribedFlow:
+def find_flow(service: DatasetService, name: str) -> DescribedFlow:
     """The dataflow of a dataset that has this name.
 
     Raises:
         NotFound: A variable is unknown or is named twice.
     """
-    dataset = door.dataset
+    dataset = service.dataset
     first, *others = measures_of(dataset)
     words = name[len(dataset.id) + 1 :].split("-") if name != dataset.id else []
     measure = next((each for each in others if words[:1] == [each.name]), first)
@@ -143,25 +141,25 @@ def find_flow(door: DatasetService, name: str) -> DescribedFlow:
     if len(set(variables)) != len(variables):
         raise NotFound(f'The dataflow "{name}" names a variable twice.', "Name each variable once.")
     flow = dataset_flow(dataset, variables, "" if measure is first else measure.name)
-    return DescribedFlow(dataset, flow, measure, not variables, door.note())
+    return DescribedFlow(dataset, flow, measure, not variables, service.note())
 
 
 def check_version(version: str, asked: str) -> None:
-    """Refuse a version that is not the one which is served."""
+    """Refuse a version other than the current one."""
     if asked not in LATEST and asked != version:
         raise NotFound(f'There is no version "{asked}" of it.', f"The version is {version}; ask for latest.")
 
 
-#: For each dimension of which not everything is wanted, the codes that are.
+#: The selected codes of a dimension; dimensions without a selection are missing.
 KeyCodes = dict[str, tuple[str, ...]]
 
 
 def parse_key(described: DescribedFlow, key: str) -> KeyCodes:
-    """The codes that a key names.
+    """The codes of a key.
 
     Raises:
         BadRequest: It does not have one position for each dimension.
-        UnknownCategory: With the nearest code.
+        UnknownCategory: There is no such code.
     """
     names = described.flow.dimensions
     if key in {"", "all", "*"}:
@@ -180,7 +178,7 @@ def parse_key(described: DescribedFlow, key: str) -> KeyCodes:
 
 
 def table_variables(described: DescribedFlow, wanted: KeyCodes) -> tuple[str, ...]:
-    """The variables of the table that holds what is wanted, in the order of the dimensions; at least the smallest."""
+    """The variables of the table of a key, in the order of the dimensions; at least the smallest variable."""
     names = described.flow.dimensions
     if not described.is_whole:
         return names
@@ -208,53 +206,50 @@ _JSON = ("application/vnd.sdmx.data+json", "application/json", "text/json", "*/*
 
 @dataclass(frozen=True, slots=True)
 class DataQuery:
-    """What is asked of a dataflow, checked against the rules of shape.
+    """A data query, checked against the rules of shape.
 
     Args:
         described: The dataflow.
-        wanted: For each dimension of which not everything is wanted, the codes that are.
-        question: The question of the whole table.
+        wanted: The selected codes.
+        checked: The request of the whole table.
     """
 
     described: DescribedFlow
     wanted: KeyCodes
-    question: CheckedRequest
+    checked: CheckedRequest
 
 
-def parse_data_query(door: DatasetService, described: DescribedFlow, key: str) -> DataQuery:
-    """The question that a key asks.
+def parse_data_query(service: DatasetService, described: DescribedFlow, key: str) -> DataQuery:
+    """The data query of a key.
 
     Raises:
-        BadRequest, UnknownCategory: The key cannot be read.
+        BadRequest, UnknownCategory: The key cannot be parsed.
         Refused: A rule does not allow the table of its variables.
     """
     wanted = parse_key(described, key)
     variables = table_variables(described, wanted)
-    asked = TableRequest(door.dataset.id, rows=variables, measure=described.measure.name)
+    table = TableRequest(service.dataset.id, rows=variables, measure=described.measure.name)
     try:
-        return DataQuery(described, wanted, check_request(door, asked))
+        return DataQuery(described, wanted, check_request(service, table))
     except Refused as error:
         refusal = copy(error)
-        refusal.advice = f"{error.advice} {_advice(described)}".strip()
+        advice = (
+            f'Write _T in the key for a dimension that the table shall not have, in the dataflow "{described.dataset.id}"; '
+            f'or ask for the dataflow of fewer variables, as in "{described.smaller}".'
+        )
+        refusal.advice = f"{error.advice} {advice}".strip()
         raise refusal from None
 
 
-def _advice(described: DescribedFlow) -> str:
-    return (
-        f'Write _T in the key for a dimension that the table shall not have, in the dataflow "{described.dataset.id}"; '
-        f'or ask for the dataflow of fewer variables, as in "{described.smaller}".'
-    )
-
-
 def document(release: Release, query: DataQuery, form: Format) -> Iterator[bytes]:
-    """The cells of a whole table that are wanted, as a document in pieces."""
+    """The selected cells of a whole table, as a document in pieces."""
     shown = {d.name for d in release.dimensions}
     codes = {name: codes for name, codes in query.wanted.items() if name in shown}
     return _WRITERS[form.name](subset_release(release, codes), query.described.flow)
 
 
 def choose_data_format(accept: str) -> Format:
-    """The format that a client wants: of those that it names and we have, the one it likes best.
+    """The format of a header `Accept` with the highest quality.
 
     >>> choose_data_format("application/vnd.sdmx.data+csv;version=2.0.0").name, choose_data_format("*/*").name
     ('sdmx-csv', 'sdmx-json')

@@ -1,17 +1,17 @@
-"""SDMX in our OpenAPI: what its routes take and give, and SDMX-JSON as types that a generated client gets.
-
-SDMX REST 2.1 at /api/sdmx: structures as SDMX-ML, data as SDMX-JSON or SDMX-CSV.
+"""SDMX REST 2.1 at /api/sdmx: structures as SDMX-ML, data as SDMX-JSON or SDMX-CSV.
 
     GET /dataflow|datastructure|conceptscheme|codelist/{agency}/{id}/{version}?references=..&detail=..
     GET /data/{flow}/{key}/{provider}
 
-Parts of an address may be left out from the end.
+Parts of a path may be left out from the end. The types below describe SDMX-JSON in the OpenAPI document, their docstrings
+included; a test compares them with `formats/sdmx_json.py`.
 
 Source: https://github.com/sdmx-twg/sdmx-rest, tag v1.5.0, which is the web service of SDMX 2.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -149,9 +149,50 @@ _PARTS = {
 }
 
 
-def _parts(*names: str) -> list[dict[str, Any]]:
-    """The further parts of an address, which may be left out from the end."""
-    return [
+def structure_spec(*parts: str) -> dict[str, Any]:
+    """The OpenAPI description of a structure URL; `parts` are those of its path after the kind."""
+    content = {MEDIA_TYPE.partition(";")[0]: {"schema": {"type": "string", "description": "SDMX-ML 2.1."}}}
+    references = "Which related structures come with it: `children`, `all` and so on."
+    return {
+        "responses": {
+            **_found("The structures.", content),
+            **problem_responses(400, 404, 410, 414, 503),
+        },
+        "openapi_extra": _takes(parts, {"references": references, "detail": "`full`, or stubs."}),
+    }
+
+
+def data_spec(*parts: str) -> dict[str, Any]:
+    """The OpenAPI description of a data URL; `parts` are those of its path after the dataflow."""
+    csv, document = {"type": "string"}, component_ref(SdmxData)
+    content = {
+        media_type(format_by_name(name)): {"schema": csv if name == "sdmx-csv" else document}
+        for name in DATA_FORMATS
+    }
+    parameters = {
+        "format": f"{' or '.join(DATA_FORMATS)}; without it `Accept` decides.",
+        "detail": "`full`, the only one.",
+        "dimensionAtObservation": "`AllDimensions`, the only one.",
+    }
+    return {
+        "responses": {
+            **_found("The values.", content),
+            **problem_responses(400, 401, 403, 404, 410, 414, 503),
+        },
+        "openapi_extra": {**_takes(parts, parameters), "security": OPTIONAL_KEY},
+    }
+
+
+def _found(description: str, content: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    return {
+        200: {"description": description, "content": content},
+        304: {"description": "Not modified: the copy named by If-None-Match still holds."},
+    }
+
+
+def _takes(parts: Iterable[str], parameters: dict[str, str]) -> dict[str, Any]:
+    """The parts of a path, which may be left out from the end, and the parameters of a URL."""
+    in_path = [
         {
             "name": name,
             "in": "path",
@@ -159,70 +200,17 @@ def _parts(*names: str) -> list[dict[str, Any]]:
             "description": _PARTS[name],
             "schema": {"type": "string"},
         }
-        for name in names
+        for name in parts
     ]
-
-
-def structure_spec(*parts: str) -> dict[str, Any]:
-    """What an address of structures takes and gives; `parts` are those of the address after the kind."""
-    content = {media_type_of(MEDIA_TYPE): {"schema": {"type": "string", "description": "SDMX-ML 2.1."}}}
-    return {
-        "responses": {
-            200: {"description": "The structures.", "content": content},
-            304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-            **problem_responses(400, 404, 410, 414, 503),
-        },
-        "openapi_extra": {
-            "parameters": [
-                *_parts(*parts),
-                text_parameter(
-                    "references", "Which related structures come with it: `children`, `all` and so on."
-                ),
-                text_parameter("detail", "`full`, or stubs."),
-                version_parameter(),
-            ]
-        },
-    }
-
-
-def data_spec(*parts: str) -> dict[str, Any]:
-    """What an address of data takes and gives; `parts` are those of the address after the dataflow."""
-    forms = [format_by_name(name) for name in DATA_FORMATS]
-    content = {
-        media_type(form): {
-            "schema": {"type": "string"} if form.name == "sdmx-csv" else component_ref(SdmxData)
-        }
-        for form in forms
-    }
-    return {
-        "responses": {
-            200: {"description": "The values.", "content": content},
-            304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-            **problem_responses(400, 401, 403, 404, 410, 414, 503),
-        },
-        "openapi_extra": {
-            "parameters": [
-                *_parts(*parts),
-                text_parameter("format", f"{' or '.join(DATA_FORMATS)}; without it `Accept` decides."),
-                text_parameter("detail", "`full`, the only one."),
-                text_parameter("dimensionAtObservation", "`AllDimensions`, the only one."),
-                version_parameter(),
-            ],
-            "security": OPTIONAL_KEY,
-        },
-    }
-
-
-def media_type_of(header: str) -> str:
-    """A media type without its parameters, as the keys of OpenAPI have it."""
-    return header.partition(";")[0]
+    in_query = [text_parameter(name, description) for name, description in parameters.items()]
+    return {"parameters": [*in_path, *in_query, version_parameter()]}
 
 
 _STRUCTURE_PARAMETERS = ("references", "detail")
 _DATA_PARAMETERS = ("format", "detail", "dimensionAtObservation", "version")
 
 
-def sdmx_router(doors: DatasetRegistry) -> APIRouter:
+def sdmx_router(registry: DatasetRegistry) -> APIRouter:
     """The routes under /api/sdmx."""
     router = APIRouter(prefix="/api/sdmx", tags=["sdmx"])
 
@@ -231,7 +219,7 @@ def sdmx_router(doors: DatasetRegistry) -> APIRouter:
     @router.get("/data/{flow}/{key}/{provider}", response_class=Response, **data_spec("key", "provider"))
     def data(request: Request, flow: FlowId) -> Response:
         """Values of a dataflow: the cells of one protected table that a key names."""
-        return _data(doors, request, flow)
+        return _data(registry, request, flow)
 
     @router.get("/{kind}", response_class=Response, **structure_spec())
     @router.get("/{kind}/{agency}", response_class=Response, **structure_spec("agency"))
@@ -243,43 +231,43 @@ def sdmx_router(doors: DatasetRegistry) -> APIRouter:
     )
     def structure(request: Request, kind: Kind) -> Response:
         """Dataflows, data structures, concepts and code lists, as SDMX-ML."""
-        return _structure(doors, request, kind)
+        return _structure(registry, request, kind)
 
     return router
 
 
-def _structure(doors: DatasetRegistry, request: Request, kind: str) -> Response:
+def _structure(registry: DatasetRegistry, request: Request, kind: str) -> Response:
     refuse_unknown(request.query_params, (*_STRUCTURE_PARAMETERS, "version"))
-    doors = doors.at(read_word(request.query_params, "version"))
+    registry = registry.at(read_word(request.query_params, "version"))
     parts = {name: text for name, text in request.path_params.items() if name in {"id", "version"}}
     words = {name: read_word(request.query_params, name) for name in _STRUCTURE_PARAMETERS}
     query = Query(kind, **parts, **{name: word for name, word in words.items() if word})
-    found = find_structures(doors, query)
-    tag = strong_etag("sdmx", str(query), [door.edition for door in open_datasets(doors)])
+    found = find_structures(registry, query)
+    tag = strong_etag("sdmx", str(query), [service.edition for service in open_datasets(registry)])
     return conditional(request, tag, lambda: Response(structure_message(found), media_type=MEDIA_TYPE))
 
 
-def _data(doors: DatasetRegistry, request: Request, flow: str) -> Response:
+def _data(registry: DatasetRegistry, request: Request, flow: str) -> Response:
     refuse_unknown(request.query_params, _DATA_PARAMETERS)
     for name, only in (("detail", "full"), ("dimensionAtObservation", "AllDimensions")):
         if read_word(request.query_params, name) not in {"", only}:
             raise BadRequest(f"{name} is offered as {only} only.", f"Write {name}={only}, or leave it out.")
     form = _format(request)
-    doors = doors.at(read_word(request.query_params, "version"))
-    door, described = open_flow(doors, flow)
-    query = parse_data_query(door, described, request.path_params.get("key", "all"))
-    tag = etag_of(query.question, form.name, described.flow.reference, sorted(query.wanted.items()))
+    registry = registry.at(read_word(request.query_params, "version"))
+    service, described = open_flow(registry, flow)
+    query = parse_data_query(service, described, request.path_params.get("key", "all"))
+    tag = etag_of(query.checked, form.name, described.flow.reference, sorted(query.wanted.items()))
     response = conditional(
-        request, tag, lambda: _answer(request, door, query, form), metered=query.question.metered
+        request, tag, lambda: _answer(request, service, query, form), metered=query.checked.metered
     )
     response.headers["vary"] = "Accept"
     return response
 
 
-def _answer(request: Request, door: DatasetService, query: DataQuery, form: Format) -> Response:
+def _answer(request: Request, service: DatasetService, query: DataQuery, form: Format) -> Response:
     if is_head(request):
-        return headers_only(door, [query.question.request], form.media_type)
-    release = door.answer(query.question)
+        return headers_only(service, [query.checked.request], form.media_type)
+    release = service.answer(query.checked)
     response = document_response(request, gather(document(release, query, form)), form.media_type)
     add_charge_header(response, [release])
     return response

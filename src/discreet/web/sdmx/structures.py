@@ -1,19 +1,16 @@
-"""Which structures a query gets: the ones it names, and those that they refer to or that refer to them.
+"""Structure queries, and their answers as SDMX-ML 2.1.
+
+A query returns the structures that it names, and those that they refer to or that refer to them:
 
     dataflow  >  datastructure  >  conceptscheme, codelist
 
     CS_census        the concepts of a dataset: its variables, the value, the attributes
     CL_census_sex    the codes of one variable, its total included
-    CL_OBS_STATUS, CL_CONF_STATUS    SDMX's own codes, as far as we use them
+    CL_OBS_STATUS, CL_CONF_STATUS    SDMX's own codes, as far as they occur
 
-Source: SDMX REST 1.5, "Structural metadata queries".
+The note of a dataset is an annotation of each dataflow. Characters that XML does not allow become U+FFFD.
 
-Structures as SDMX-ML 2.1: the form in which SDMX's clients read dataflows, data structures and code lists.
-
-The note that every reader must be told is an annotation of each dataflow. All text goes through the standard library's
-writer, so that a label stays a label. What XML cannot hold, such as NUL, becomes U+FFFD.
-
-Source: SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
+Source: SDMX REST 1.5, "Structural metadata queries"; SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
 """
 
 from __future__ import annotations
@@ -41,13 +38,13 @@ from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.sdmx.dataflows import ALL, DescribedFlow, check_version, dataset_of, find_flow, whole_flows
 
-#: The kinds of structures, and how deep each lies.
+#: The kinds of structures with their depth.
 DEPTH = {"dataflow": 0, "datastructure": 1, "conceptscheme": 2, "codelist": 2}
 _REFERENCES = ("none", "parents", "parentsandsiblings", "children", "descendants", "all", *DEPTH)
 _FULL = ("full", "referencepartial")
 _STUBS = ("allstubs", "allcompletestubs")
 _REFERENCE_STUBS = ("referencestubs", "referencecompletestubs")
-#: Code lists that belong to no dataset, and their version.
+#: Code lists without a dataset, and their version.
 OWN_LISTS = {
     "CL_OBS_STATUS": ("Observation status", OBS_STATUS),
     "CL_CONF_STATUS": ("Confidentiality", CONF_STATUS),
@@ -57,24 +54,24 @@ OWN_VERSION = "1.0.0"
 
 @dataclass(frozen=True, slots=True)
 class CodeListOf:
-    """The code list of a variable, its total last; without a dataset, one of our own lists."""
+    """The code list of a variable, its total last; or one of `OWN_LISTS` without a dataset."""
 
     dataset: Dataset | None
     name: str
 
     @property
     def id(self) -> str:
-        """Its name; no dataset id has an underscore, so that it can be read back."""
+        """Its id; no dataset id has an underscore, so it can be parsed."""
         return self.name if self.dataset is None else f"CL_{self.dataset.id}_{self.name}"
 
     @property
     def label(self) -> str:
-        """How people call it."""
+        """Its label."""
         return OWN_LISTS[self.name][0] if self.dataset is None else self.dataset.variable(self.name).label
 
     @property
     def version(self) -> str:
-        """That of its dataset."""
+        """The version of its dataset."""
         return OWN_VERSION if self.dataset is None else structure_version(self.dataset)
 
     def codes(self) -> Iterator[tuple[str, str]]:
@@ -92,11 +89,11 @@ class Structures:
     """The answer to a query.
 
     Args:
-        dataflows: Those that are told.
-        datastructures: The dataflows whose data structures are told.
-        conceptschemes: The datasets whose concepts are told.
+        dataflows: The dataflows.
+        datastructures: The dataflows whose data structures are included.
+        conceptschemes: The datasets whose concepts are included.
         codelists: The code lists.
-        stubs: The kinds of which only names are told.
+        stubs: The kinds that are included by name only.
     """
 
     dataflows: tuple[DescribedFlow, ...]
@@ -130,7 +127,7 @@ class Query:
 
     @property
     def shown(self) -> frozenset[str]:
-        """The kinds that are told beside what is named."""
+        """The kinds that are included in addition to the named ones."""
         depth, word = DEPTH[self.kind], self.references
         wanted = {
             "none": set[int](),
@@ -146,56 +143,52 @@ class Query:
 
     @property
     def stubs(self) -> frozenset[str]:
-        """The kinds of which only names are told."""
+        """The kinds that are included by name only."""
         if self.detail in _REFERENCE_STUBS:
             return frozenset(DEPTH) - {self.kind}
         return frozenset(DEPTH) if self.detail in _STUBS else frozenset()
 
 
-def find_structures(doors: DatasetRegistry, query: Query) -> Structures:
-    """What a query gets.
+def find_structures(registry: DatasetRegistry, query: Query) -> Structures:
+    """The structures of a query.
 
     Raises:
         NotFound: There is no such artefact, or not in this version.
     """
-    flows = _flows(doors, query)
-    told = query.shown | {query.kind}
+    flows = _flows(registry, query)
+    kinds = query.shown | {query.kind}
     datasets = tuple({each.dataset.id: each.dataset for each in flows}.values())
     lists = _code_lists(flows)
     if "codelist" not in query.shown and query.id not in ALL:
         lists = tuple(each for each in lists if each.id == query.id)
     return Structures(
-        flows if "dataflow" in told else (),
-        flows if "datastructure" in told else (),
-        datasets if "conceptscheme" in told else (),
-        lists if "codelist" in told else (),
+        flows if "dataflow" in kinds else (),
+        flows if "datastructure" in kinds else (),
+        datasets if "conceptscheme" in kinds else (),
+        lists if "codelist" in kinds else (),
         query.stubs,
     )
 
 
 def scheme_id(dataset: Dataset) -> str:
-    """The name of a dataset's concepts."""
+    """The id of a dataset's concept scheme."""
     return f"CS_{dataset.id}"
 
 
-def _flows(doors: DatasetRegistry, query: Query) -> tuple[DescribedFlow, ...]:
-    """The dataflows that a query is about; of a code list or a concept scheme, those of its dataset."""
+def _flows(registry: DatasetRegistry, query: Query) -> tuple[DescribedFlow, ...]:
+    """The dataflows of a query; for a code list or a concept scheme, those of its dataset."""
     if query.id in ALL or query.id in OWN_LISTS:
-        return tuple(flow for door in open_datasets(doors) for flow in whole_flows(door))
-    name = query.id if query.kind in {"dataflow", "datastructure"} else _dataset_in(query)
-    found = find_flow(doors.door(dataset_of(doors.ids(), name)), name)
+        return tuple(flow for service in open_datasets(registry) for flow in whole_flows(service))
+    name = query.id
+    if query.kind not in {"dataflow", "datastructure"} and name.startswith(("CL_", "CS_")):
+        name = name.split("_")[1]
+    found = find_flow(registry.door(dataset_of(registry.ids(), name)), name)
     if query.kind == "codelist" and query.id not in {each.id for each in _code_lists((found,))}:
         raise NotFound(
             f'There is no codelist "{query.id}".', "Ask for the datastructure with references=all."
         )
     check_version(found.flow.version, query.version)
     return (found,)
-
-
-def _dataset_in(query: Query) -> str:
-    """The dataset in the name of a code list or a concept scheme: `CL_census_sex`, `CS_census`."""
-    kind, _, rest = query.id.partition("_")
-    return rest.partition("_")[0] if kind in {"CL", "CS"} else query.id
 
 
 def _code_lists(flows: tuple[DescribedFlow, ...]) -> tuple[CodeListOf, ...]:
@@ -221,7 +214,7 @@ for _prefix, _space in _SPACES.items():
 
 
 def structure_message(structures: Structures) -> bytes:
-    """The document."""
+    """The SDMX-ML document."""
     root = Element(_name("mes:Structure"))
     header = SubElement(root, _name("mes:Header"))
     for name, text in (("ID", "structures"), ("Test", "false"), ("Prepared", PREPARED)):
@@ -249,17 +242,14 @@ def _dataflow(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
     _text(SubElement(annotations, _name("com:Annotation"), id="NOTE"), "com:AnnotationText", described.note)
     element.insert(0, annotations)
     if described.is_whole:
-        _text(element, "com:Description", _how_to_ask(described))
+        usage = (
+            f'{described.dataset.description} The dataflow "{described.smaller}" is the table of these variables, and so '
+            "for others. In this one write _T for every dimension that the table shall not have."
+        )
+        _text(element, "com:Description", usage.strip())
     _reference(
         SubElement(element, _name("str:Structure")), "datastructure", "DataStructure", flow.id, flow.version
     )
-
-
-def _how_to_ask(described: DescribedFlow) -> str:
-    return (
-        f'{described.dataset.description} The dataflow "{described.smaller}" is the table of these variables, and so '
-        "for others. In this one write _T for every dimension that the table shall not have."
-    ).strip()
 
 
 def _codelist(parent: Element, code_list: CodeListOf, *, stub: bool) -> None:
@@ -314,9 +304,9 @@ def _attribute(parent: Element, name: str, dataset: Dataset) -> None:
         SubElement(SubElement(relation, _name("str:PrimaryMeasure")), "Ref", id="OBS_VALUE")
 
 
-def _component(parent: Element, tag: str, name: str, dataset: Dataset, **told: str) -> Element:
-    """A component that takes its meaning from a concept of the dataset."""
-    component = SubElement(parent, _name(f"str:{tag}"), {"id": name, **told})
+def _component(parent: Element, tag: str, name: str, dataset: Dataset, **attributes: str) -> Element:
+    """A component that refers to a concept of the dataset."""
+    component = SubElement(parent, _name(f"str:{tag}"), {"id": name, **attributes})
     SubElement(
         SubElement(component, _name("str:ConceptIdentity")),
         "Ref",
@@ -339,18 +329,14 @@ def _code_element(component: Element, code_list: CodeListOf) -> None:
 
 
 def _reference(parent: Element, package: str, kind: str, name: str, version: str) -> None:
-    told = {"id": name, "version": version, "agencyID": AGENCY, "package": package, "class": kind}
-    SubElement(parent, "Ref", told)
+    attributes = {"id": name, "version": version, "agencyID": AGENCY, "package": package, "class": kind}
+    SubElement(parent, "Ref", attributes)
 
 
 def _artefact(parent: Element, tag: str, name: str, version: str, label: str, *, stub: bool) -> Element:
-    told = {
-        "id": name,
-        "agencyID": AGENCY,
-        "version": version,
-        "isExternalReference": "true" if stub else "false",
-    }
-    element = SubElement(parent, _name(f"str:{tag}"), told)
+    attributes = {"id": name, "agencyID": AGENCY, "version": version}
+    attributes["isExternalReference"] = "true" if stub else "false"
+    element = SubElement(parent, _name(f"str:{tag}"), attributes)
     _text(element, "com:Name", label)
     return element
 
@@ -360,7 +346,7 @@ def _text(parent: Element, tag: str, text: str) -> None:
 
 
 def _within(body: Element, tag: str) -> Element:
-    """The list of a kind, which is there if anything is in it."""
+    """The element that lists structures of a kind, added if missing."""
     found = body.find(_name(f"str:{tag}"))
     return SubElement(body, _name(f"str:{tag}")) if found is None else found
 
