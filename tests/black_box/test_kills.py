@@ -16,7 +16,6 @@ import sqlite3
 import tempfile
 import time
 
-import discreet.workspace.load as publishing
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -29,6 +28,7 @@ from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.records.keys import read_secret
 from discreet.workspace.ledger_location import LEDGER
 from discreet.workspace.versions import charge_load as booking
+from discreet.workspace.versions import load_version as publishing
 from discreet.workspace.versions.checkpoints import MARK, read_checkpoint
 from discreet.workspace.versions.load_version import load_dataset
 
@@ -306,8 +306,8 @@ def test_a_ledger_of_before_an_answer_is_refused_after_a_kill(folder, key, fresh
 
 def load_and_die(folder, description, step, engine):
     """Load, and die when a step is done."""
-    names = {"read": "load_records", "sealed": "write_version", "charged": "book_load"}
-    names |= {"settled": "_settle", "pointed": "point_to"}
+    names = {"read": "load_records", "sealed": "write_version", "charged": "charge_load"}
+    names |= {"settled": "_settle", "pointed": "set_current"}
     if step in names:
         setattr(publishing, names[step], dies_after(getattr(publishing, names[step])))
     opened = booking.ledger_for_loading

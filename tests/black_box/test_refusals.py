@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import random
 
-import discreet.answer.verdicts
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
 import pytest
 
+import discreet.release.verdicts
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.release.checked_request import check_request, unlock
 from discreet.rules.noisy_table import NoisyTable

@@ -26,19 +26,6 @@ def test_hostile_labels_stay_labels():
     ]
 
 
-def test_a_category_without_a_parent_has_no_parent_key():
-    parsed = tomllib.loads(variable_block(Variable("v", "V", (Category("1", "One"), Category("2", "Two")))))
-    assert parsed["variable"][0]["categories"] == [
-        {"code": "1", "label": "One"},
-        {"code": "2", "label": "Two"},
-    ]
-
-
-def test_categories_stand_on_lines_of_their_own():
-    block = variable_block(Variable("v", "V", tuple(Category(str(i), f"Label {i}") for i in range(5))))
-    assert sum("code = " in line for line in block.splitlines()) == 5
-
-
 def test_the_other_blocks_parse_to_what_was_given():
     text = header({"id": "x", "weight_decimals": 4})
     text += hierarchy_block("geography", "Geography", ["region", "area"], geography=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import chi2_contingency
 
 from discreet.workspace.demo import spudlandia as survey
 from discreet.workspace.demo import spudlandia_batches, spudlandia_description
@@ -52,33 +51,11 @@ def test_the_default_seed_gives_the_answers_it_has_always_given():
     )
 
 
-def test_another_seed_gives_other_answers():
-    assert next(spudlandia_batches(seed=1)) != next(spudlandia_batches(seed=2))
-    assert next(spudlandia_batches(seed=1)) == next(spudlandia_batches(seed=1))
-
-
-def test_about_three_quarters_like_potatoes():
-    liked = respondents().loc[lambda frame: frame["likes"] == "1", "weight"].sum()
-    assert 735_000 < liked < 765_000
-
-
-def test_the_model_expects_three_quarters_to_like_potatoes():
-    expected = (survey._likes_weights()[..., 0] * survey._population()).sum()
-    assert expected == pytest.approx(750_000, abs=2_000)
-
-
 def test_small_states_are_sampled_more_densely():
     by_state = respondents().groupby("state", observed=True)["weight"]
     assert by_state.count().to_dict() == {"C": 600, "D": 500, "E": 400}
     assert by_state.sum().to_dict() == pytest.approx({"C": 560_000, "D": 310_000, "E": 130_000}, abs=1)
     assert by_state.mean()["C"] > 2 * by_state.mean()["E"]
-
-
-def test_weights_vary_within_a_state_but_not_wildly():
-    by_state = respondents().groupby("state", observed=True)["weight"]
-    relative_variance = (by_state.std() / by_state.mean()) ** 2
-    assert (relative_variance > 0.005).all()
-    assert (relative_variance < 0.10).all()
 
 
 def test_raking_meets_the_known_age_groups_and_sexes():
@@ -88,22 +65,6 @@ def test_raking_meets_the_known_age_groups_and_sexes():
     assert frame.groupby(group)["weight"].sum().to_numpy() == pytest.approx(known, abs=1)
     men = frame.loc[frame["gender"] == "M", "weight"].sum()
     assert men == pytest.approx(persons[..., 0].sum(), abs=1)
-
-
-def test_ids_are_unique_and_independent_of_the_state():
-    import pandas as pd
-
-    frame = respondents()
-    assert frame["person_id"].is_unique
-    halves = pd.crosstab(np.arange(1_500) < 750, frame["state"])
-    assert chi2_contingency(halves).pvalue > FALSE_ALARM
-
-
-@pytest.mark.parametrize("pair", [("likes", "frequency"), ("state", "frequency"), ("state", "likes")])
-def test_taste_habit_and_state_depend_on_each_other(pair):
-    import pandas as pd
-
-    assert chi2_contingency(pd.crosstab(*(respondents()[name] for name in pair))).pvalue < FALSE_ALARM
 
 
 def test_every_category_occurs_and_nonbinary_persons_are_few():
