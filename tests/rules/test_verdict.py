@@ -1,15 +1,14 @@
-"""A verdict is plain data that follows from noisy counts; a rule may spare what another withholds.
-
-The table that rules look at is the same whatever part of it is asked for.
-"""
+"""A verdict is plain data that follows from noisy counts; a rule may spare what another withholds."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from discreet.errors import TooManyCells
+from discreet.model.exact import ExactTable
 from discreet.rules import verdict as module
-from discreet.rules.verdict import needs_table, rule_table, rule_table_shape, verdict_of
+from discreet.rules.noisy_table import NoisyTable, slices_of
+from discreet.rules.verdict import rule_table, verdict_of
 
 #: Areas by sex (down) and age (along).
 DENSE, HALF_EMPTY = [[9, 9, 9], [9, 9, 9]], [[9, 0, 0], [0, 0, 9]]
@@ -64,22 +63,6 @@ def test_filters_groups_and_layout_do_not_change_the_table_that_is_looked_at(ask
     assert rule_table(ask(rows=["area"])[0], dataset) != rule_table(plain, dataset)
 
 
-def test_a_small_part_of_a_large_table_is_as_large_as_the_whole(ask, dataset):
-    request, shape = ask(rows=["sex"], filters=["area=N1", "job=1"])
-    assert rule_table_shape(request, dataset).cells > shape.cells
-    tight = replace(dataset, protection=replace(dataset.protection, max_cells=shape.cells))
-    with pytest.raises(TooManyCells, match="without its filters and groups"):
-        rule_table_shape(request, tight)
-
-
-def test_no_table_is_needed_where_no_rule_on_counts_is_concerned(ask, dataset, rules):
-    request, _ = ask(rows=["area"], columns=["sex"])
-    assert not needs_table(rules({"kind": "max-variables", "most": 1}), request, dataset)
-    assert needs_table(rules({"kind": "share-of-zeros", "most": 0.5}), request, dataset)
-    wide = rules({"kind": "share-of-zeros", "most": 0.5, "from_variables": 2})
-    assert not needs_table(wide, request, dataset)
-
-
 def test_what_is_remembered_is_bounded(ask, dataset, monkeypatch):
     """The wrong alternative: one more table in memory for every set of variables that anybody asks for."""
     monkeypatch.setattr(module, "MOST_RULE_TABLES", 2)
@@ -88,4 +71,33 @@ def test_what_is_remembered_is_bounded(ask, dataset, monkeypatch):
         request, _ = ask(rows=[name])
         assert rule_table(request, fresh) is rule_table(request, fresh)
         assert rule_table(request, fresh) == rule_table(request, replace(dataset))
-    assert len(fresh.worked_out[module._table,]) <= 2
+    assert len(fresh.cache[module._table,]) <= 2
+
+
+def test_an_exact_table_is_not_shown_to_rules(ask):
+    _, shape = ask(rows=["sex"])
+    counts = np.zeros(shape.lengths, dtype=np.int64)
+    exact = ExactTable(shape, counts, counts.astype(np.uint64))
+    nothing = np.zeros(shape.lengths, dtype=np.bool_)
+    with pytest.raises(TypeError, match="nothing exact"):
+        NoisyTable(shape, exact, nothing)
+    with pytest.raises(TypeError, match="int64"):
+        NoisyTable(shape, counts.astype(float), nothing)
+    with pytest.raises(ValueError, match="its shape"):
+        NoisyTable(shape, counts[:-1], nothing[:-1])
+    assert repr(NoisyTable(shape, counts, nothing)) == "<NoisyTable of 3 cells>"
+
+
+def test_a_filtered_table_is_not_shown_to_rules(ask):
+    for parts in ({"rows": ["sex"], "filters": ["age=old"]}, {"rows": ["sex"], "totals": False}):
+        _, shape = ask(**parts)
+        zeros = np.zeros(shape.lengths, dtype=np.int64)
+        with pytest.raises(ValueError, match="unfiltered"):
+            NoisyTable(shape, zeros, zeros.astype(bool))
+
+
+def test_two_levels_of_one_geography_is_not_shown_to_rules(ask, dataset):
+    _, shape = ask(rows=["region"], columns=["area"])
+    zeros = np.zeros(shape.lengths, dtype=np.int64)
+    with pytest.raises(ValueError, match="finest"):
+        slices_of(NoisyTable(shape, zeros, zeros.astype(bool)), dataset)

@@ -119,7 +119,7 @@ class Dataset:
         return next((h.levels[-1] for h in self.hierarchies if h.geography), None)
 
     @cached_property
-    def worked_out(self) -> dict[tuple[Hashable, ...], Any]:
+    def cache(self) -> dict[tuple[Hashable, ...], Any]:
         """A cache for values derived from the description, keyed by the function that computes them."""
         return {}
 
@@ -135,7 +135,7 @@ class Dataset:
                 'zeros = "perturbed" is for counts: an empty cell has no weight that a made-up count could have.',
                 'Take out `weight_column`, or set zeros = "kept".',
             )
-        for name in self.publish.named_variables:
+        for name in self.publish.variable_names:
             self._require(name, f'[publish] names the variable "{name}".')
         for word in self.protection.fit_to:
             for name in word.split("*"):
@@ -170,7 +170,7 @@ class Dataset:
                 'The weight form "invariant" is for the method dp with a public sample size.',
                 'Use "average-weight", or another form of the cell key method.',
             )
-        if survey.weighted_only and self.protection.keys in {"additive", "abs"}:
+        if survey.only_weights and self.protection.keys in {"additive", "abs"}:
             raise BadDescription(
                 f'The weight form "{survey.form}" needs noise of its own, which "{self.protection.keys}" keys '
                 "do not have.",

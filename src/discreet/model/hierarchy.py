@@ -66,9 +66,9 @@ def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ..
             nearest(level, names),
         )
     key = ("groups", variable, level)
-    if key not in dataset.worked_out:
-        dataset.worked_out[key] = _work_out(dataset, variable, level)
-    groups: tuple[Group, ...] = dataset.worked_out[key]
+    if key not in dataset.cache:
+        dataset.cache[key] = _work_out(dataset, variable, level)
+    groups: tuple[Group, ...] = dataset.cache[key]
     return groups
 
 
@@ -96,11 +96,11 @@ def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> 
 
 def _nest(dataset: Dataset, variable: str, coarse: str, fine: str) -> bool:
     key = ("nest", variable, coarse, fine)
-    if key not in dataset.worked_out:
+    if key not in dataset.cache:
         wide, narrow = (level_groups(dataset, variable, level) for level in (coarse, fine))
         owner = {member: place for place, group in enumerate(wide) for member in group.members}
-        dataset.worked_out[key] = all(len({owner.get(m, -1) for m in group.members}) == 1 for group in narrow)
-    return bool(dataset.worked_out[key])
+        dataset.cache[key] = all(len({owner.get(m, -1) for m in group.members}) == 1 for group in narrow)
+    return bool(dataset.cache[key])
 
 
 def _work_out(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
@@ -209,14 +209,14 @@ def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> N
 def finer(dataset: Dataset, name: str) -> frozenset[str]:
     """The levels below a variable in its hierarchies; each of them determines it."""
     key = (finer, name)
-    if key not in dataset.worked_out:
-        dataset.worked_out[key] = frozenset(
+    if key not in dataset.cache:
+        dataset.cache[key] = frozenset(
             level
             for hierarchy in dataset.hierarchies
             if name in hierarchy.levels
             for level in hierarchy.levels[hierarchy.levels.index(name) + 1 :]
         )
-    found: frozenset[str] = dataset.worked_out[key]
+    found: frozenset[str] = dataset.cache[key]
     return found
 
 

@@ -90,7 +90,7 @@ def unit_title(dataset: Dataset) -> str:
 
 
 def _no_counts(dataset: Dataset) -> BadRequest | None:
-    if dataset.survey is None or not dataset.survey.weighted_only:
+    if dataset.survey is None or not dataset.survey.only_weights:
         return None
     return BadRequest(
         message('The dataset "{id}" tells people represented, not records counted.', id=dataset.id),

@@ -97,7 +97,7 @@ class Protection:
         return self.method == "dp"
 
     @property
-    def keyed_by_description(self) -> bool:
+    def uses_description_keys(self) -> bool:
         """Whether the same people may have another number under another description."""
         return self.is_dp or self.keys == "participants-and-description"
 

@@ -156,11 +156,13 @@ class Release:
             return self.heading
         if self.selection is not None:
             return message(
-                "{title} (selected cells: {cells})", title=self.selection.title, cells=self._selected()
+                "{title} (selected cells: {cells})",
+                title=self.selection.title,
+                cells=self._selection_labels(),
             )
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
 
-    def _selected(self) -> str:
+    def _selection_labels(self) -> str:
         chosen = {name for name, _ in self.selection.codes} if self.selection else set()
         parts = tuple(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
         return Message("{parts:semicolon}", {"parts": parts})

@@ -83,7 +83,7 @@ class Dimension:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
-    def worked_out(self) -> dict[Hashable, Any]:
+    def cache(self) -> dict[Hashable, Any]:
         """A cache for values derived by other modules."""
         return {}
 
@@ -217,15 +217,15 @@ def _dimension(
 ) -> Dimension:
     """A dimension; without filters, groups or names it is cached."""
     if filters or name in dict(request.groups) or name in dict(request.names):
-        return _build_dimension(dataset, request, name, filters)
+        return _make_dimension(dataset, request, name, filters)
     key = ("dimension", name, dict(request.levels).get(name), request.totals)
-    if key not in dataset.worked_out:
-        dataset.worked_out[key] = _build_dimension(dataset, request, name, filters)
-    dimension: Dimension = dataset.worked_out[key]
+    if key not in dataset.cache:
+        dataset.cache[key] = _make_dimension(dataset, request, name, filters)
+    dimension: Dimension = dataset.cache[key]
     return dimension
 
 
-def _build_dimension(
+def _make_dimension(
     dataset: Dataset, request: TableRequest, name: str, filters: Mapping[str, tuple[int, ...]]
 ) -> Dimension:
     variable = dataset.variable(name)

@@ -237,7 +237,7 @@ class Survey:
     error_limit: Fraction = Fraction(1, 4)
 
     @property
-    def weighted_only(self) -> bool:
+    def only_weights(self) -> bool:
         """Whether only weights are released, in steps of the largest one, with separate noise.
 
         A count of the same people would be a second measurement with other noise.

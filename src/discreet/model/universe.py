@@ -201,11 +201,11 @@ def canonical_margin(names: Iterable[str], dataset: Dataset) -> Margin:
 
 def contains(margin: Margin, other: Margin, dataset: Dataset) -> bool:
     """Whether every cell of the other margin is a sum of cells of this one."""
-    return _determined(margin, dataset).issuperset(other)
+    return _variables_within(margin, dataset).issuperset(other)
 
 
 @lru_cache(maxsize=MOST_MARGINS * 4)
-def _determined(margin: Margin, dataset: Dataset) -> frozenset[str]:
+def _variables_within(margin: Margin, dataset: Dataset) -> frozenset[str]:
     """The variables that a margin determines: its own and their coarser levels."""
     names = (variable.name for variable in dataset.variables)
     return frozenset(n for n in names if any(is_at_least_as_fine(dataset, fine, n) for fine in margin))

@@ -55,7 +55,7 @@ def noise_lineage(dataset: Dataset) -> str:
     Counts that are only released weighted have separate noise: an earlier version may have released unweighted counts of the
     same people, and the difference of two numbers with equal noise would be exact. A lineage has no line break in its name.
     """
-    steps = dataset.survey is not None and dataset.survey.weighted_only
+    steps = dataset.survey is not None and dataset.survey.only_weights
     return f"{dataset.lineage}\nweights" if steps else dataset.lineage
 
 

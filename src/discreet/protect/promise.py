@@ -47,7 +47,7 @@ def promise(
     spread = sqrt(noise.variance)
     design = _design(noise.parameters)
     found, protection, unit = audit_once(noise), dataset.protection, unit_of(dataset)
-    steady = (additivity or protection.additivity) == "independent" and not protection.keyed_by_description
+    steady = (additivity or protection.additivity) == "independent" and not protection.uses_description_keys
     return (
         message(
             "Cell key method: noise of the family {family} ({design}), looked up by who is in the cell "

@@ -142,9 +142,9 @@ def _run(atoms: NDArray[np.int64]) -> NDArray[np.int64] | slice:
 
 def _axis(dimension: Dimension) -> _Axis:
     """The axis of a dimension, cached on it."""
-    if _Axis not in dimension.worked_out:
-        dimension.worked_out[_Axis] = _Axis(dimension)
-    axis: _Axis = dimension.worked_out[_Axis]
+    if _Axis not in dimension.cache:
+        dimension.cache[_Axis] = _Axis(dimension)
+    axis: _Axis = dimension.cache[_Axis]
     return axis
 
 

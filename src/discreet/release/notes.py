@@ -83,7 +83,7 @@ def totals_note(dataset: Dataset, additivity: str = "") -> str:
     chosen = additivity or protection.additivity
     if protection.universe.get("margins") == "joint" and chosen == "independent":
         return _ROUNDED
-    if protection.keyed_by_description:
+    if protection.uses_description_keys:
         return DP_NOTES[chosen]
     unit = unit_of(dataset)
     return (
@@ -106,7 +106,7 @@ def table_note(
     """The note of one table, by dimension if some totals add up by themselves and others do not."""
     note = mandatory_note(dataset, additivity)
     if additivity == "independent" and not law.rounds:
-        steady = [] if dataset.protection.keyed_by_description else [unit_of(dataset).says(*_SAME)]
+        steady = [] if dataset.protection.uses_description_keys else [unit_of(dataset).says(*_SAME)]
         note = _noise_note(dataset, join_sentences([*steady, _totals(dimensions, law)]))
     rounds = additivity == "independent" and law.rounds
     hidden = [_HIDDEN] if rounds and _has_zeros(dataset, dimensions) else []

@@ -49,7 +49,7 @@ def count_cells(
 
 def uses_weight_steps(dataset: Dataset) -> bool:
     """Whether steps of the largest weight replace counts in a dataset."""
-    return dataset.survey is not None and dataset.survey.weighted_only
+    return dataset.survey is not None and dataset.survey.only_weights
 
 
 def weight_steps(weight_sums: NDArray[np.int64] | None, dataset: Dataset) -> NDArray[np.int64]:
@@ -153,11 +153,11 @@ def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.i
 def _places_along(whole: Dimension, part: Dimension) -> NDArray[np.int64] | None:
     """The positions of the outputs of a dimension among those of a wider one; None if one is missing."""
     key = (_places_along, part)
-    if key not in whole.worked_out:
+    if key not in whole.cache:
         at = {members: place for place, members in enumerate(whole.members())}
         places = [at.get(members, -1) for members in part.members()]
-        whole.worked_out[key] = None if -1 in places else np.array(places, dtype=np.int64)
-    found: NDArray[np.int64] | None = whole.worked_out[key]
+        whole.cache[key] = None if -1 in places else np.array(places, dtype=np.int64)
+    found: NDArray[np.int64] | None = whole.cache[key]
     return found
 
 

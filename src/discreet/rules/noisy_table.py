@@ -77,7 +77,7 @@ class Slices:
         return self.counts.ndim - 1
 
     @cached_property
-    def populated(self) -> NDArray[np.bool_]:
+    def positive(self) -> NDArray[np.bool_]:
         """The interior cells that can occur and have a positive count."""
         return (self.interior > 0) & self.possible
 

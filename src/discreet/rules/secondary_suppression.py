@@ -56,9 +56,9 @@ class Division:
 def divisions(place: Dimension, dataset: Dataset) -> list[Division]:
     """All areas with their parts, each after the one that contains it; then the groups of declared code lists."""
     key = ("divisions", place)
-    if key not in dataset.worked_out:
-        dataset.worked_out[key] = _work_out(place, dataset)
-    found: list[Division] = dataset.worked_out[key]
+    if key not in dataset.cache:
+        dataset.cache[key] = _work_out(place, dataset)
+    found: list[Division] = dataset.cache[key]
     return found
 
 

@@ -234,7 +234,7 @@ def _table(request: TableRequest, dataset: Dataset) -> tuple[TableRequest, Table
     chosen = {name for name, _ in (*request.filters, *request.groups)}
     shown = {name: levels for name, levels in request.levels if name not in chosen}
     levels = tuple((name, _rule_levels(name, shown.get(name, (name,)), dataset)) for name in names)
-    known: dict[object, tuple[TableRequest, TableShape]] = dataset.worked_out.setdefault((_table,), {})
+    known: dict[object, tuple[TableRequest, TableShape]] = dataset.cache.setdefault((_table,), {})
     key = (request.dataset, levels)
     found = known.get(key)
     if found is None:

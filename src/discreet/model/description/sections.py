@@ -202,7 +202,7 @@ class Publish:
                 yield names
 
     @property
-    def named_variables(self) -> list[str]:
+    def variable_names(self) -> list[str]:
         """All variables that the section names."""
         return [*self.variables, *(name for table in self.tables for name in table), *dict(self.levels)]
 

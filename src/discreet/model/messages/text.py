@@ -68,7 +68,7 @@ class Message(Translatable):
         return made
 
     @classmethod
-    def joined(cls, parts: tuple[str, ...]) -> Self:
+    def of_sentences(cls, parts: tuple[str, ...]) -> Self:
         """Sentence after sentence; formatted without parsing a template, because every table has several."""
         return cls._made(" ".join(parts), _JOINED, {"parts": parts}, "", 1)
 
@@ -134,7 +134,7 @@ class MessageFormatter(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """Format one value."""
         if isinstance(value, tuple):
-            return self._listed(value, format_spec)
+            return self._format_list(value, format_spec)
         if format_spec in _CHANGES or format_spec == "lower":
             change = _CHANGES.get(format_spec, self.lower)
             return change(self.text(value))
@@ -142,7 +142,7 @@ class MessageFormatter(Formatter):
             return format(self.text(value), format_spec)
         return self.number(value, format_spec) if format_spec else self.text(value)
 
-    def _listed(self, values: tuple[object, ...], spec: str) -> str:
+    def _format_list(self, values: tuple[object, ...], spec: str) -> str:
         first, _, small = spec.partition(" ")
         parts = [self.format_field(value, "lower" if "lower" in {first, small} else "") for value in values]
         if first in _BETWEEN:
@@ -179,7 +179,7 @@ def join_sentences(parts: Iterable[str]) -> Message:
     >>> join_sentences(["One.", "", "Two."])
     'One. Two.'
     """
-    return Message.joined(tuple(part for part in parts if part))
+    return Message.of_sentences(tuple(part for part in parts if part))
 
 
 def sentences_of(text: str) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ def _errors_are_public(dataset: Dataset) -> bool:
     """Whether errors follow from public and noisy figures: under `dp`, for steps, and for strata with public weights."""
     survey = _survey_of(dataset)
     by_strata = survey.form == "public-strata" and survey.design == SamplingDesign()
-    return dataset.protection.is_dp or survey.weighted_only or by_strata
+    return dataset.protection.is_dp or survey.only_weights or by_strata
 
 
 def _about_errors(dataset: Dataset) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ def _noise_in_people(
     if strata is not None:
         return strata.noise(survey)
     variance = cells.law.variance()
-    if survey.weighted_only:
+    if survey.only_weights:
         # Rounding to the grid adds the variance of a uniform error of one step.
         return np.asarray((variance + 1 / 12) * (design.largest_weight / design.scale) ** 2)
     return np.asarray(variance * float(design.average_weight) ** 2)
@@ -233,14 +233,14 @@ def _weighted_sums(
 ) -> NDArray[np.int64]:
     if strata is not None:
         return strata.weighted_sums(survey, design)
-    if survey.weighted_only:
+    if survey.only_weights:
         return noisy * design.largest_weight
     return invariant(noisy, design) if survey.form == "invariant" else average_weight(noisy, design)
 
 
 def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
     """Noisy counts of records for the errors; steps become people of average weight."""
-    if not survey.weighted_only:
+    if not survey.only_weights:
         return noisy
     average = design.average_weight * design.scale
     step = (design.largest_weight / average).limit_denominator(10**6)

@@ -52,7 +52,7 @@ class MinimumAreaSize(Rule):
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse a request for small areas alone."""
-        for name, members in self._asked(shape, dataset):
+        for name, members in self._areas_of(shape, dataset):
             small = self._small(dataset, name)
             if small[list(members)].all():
                 return self._refusal(dataset, name, members)
@@ -118,7 +118,7 @@ class MinimumAreaSize(Rule):
         parts = [figures[units] for units in units_of(dataset, name, unions, self.variable)]
         return np.array([bool((each >= 0).all() and each.sum() < self.least) for each in parts])
 
-    def _asked(self, shape: TableShape, dataset: Dataset) -> list[tuple[str, tuple[int, ...]]]:
+    def _areas_of(self, shape: TableShape, dataset: Dataset) -> list[tuple[str, tuple[int, ...]]]:
         """The areas of the table, and of each hidden filter, at the rule's level or below."""
         reached = {self.variable} | finer(dataset, self.variable)
         asked = [(d.name, d.population) for d in shape.dimensions if d.name in reached]

@@ -49,7 +49,7 @@ class FreeGroups(Rule):
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse groups of a variable that may not be grouped."""
-        names = self._grouped(request)
+        names = self._free_groups(request)
         if self.allowed or not names:
             return None
         return self.refusal(
@@ -66,7 +66,7 @@ class FreeGroups(Rule):
         if self.per_account is None:
             return None
         groups = dict(request.groups)
-        for name in self._grouped(request):
+        for name in self._free_groups(request):
             if meter is None or account is None:
                 return self.refusal(
                     message(
@@ -95,7 +95,7 @@ class FreeGroups(Rule):
 
     def is_metered(self, request: TableRequest) -> bool:
         """Whether the request has groups that are counted by account."""
-        return self.per_account is not None and bool(self._grouped(request))
+        return self.per_account is not None and bool(self._free_groups(request))
 
     @property
     def sentence(self) -> str:
@@ -116,9 +116,9 @@ class FreeGroups(Rule):
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from drop_choices(request, *self._grouped(request))
+        yield from drop_choices(request, *self._free_groups(request))
 
-    def _grouped(self, request: TableRequest) -> list[str]:
+    def _free_groups(self, request: TableRequest) -> list[str]:
         """The grouped variables of a request that the rule covers; single categories are no group."""
         grouped = [name for name, groups in request.groups if any(len(group) > 1 for group in groups)]
         return [name for name in grouped if not self.variables or name in self.variables]

@@ -38,7 +38,7 @@ class ShareOfZeros(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with a larger share."""
-        empty = slices.sizes - number(slices.populated)
+        empty = slices.sizes - number(slices.positive)
         return empty > self.most * slices.sizes
 
     @property
@@ -59,8 +59,8 @@ class ShareOfOnes(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with a larger share."""
-        small = number((slices.interior <= self.up_to) & slices.populated)
-        return small > self.most * number(slices.populated)
+        small = number((slices.interior <= self.up_to) & slices.positive)
+        return small > self.most * number(slices.positive)
 
     @property
     def reason(self) -> str:
@@ -111,7 +111,7 @@ class AttributeDisclosure(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with a larger share."""
-        populated = slices.populated
+        populated = slices.positive
         rows = np.zeros(len(slices.counts), dtype=np.int64)
         telling = rows.copy()
         everything = bool(slices.possible.all())

@@ -84,7 +84,7 @@ class Language:
     def translate(self, text: Message) -> str:
         """A message of the core; joined sentences stay separable (`sentences_of`)."""
         if len(text.sentences) > 1:
-            return Message.joined(tuple(map(self.formatter.text, text.sentences)))
+            return Message.of_sentences(tuple(map(self.formatter.text, text.sentences)))
         if text.plural:
             template = self.catalogue.ngettext(text.template, text.plural, text.amount)
         else:
