@@ -25,6 +25,7 @@ from discreet.model.grammar import (
 from discreet.model.limits import MOST_TABLES_FITTED_TO
 from discreet.model.request import request_from_text
 from discreet.model.variable import Category, Variable
+from discreet.model.view import NO_VIEW, VIEW_PARAMETERS, Picture, View, read_top
 
 codes = st.text(min_size=1, max_size=8).filter(lambda text: text == text.strip())
 
@@ -149,3 +150,45 @@ def test_a_description_names_known_variables_in_a_list(town):
     for line, message in {'["sexx"]': 'names the variable "sexx"', '"sex"': "Give a list"}.items():
         with pytest.raises(BadDescription, match=message):
             parse_dataset(town.description.replace("[protection]\n", f"[protection]\nfit_to = {line}\n", 1))
+
+
+def test_a_view_is_written_as_parameters_and_an_empty_one_as_none():
+    view = View("sex=1", rank=True, top=3, hide_empty=True, sort="-sex=1")
+    assert dict(view.to_query()) == dict(
+        zip(VIEW_PARAMETERS, ("sex=1", "yes", "3", "yes", "-sex=1"), strict=True)
+    )
+    assert (bool(view), bool(NO_VIEW), NO_VIEW.to_query()) == (True, False, [])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"percent": "rows"}, {"top": -1}, {"top": True}, {"top": 1.5}, {"sort": "lable"}, {"sort": "--"}],
+)
+def test_what_is_no_view_is_refused_with_advice(wrong):
+    with pytest.raises(BadRequest) as refused:
+        View(**wrong)
+    assert refused.value.advice
+
+
+def test_the_nearest_base_is_named():
+    with pytest.raises(BadRequest, match="columns") as refused:
+        View("columns")
+    assert "column" in refused.value.advice
+    assert "sex=1" in refused.value.advice
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "\u0663", "1e3", "9" * 5000])
+def test_a_number_of_rows_is_a_whole_number_above_zero(text):
+    with pytest.raises(BadRequest):
+        read_top(text)
+    assert (read_top("10"), read_top("")) == (10, 0)
+
+
+def test_only_what_was_asked_for_is_in_the_address():
+    assert Picture().to_query() == []
+    assert Picture("dots", "dark", 0.9, bare=True).to_query() == [("chart", "dots"), ("theme", "dark")]
+
+
+def test_an_unknown_theme_names_the_nearest():
+    with pytest.raises(BadRequest, match='Did you mean "dark"'):
+        Picture(theme="drak")

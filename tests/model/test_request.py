@@ -1,12 +1,21 @@
+"""However a question is written, it has one canonical form, one answer and one charge."""
+
 import random
-from dataclasses import replace
 from urllib.parse import parse_qsl
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
+from discreet.ledger.entries import canonical_request
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical, request_from_text
+from discreet.model.shape import table_shape
+from discreet.model.universe import parse_universe
+from discreet.noise import laplace
+from discreet.protect.description_keys import DescriptionNoise, add_description_noise
+from discreet.protect.margin_choice import choose_margins
 
 
 @pytest.fixture(scope="module")
@@ -70,35 +79,6 @@ def test_the_permalink_asks_the_same_question_again(dataset):
     assert canonical(again, dataset) == asked
 
 
-def test_a_thousand_rewrites_of_a_request_have_one_question(dataset):
-    random_source = random.Random(11)
-    base = TableRequest(
-        "town", ("sex",), ("age",), (), (("job", ("1", "2")),), (("age", (("child", "adult"), ("old",))),)
-    )
-    expected = canonical(base, dataset).identity
-    for _ in range(1000):
-        assert canonical(_rewritten(base, random_source), dataset).identity == expected
-
-
-def _rewritten(base: TableRequest, random_source: random.Random) -> TableRequest:
-    """Another way to ask the same: shuffled, repeated and split codes, empty filters, another layout."""
-    codes = list(base.filters[0][1]) * random_source.randint(1, 3)
-    random_source.shuffle(codes)
-    cut = random_source.randint(1, len(codes))
-    filters = [("job", tuple(part)) for part in (codes[:cut], codes[cut:]) if part]
-    if random_source.random() < 0.5:
-        filters.append(("region", ("S", "N")))
-    random_source.shuffle(filters)
-    groups = [list(group) for group in base.groups[0][1]]
-    for group in groups:
-        random_source.shuffle(group)
-    random_source.shuffle(groups)
-    axes = [(("sex",), ("age",)), (("age",), ("sex",)), (("age", "sex"), ()), ((), ("sex", "age"))]
-    rows, columns = random_source.choice(axes)
-    grouped = (("age", tuple(map(tuple, groups))),)
-    return replace(base, rows=rows, columns=columns, filters=tuple(filters), groups=grouped)
-
-
 @pytest.mark.parametrize(
     ("parts", "error", "advice"),
     [
@@ -116,3 +96,83 @@ def test_a_request_that_makes_no_sense_is_refused_with_advice(dataset, parts, er
     with pytest.raises(error) as raised:
         canonical(ask(**parts), dataset)
     assert advice in str(raised.value)
+
+
+REWRITES = 2_000
+BASE = {
+    "variables": ["sex", "age", "job"],
+    "filters": {"age": ["adult", "old"], "region": ["S"]},
+    "groups": {"job": [["0", "9"], ["1", "2"]]},
+}
+
+
+def rewritten(rng, dataset):
+    """The same question: another layout and order, repeated and split filters, tautologies, groups turned about."""
+    names = rng.sample(BASE["variables"], 3)
+    cut = sorted(rng.choices(range(4), k=2))
+    filters = []
+    for name, codes in BASE["filters"].items():
+        pieces = rng.sample(codes, len(codes)) + rng.choices(codes, k=rng.randrange(3))
+        at = rng.randrange(len(pieces) + 1)
+        filters += [(name, tuple(part)) for part in (pieces[:at], pieces[at:]) if part]
+    for name in rng.sample(
+        [v.name for v in dataset.variables if v.name not in BASE["filters"]], rng.randrange(3)
+    ):
+        codes = list(dataset.variable(name).codes)
+        filters.append((name, tuple(rng.sample(codes, len(codes)))))
+    rng.shuffle(filters)
+    groups = {
+        name: tuple(tuple(rng.sample(g, len(g))) for g in rng.sample(gs, len(gs)))
+        for name, gs in BASE["groups"].items()
+    }
+    if rng.random() < 0.5:
+        groups["sex"] = tuple((code,) for code in rng.sample(["1", "2"], 2))
+    order = rng.sample(sorted(groups), len(groups))
+    return TableRequest(
+        "town",
+        tuple(names[: cut[0]]),
+        tuple(names[cut[0] : cut[1]]),
+        tuple(names[cut[1] :]),
+        tuple(filters),
+        tuple((name, groups[name]) for name in order),
+    )
+
+
+def test_thousands_of_rewrites_have_one_canonical_form(dataset):
+    rng = random.Random(11)
+    asked = [rewritten(rng, dataset) for _ in range(REWRITES)]
+    assert len(set(asked)) > REWRITES / 2
+    forms = {canonical(request, dataset).identity for request in asked}
+    assert len(forms) == 1
+    assert len({canonical_request(*canonical(request, dataset).identity) for request in asked}) == 1
+
+
+def test_a_different_question_has_another_form(dataset):
+    one = canonical(rewritten(random.Random(1), dataset), dataset)
+    narrower = TableRequest(
+        "town", ("sex",), ("age",), ("job",), (("age", ("adult",)), ("region", ("S",))), one.groups
+    )
+    assert canonical(narrower, dataset).identity != one.identity
+
+
+@pytest.mark.slow
+def test_rewrites_have_the_same_numbers(dataset, secret):
+    universe = parse_universe(
+        {"tables": [["age", "job", "region", "sex"]], "variables": [], "up_to": 0}, dataset
+    )
+    margin = universe.margins[-1]
+    noise = DescriptionNoise(
+        secret, dataset, "1", "f", {m: laplace(epsilon=1.0, modulus=2**64) for m in universe.margins}
+    )
+    rng, found = random.Random(5), set()
+    for _ in range(200):
+        request = canonical(rewritten(rng, dataset), dataset)
+        shape = table_shape(request, dataset)
+        parts = choose_margins(shape, universe, dataset, {(): 1e9, margin: 1.0})
+        empty = ExactTable(
+            shape, np.zeros(shape.lengths, dtype=np.int64), np.zeros(shape.lengths, dtype=np.uint64)
+        )
+        cells = add_description_noise(empty, parts, noise).noisy
+        order = [request.variables.index(name) for name in ("age", "job", "sex")]
+        found.add(cells.transpose(order).tobytes())
+    assert len(found) == 1

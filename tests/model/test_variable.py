@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from discreet.errors import BadDescription, UnknownCategory
+from discreet.errors import BadDescription
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import Category, Hierarchy, Variable, parse_missing, parse_recodes, value_range
 
@@ -102,14 +102,6 @@ def variable(*codes, **changes):
 def test_what_contradicts_itself_is_refused(make, words):
     with pytest.raises(BadDescription, match=words):
         make()
-
-
-def test_an_unknown_code_is_answered_with_the_nearest_and_a_cut_one_with_its_whole():
-    with pytest.raises(UnknownCategory, match="adult"):
-        variable("child", "adult").position("adlut")
-    with pytest.raises(UnknownCategory) as cut:
-        variable("a,b", "c").position("a")
-    assert r"write it as a\,b" in str(cut.value)
 
 
 def test_two_variables_of_the_same_categories_are_not_the_same():

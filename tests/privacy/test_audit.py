@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import discreet.privacy
 from discreet.errors import BadRequest
 from discreet.noise import laplace, maxent
 from discreet.noise.table import NoiseRow, NoiseTable
@@ -94,13 +93,6 @@ def test_probabilistic_dp_counts_all_of_a_bad_output_and_delta_only_its_excess()
     small = NoiseTable(8, (NoiseRow((-1, 0, 1), (1, 6, 8)),))
     assert probabilistic_delta(small, epsilon=1.0) == Fraction(6, 8)
     assert delta(small, epsilon=1.0) == pytest.approx(Fraction(6, 8) - Fraction(math.exp(1)) / 8, rel=1e-12)
-
-
-def test_the_functions_are_where_the_readme_says():
-    assert discreet.privacy.delta(SMALL, epsilon=1.5) == Fraction(3, 4)
-    assert discreet.privacy.epsilon(SMALL, delta=0.1) == math.inf
-    assert [point.epsilon for point in discreet.privacy.curve(SMALL, [0, 1, 2])] == [0, 1, 2]
-    assert discreet.privacy.audit(SMALL, epsilon=1.5).delta == Fraction(3, 4)
 
 
 def test_an_audit_tells_both_promises_and_describes_the_last_row():

@@ -2,15 +2,27 @@
 
 import inspect
 from dataclasses import replace
+from itertools import combinations
 
+import numpy as np
 import pytest
 from tests.rules.refusals import first_refusal
+from tests.web.detectors.readers import census, sliver_dataset
 
 from discreet.errors import BadDescription, Refused
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.request import canonical, request_from_text
+from discreet.model.hierarchy import level_groups, level_names
+from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.shape import table_shape
 from discreet.rules.alternatives import find_alternatives
+from discreet.rules.close_groups import close_groups
+from discreet.rules.request_edits import (
+    add_variables,
+    drop_choices,
+    drop_one_variable,
+    drop_variables,
+    use_larger_areas,
+)
 from discreet.rules.rule import kinds
 from discreet.rules.rule_set import parse_rules, protection_rules, refuse_by_rules
 
@@ -210,3 +222,69 @@ def test_a_level_needs_a_geography(dataset):
     flat = replace(dataset, hierarchies=())
     with pytest.raises(BadDescription, match="no geography"):
         parse_rules([{"kind": "max-cells", "most": 9, "level": "area"}], flat)
+
+
+MIXED = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
+
+
+def test_larger_areas_are_larger_whatever_the_levels(ask, dataset):
+    (fewer,) = use_larger_areas(ask(**MIXED)[0], dataset)
+    assert fewer.levels == (("area", ("region",)),)
+    (none,) = use_larger_areas(fewer, dataset)
+    assert (none.variables, none.levels) == (("sex", "age"), ())
+    (region,) = use_larger_areas(ask(rows=["area"], columns=["sex"])[0], dataset)
+    assert region.variables == ("region", "sex")
+
+
+def test_a_variable_that_is_taken_out_leaves_no_word_behind(ask):
+    request, _ = ask(rows=["age"], columns=["job"], filters=["age=child,old"], groups=["job=0+1,2"])
+    (left,) = drop_variables(request, "age")
+    assert (left.rows, left.columns, left.filters) == ((), ("job",), ())
+    assert left.groups == request.groups
+    assert list(drop_variables(request, "age", "job")) == []
+
+
+def test_groups_are_dropped_and_the_variable_stays(ask):
+    request, _ = ask(rows=["job"], groups=["job=0+1,2"])
+    (plain,) = drop_choices(request, "job")
+    assert (plain.rows, plain.groups) == (("job",), ())
+
+
+def test_what_is_shown_already_is_not_added_again():
+    (more,) = add_variables(TableRequest("town", ("sex",)), "sex", "age")
+    assert (more.rows, more.columns) == (("sex",), ("age",))
+
+
+def test_a_hidden_filter_goes_first_and_then_the_longest_variable_and_never_the_geography(ask, dataset):
+    request, _ = ask(rows=["area"], columns=["sex", "job"], filters=["age=old"])
+    left = [edit.used for edit in drop_one_variable(request, dataset)]
+    assert left == [request.used - {gone} for gone in ("age", "job", "sex")]
+
+
+def by_sets(dataset, name, people, fewer_than):
+    """The slow, obvious way."""
+    everybody = ("total", "everybody", set(range(len(people))))
+    groups = [
+        (level, group.code, set(group.members))
+        for level in level_names(dataset, name)
+        for group in level_groups(dataset, name, level)
+    ]
+    for (one, code, a), (other, close, b) in combinations([*groups, everybody], 2):
+        apart = int(sum(people[list(a ^ b)]))
+        if one != other and 0 < apart < fewer_than and people[list(a & b)].sum() > 0:
+            yield frozenset([(one, code), (other, close)]), apart
+
+
+@pytest.mark.parametrize("of", ["ones", "people"])
+@pytest.mark.parametrize(("dataset", "name"), [(sliver_dataset(), "ward"), (census(), "district")])
+def test_it_finds_what_comparing_sets_finds(dataset, name, of):
+    number = len(dataset.variable(name))
+    people = np.ones(number, dtype=np.int64)
+    if of == "people":
+        people = np.random.default_rng(3).integers(0, 4, number)
+    found = {
+        (frozenset([(one, code), (other, close)]), apart)
+        for one, code, other, close, apart in close_groups(dataset, name, people, 3)
+    }
+    assert found == set(by_sets(dataset, name, people, 3))
+    assert found or dataset.id == "census"

@@ -65,11 +65,6 @@ def test_the_sums_of_a_cell_give_the_variance_of_its_units(seed):
     assert found[0] == pytest.approx(slow(records, units, sampled))
 
 
-def test_a_lonely_unit_counts_with_its_whole_square():
-    """Centred at its own mean, the wrong alternative, it would count nothing."""
-    assert stratum_variance(np.array([40.0]), np.array([1600.0]), np.array([1])).tolist() == [1600.0]
-
-
 def test_everybody_drawn_has_no_variance():
     assert stratum_variance(np.array(30.0), np.array(500.0), 2, 1.0) == 0
 

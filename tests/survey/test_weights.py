@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.survey.weight_forms import SurveyDesign
+from discreet.errors import BadDescription, BadOption
+from discreet.model.survey import FORMS as DECLARED
+from discreet.model.survey import OPEN_FORMS
+from discreet.survey import dp_weights as private_weights
+from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.weight_forms import FORMS, SurveyDesign, cautions, relative_variance, weight_form
 from discreet.survey.weights import cell_average, nearest_quotient, on_grid, overall_average, times_ratio
 
 
@@ -25,13 +31,6 @@ def test_products_beyond_64_bits_are_never_formed():
     large = np.array([10**6, -(10**6)])
     assert times_ratio(large, 10**18, 10**12).tolist() == [10**12, -(10**12)]
     assert ((large * np.int64(10**18)) // 10**12).tolist() != [10**12, -(10**12)]
-
-
-def test_a_quotient_is_the_nearest_for_every_small_numerator():
-    for denominator in (1, 2, 3, 7):
-        for numerator in range(-20, 21):
-            found = int(nearest_quotient(np.array([numerator]), denominator)[0])
-            assert abs(found * denominator - numerator) * 2 <= denominator
 
 
 ORACLES = Path(__file__).parents[1] / "oracles"
@@ -130,3 +129,93 @@ def test_large_sums_do_not_overflow(scale):
     weight, count = np.array([3 * 10**11 * scale]), np.array([10**6])
     found = cell_average(count + 1000, count, weight, SPUDLANDIA)
     assert int(found[0]) == 3 * 10**11 * scale + 3 * 10**8 * scale
+
+
+BAILIE = json.loads((Path(__file__).parents[1] / "oracles" / "bailie2020.json").read_text())
+BAILIE_DESIGN = SurveyDesign(BAILIE["sample_size"], BAILIE["population"] * 10_000, 4, 30_000_000)
+
+
+def test_no_form_can_be_given_an_exact_count_or_weight():
+    seen = {
+        name: set(inspect.signature(function).parameters)
+        for name, function in vars(private_weights).items()
+        if inspect.isfunction(function) and function.__module__ == private_weights.__name__
+    }
+    allowed = {"noisy", "noisy_by_stratum", "stratum_weights", "design"}
+    assert seen.keys() >= {"public_strata", "average_weight", "invariant"}
+    assert all(parameters <= allowed for parameters in seen.values())
+
+
+def test_public_strata_by_hand():
+    # 2 respondents at 600 and 1 at 700
+    assert public_strata(np.array([2, 1]), np.array([6_000_000, 7_000_000])) == 19_000_000
+
+
+def test_the_average_weight_by_hand_and_the_invariant_form_gives_the_same_numbers():
+    noisy = np.array([5, 0, -1])
+    assert average_weight(noisy, BAILIE_DESIGN).tolist() == [33_333_333, 0, -6_666_667]
+    assert invariant(noisy, BAILIE_DESIGN).tolist() == [33_333_333, 0, -6_666_667]
+
+
+def test_replacing_one_person_moves_a_table_by_two_average_weights():
+    before, after = np.array([500, 1000]), np.array([501, 999])
+    moved = np.abs(invariant(after, BAILIE_DESIGN) - invariant(before, BAILIE_DESIGN)).sum()
+    assert moved == pytest.approx(2 * float(BAILIE_DESIGN.average_weight) * BAILIE_DESIGN.scale, abs=2)
+
+
+def test_kish_design_effect_is_one_plus_the_relative_variance():
+    # Weights 1, 1, 4: mean 2, variance 2, relative variance 1/2.
+    variance = relative_variance(np.array([1, 1, 4]))
+    assert variance == Fraction(1, 2)
+    assert SurveyDesign(3, 6, 0, 4, variance).design_effect == Fraction(3, 2)
+
+
+def test_equal_weights_do_not_vary():
+    assert relative_variance(np.full(7, 12_345)) == 0
+
+
+def test_the_sampling_fraction_is_never_above_one():
+    assert SurveyDesign(10, 5, 0, 1).sampling_fraction == 1
+    assert SurveyDesign(10, 40, 0, 9).sampling_fraction == Fraction(1, 4)
+
+
+@pytest.mark.parametrize(
+    "wrong", [(0, 1, 0, 1), (1, 1, 10, 1), (10, 101, 0, 10), (10, 0, 0, 10), (10, 40, 0, 9, Fraction(-1))]
+)
+def test_a_design_that_contradicts_itself_is_refused(wrong):
+    with pytest.raises(BadDescription):
+        SurveyDesign(*wrong)
+
+
+def design(variance: Fraction) -> SurveyDesign:
+    return SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, variance)
+
+
+def test_every_form_that_can_be_declared_says_what_it_promises_and_no_other_does():
+    assert tuple(FORMS) == DECLARED
+    assert not set(FORMS) & set(OPEN_FORMS)
+
+
+@pytest.mark.parametrize("name", ["average-weight", "public-strata"])
+def test_forms_of_noisy_counts_say_that_they_promise_what_these_do(name):
+    assert "post-processing of noisy counts, with the promise of these" in weight_form(name).promise
+
+
+def test_the_other_forms_say_what_one_person_changes():
+    assert "2N/n for a table" in weight_form("invariant").promise
+    assert "one step at most" in weight_form("largest-weight").promise
+    assert "tells no counts of records" in weight_form("largest-weight").promise
+
+
+def test_varying_weights_call_for_caution_where_the_overall_average_is_used():
+    assert not cautions(weight_form("average-weight"), design(Fraction(1, 10)))
+    warned = cautions(weight_form("average-weight"), design(Fraction(11, 100)))
+    assert len(warned) == 1
+    assert "11.0 %, above 10 %" in warned[0]
+    assert cautions(weight_form("invariant"), design(Fraction(1, 2)))
+    assert not cautions(weight_form("public-strata"), design(Fraction(1, 2)))
+
+
+def test_an_unknown_form_is_refused_with_the_nearest():
+    with pytest.raises(BadOption, match='Did you mean "average-weight"'):
+        weight_form("average-weights")

@@ -1,14 +1,16 @@
-"""dataset.toml is read whole, and a wrong one is refused with what to do.
-
-Differences of descriptions: by names and not by places, order included.
-"""
+"""dataset.toml is read whole, and a wrong one is refused with what to do."""
 
 import tomllib
 
 import pytest
 
 from discreet.errors import BadDescription
+from discreet.model import revision
+from discreet.model import revision as defaults
 from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_toml
+from discreet.model.messages.text import Label
+from discreet.model.request import TableRequest, canonical
+from discreet.model.revision import add_former_defaults, newest_defaults
 
 
 @pytest.mark.parametrize(
@@ -111,3 +113,140 @@ def test_long_lists_of_categories_mean_what_toml_says(text):
 def test_an_error_names_the_line_of_the_file_after_a_long_list():
     with pytest.raises(BadDescription, match="line 6"):
         parse_toml(f"{CATEGORIES}wrong\n")
+
+
+def test_the_description_of_the_town_is_read_whole(town):
+    dataset = parse_dataset(town.description)
+    assert [variable.name for variable in dataset.variables] == ["region", "area", "sex", "age", "job"]
+    assert dataset.geography == {"region", "area"}
+    assert dataset.finest_geography == "area"
+    assert dataset.lineage == "town"
+    assert dataset.variable("job").not_stated == "9"
+
+
+def test_a_new_version_gets_the_newest_that_is_known(monkeypatch):
+    monkeypatch.setattr(revision, "KNOWN", frozenset({2, 4}))
+    assert revision.newest_arithmetic() == 4
+    assert [revision.knows_arithmetic(n) for n in (1, 2, 3, 4)] == [False, True, False, True]
+
+
+@pytest.fixture
+def two_changes(monkeypatch):
+    """The default of `a` was 1 before revision 2, and that of `b` was 2 before revision 3."""
+    changes = {
+        2: lambda document: document.setdefault("a", 1),
+        3: lambda document: document.setdefault("b", 2),
+    }
+    monkeypatch.setattr(defaults, "FORMER", changes)
+
+
+@pytest.mark.usefixtures("two_changes")
+def test_only_what_changed_after_the_revision_is_filled_in():
+    assert newest_defaults() == 3
+    assert add_former_defaults({}, 1) == {"a": 1, "b": 2}
+    assert add_former_defaults({}, 2) == {"b": 2}
+    assert add_former_defaults({}, 3) == {}
+
+
+@pytest.mark.usefixtures("two_changes")
+def test_what_is_stated_wins_and_the_description_is_not_changed():
+    document = {"a": 7}
+    assert add_former_defaults(document, 1) == {"a": 7, "b": 2}
+    assert document == {"a": 7}
+
+
+def test_before_revision_2_tables_had_noise_of_their_own():
+    """A lineage of revision 1 keeps `own` and shares that add up, whatever is the default now; what it states wins."""
+    text = {"protection": {"method": "dp", "universe": {"variables": ["sex"]}, "budget": {"name": "b"}}}
+    filled = add_former_defaults(text, 1)["protection"]
+    assert filled["universe"]["margins"] == "own"
+    assert filled["budget"]["calibrate"] is False
+    assert add_former_defaults(text, 2) == text
+    text["protection"]["universe"]["margins"] = "sums"
+    assert add_former_defaults(text, 1)["protection"]["universe"]["margins"] == "sums"
+    assert add_former_defaults({"protection": {"keys": "hashed"}}, 1) == {"protection": {"keys": "hashed"}}
+
+
+PLAIN = """
+id = "town"
+label = "Town"
+unit = "persons"
+id_column = "id"
+[[variable]]
+name = "sex"
+label = "Sex"
+categories = [{ code = "1", label = "Male", label_de = "Männlich" }, { code = "2", label = "Female" }, "3"]
+[[variable]]
+name = "age"
+categories = ["young", "old"]
+[[code_list]]
+name = "all"
+variable = "age"
+categories = [{ code = "A", label = "All", members = ["young", "old"] }]
+"""
+GERMAN = """
+[labels.de]
+label = "Stadt"
+unit = "Personen"
+[labels.de.variable.sex]
+label = "Geschlecht"
+categories = { 2 = "Weiblich", 3 = "Divers" }
+[labels.de.variable.age]
+label = "Alter"
+[labels.de.code_list.all]
+label = "Alle"
+categories = { A = "Alle" }
+[labels.fr]
+label = "Ville"
+"""
+
+
+def _others(label):
+    return dict(label.others) if isinstance(label, Label) else {}
+
+
+def test_labels_know_their_translations_and_stay_themselves():
+    town = parse_dataset(PLAIN + GERMAN)
+    assert (town.label, _others(town.label)) == ("Town", {"de": "Stadt", "fr": "Ville"})
+    assert _others(town.unit) == {"de": "Personen"}
+    sex, age = town.variables
+    assert [(c.label, _others(c.label)) for c in sex.categories] == [
+        ("Male", {"de": "Männlich"}),
+        ("Female", {"de": "Weiblich"}),
+        ("3", {"de": "Divers"}),
+    ]
+    assert (age.label, _others(age.label)) == ("age", {"de": "Alter"})
+    assert _others(town.code_lists[0].label) == _others(town.code_lists[0].groups[0][1]) == {"de": "Alle"}
+    assert [c.code for v in town.variables for c in v.categories] == [
+        c.code for v in parse_dataset(PLAIN).variables for c in v.categories
+    ]
+
+
+@pytest.mark.parametrize("text", ["Female", "weiblich", "2"])
+def test_a_filter_takes_a_label_of_any_language_and_becomes_codes(text):
+    request = TableRequest("town", ("age",), filters=(("sex", (text,)),))
+    assert canonical(request, parse_dataset(PLAIN + GERMAN)).filters == (("sex", ("2",)),)
+
+
+def test_the_own_label_of_one_category_wins_over_a_translation_of_another():
+    swapped = PLAIN.replace("Männlich", "Female")
+    request = TableRequest("town", ("age",), filters=(("sex", ("Female",)),))
+    assert canonical(request, parse_dataset(swapped)).filters == (("sex", ("2",)),)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ('[labels.de.variable.sexx]\nlabel = "x"', "not there"),
+        ('[labels.de.variable.sex]\ncategories = { 9 = "x" }', "'9'"),
+        ('[labels.de.variable.sex]\nlable = "x"', "lable"),
+        ('[labels.de]\npopulation = "x"', "population"),
+        ("[labels.de]\nlabel = 7", "7"),
+        ('[labels.Deutsch]\nlabel = "x"', "Deutsch"),
+        ('[labels]\nde = "x"', "labels.de"),
+        ('[labels.de]\ntopics = { Work = "Arbeit" }', "Work"),
+    ],
+)
+def test_a_translation_of_what_is_not_there_is_refused(wrong, message):
+    with pytest.raises(BadDescription, match=message):
+        parse_dataset(f"{PLAIN}\n{wrong}")

@@ -1,11 +1,4 @@
-"""A section with a wrong key names the nearest one; what is no section says so.
-
-What is told of a dataset: read, refused with what to do, and shown wherever people and catalogues look.
-
-The section `[engine]` names a kind, or is refused by the error of the file that it stands in.
-
-`[publish]` declares tables; a mistake in it names what is allowed.
-"""
+"""A section with a wrong key names the nearest one; what is no section says so."""
 
 import json
 
@@ -13,6 +6,7 @@ import pytest
 
 import discreet
 from discreet.errors import BadDescription, BadOption, WorkspaceUnusable
+from discreet.model.access import ROLES, Access, parse_access
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.description.sections import (
     About,
@@ -217,3 +211,42 @@ def test_an_unknown_variable_is_named_with_the_nearest(town):
     for line in ('tables = ["sx*age"]', 'variables = ["sx"]', "levels = { sx = ['region'] }"):
         with pytest.raises(BadDescription, match="sex"):
             parse_dataset(f"{town.description}\n[publish]\n{line}\n")
+
+
+def test_a_role_opens_to_itself_and_to_those_above():
+    for needed in ROLES:
+        allowed = [role for role in ROLES if Access(needed).allows("ann", role)]
+        assert allowed == list(ROLES[ROLES.index(needed) :])
+        assert not Access(needed).allows(None, None)
+
+
+def test_named_accounts_alone_may_and_custodians_besides():
+    """To open it to everybody of the role is the wrong alternative."""
+    for access in (Access("reader", ("ann",)), Access("", ("ann",))):
+        assert access.allows("ann", "reader")
+        assert not access.allows("ben", "analyst")
+        assert access.allows("carl", "custodian")
+        assert not access.allows(None, None)
+
+
+def test_what_the_description_leaves_open_the_workspace_decides():
+    assert Access().allows(None, None)
+    assert not Access().allows(None, None, otherwise="reader")
+    assert Access("public").allows(None, None, otherwise="custodian")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "public",
+        {"who": "everybody"},
+        {"who": ""},
+        {"whom": "public"},
+        {"accounts": "ann"},
+        {"accounts": [1]},
+        {"who": "public", "accounts": ["ann"]},
+    ],
+)
+def test_what_cannot_be_meant_is_refused(section):
+    with pytest.raises(BadDescription, match="access"):
+        parse_access(section)
