@@ -468,7 +468,8 @@ def _serving(folder: Path, below: str = "") -> Iterator[str]:
     import uvicorn
 
     from discreet.release.dataset_registry import open_registry
-    from discreet.web.app import create_app, listen
+    from discreet.web.app import create_app
+    from discreet.web.run import listen
     from discreet.workspace.options import read_options
 
     doors = open_registry(folder, threads=1)

@@ -46,7 +46,7 @@ HOMES = {
     "psycopg": {"records"},
     "pyspark": {"records"},
     "py4j": {"records"},
-    "filelock": {"workspace"},
+    "filelock": {"web", "workspace"},
     "platformdirs": {"workspace"},
     "pandas": {"api"},
     "polars": {"api"},

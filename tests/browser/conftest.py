@@ -15,7 +15,8 @@ from playwright.sync_api import expect
 from tests.browser.waiting import settled
 
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.app import create_app, listen
+from discreet.web.app import create_app
+from discreet.web.run import listen
 from discreet.workspace.demo import dp_census_batches, dp_census_description
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace

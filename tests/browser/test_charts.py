@@ -7,7 +7,8 @@ import pytest
 import uvicorn
 
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.app import create_app, listen
+from discreet.web.app import create_app
+from discreet.web.run import listen
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.demo.geography import census_boundaries
 from discreet.workspace.versions.load_version import load_dataset

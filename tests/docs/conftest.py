@@ -9,7 +9,8 @@ import pytest
 import uvicorn
 
 from discreet.release.dataset_registry import open_registry
-from discreet.web.app import create_app, listen
+from discreet.web.app import create_app
+from discreet.web.run import listen
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset

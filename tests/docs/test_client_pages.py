@@ -24,11 +24,12 @@ from discreet.formats import formats
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.selection import LONG, LONGEST_NAME, MOST_LOOKED_AT, MOST_READ
+from discreet.web.admission import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from discreet.web.api.routes import API_PARAMETERS
 from discreet.web.pxweb.output import CSV_PARAMETERS, FORMATS
 from discreet.web.pxweb.routes import LARGEST_BODY, PREFIX
 from discreet.web.pxweb.selection_syntax import LONGEST_ID
-from discreet.web.security import HEADERS, MAX_BODY_BYTES, MAX_QUERY_BYTES
+from discreet.web.security import HEADERS
 from discreet.workspace.demo import census_description
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"

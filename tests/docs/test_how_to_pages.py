@@ -17,7 +17,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from discreet.web import app
+from discreet.web import run as web_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operate.md"
 
@@ -49,7 +49,7 @@ PAGE_PUBLISH_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "publish.md"
 @pytest.mark.slow
 def test_the_page_runs_publish_page(town, tmp_path, monkeypatch, run_here):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(app, "serve", lambda *_given: None)
+    monkeypatch.setattr(web_run, "serve", lambda *_given: None)
     text = PAGE_PUBLISH_PAGE.read_text("utf-8")
     section = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0]
     for ours, theirs in (("district", "area"), ("employment", "job"), ("up_to = 2", "up_to = 1")):

@@ -14,7 +14,7 @@ import pytest
 from tests.black_box.conftest import open_site
 from tests.drills.faults import check_after_fault
 
-from discreet.web.audit.log import verify_log
+from discreet.web.audit.chain import verify_log
 from discreet.web.auth.rate_limit import RateLimitStore
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.ledger_location import open_accounts

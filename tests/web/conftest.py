@@ -201,6 +201,9 @@ class WatchedWorkspace:
     def asker(self, key):
         return None
 
+    def register(self):
+        return self.workspace.register()
+
     def mark(self, dataset_id):
         return self.workspace.mark(dataset_id)
 

@@ -1,4 +1,4 @@
-"""What a server does at once stays within its budget; small answers never wait; accounts find room where others do not."""
+"""Admission: cells, requests and bodies stay within bounds, small answers never wait, and accounts have a reserve."""
 
 from __future__ import annotations
 
@@ -7,50 +7,58 @@ from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.responses import Response
 
 from discreet.errors import Busy
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web import admission as in_flight
-from discreet.web.admission import SMALL, Capacity, Reservation
+from discreet.web import admission
+from discreet.web.admission import (
+    MAX_BODY_BYTES,
+    MAX_QUERY_BYTES,
+    SMALL,
+    AdmissionMiddleware,
+    Capacity,
+    Reservation,
+)
 from discreet.web.app import create_app
 
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch):
-    monkeypatch.setattr(in_flight, "SECONDS_TO_WAIT", 0.01)
+    monkeypatch.setattr(admission, "SECONDS_TO_WAIT", 0.01)
 
 
 def test_cells_are_held_until_the_answer_has_left_and_small_work_never_waits():
-    budget = Capacity(300_000)
-    first, second, small = (Reservation(budget, known=False) for _ in range(3))
+    capacity = Capacity(300_000)
+    first, second, small = (Reservation(capacity, known=False) for _ in range(3))
     first.take(150_000)
-    first.made()
+    first.computed()
     with pytest.raises(Busy) as refused:
         second.take(150_000)  # two thirds are for anybody
     assert refused.value.retry_after > 0
     small.take(SMALL)
-    first.end()
+    first.close()
     second.take(150_000)
-    second.end()
-    assert (budget.cells, budget.making, budget.waiting) == (0, 0, 0)
+    second.close()
+    assert (capacity.cells, capacity.computing, capacity.queue) == (0, 0, 0)
 
 
 def test_accounts_have_room_where_anybody_has_none():
-    budget = Capacity(300_000)
-    Reservation(budget, known=False).take(180_000)
+    capacity = Capacity(300_000)
+    Reservation(capacity, known=False).take(180_000)
     with pytest.raises(Busy):
-        Reservation(budget, known=False).take(100_000)
-    Reservation(budget, known=True).take(100_000)
+        Reservation(capacity, known=False).take(100_000)
+    Reservation(capacity, known=True).take(100_000)
 
 
-def test_an_answer_larger_than_the_budget_is_made_alone():
-    budget = Capacity(100_000)
-    alone = Reservation(budget, known=False)
+def test_an_answer_larger_than_the_capacity_is_made_alone():
+    capacity = Capacity(100_000)
+    alone = Reservation(capacity, known=False)
     alone.take(5_000_000)
     with pytest.raises(Busy):
-        Reservation(budget, known=True).take(SMALL + 1)
-    alone.end()
-    Reservation(budget, known=True).take(SMALL + 1)
+        Reservation(capacity, known=True).take(SMALL + 1)
+    alone.close()
+    Reservation(capacity, known=True).take(SMALL + 1)
 
 
 @pytest.mark.parametrize(
@@ -58,100 +66,142 @@ def test_an_answer_larger_than_the_budget_is_made_alone():
 )
 def test_processes_share_places_and_cells(monkeypatch, processes, anybody, cells):
     """Each has one place for anybody at least, and one more for readers with a key."""
-    monkeypatch.setattr(in_flight, "SECONDS_TO_WAIT", 0.01)
-    budget = Capacity(600_000, processes)
+    monkeypatch.setattr(admission, "SECONDS_TO_WAIT", 0.01)
+    capacity = Capacity(600_000, processes)
     for known in [False] * anybody + [True]:
-        Reservation(budget, known=known).take(SMALL + 1)
+        Reservation(capacity, known=known).take(SMALL + 1)
     for known in (False, True):
         with pytest.raises(Busy):
-            Reservation(budget, known=known).take(SMALL + 1)
+            Reservation(capacity, known=known).take(SMALL + 1)
     alone = Capacity(600_000, processes)
     first = Reservation(alone, known=True)
     first.take(cells - SMALL)
-    first.made()
+    first.computed()
     with pytest.raises(Busy):
         Reservation(alone, known=True).take(SMALL + 1)
 
 
 def test_the_queue_is_bounded_and_moves_on(monkeypatch):
     """Many wait at most; the others are refused at once. A place that is given back goes to one who waits."""
-    monkeypatch.setattr(in_flight, "SECONDS_TO_WAIT", 30)
-    budget = Capacity(10**9)
-    making = [Reservation(budget, known=False) for _ in range(in_flight.PLACES_FOR_ANYBODY)]
+    monkeypatch.setattr(admission, "SECONDS_TO_WAIT", 30)
+    capacity = Capacity(10**9)
+    making = [Reservation(capacity, known=False) for _ in range(admission.SLOTS)]
     for ticket in making:
         ticket.take(SMALL + 1)
     outcomes = []
 
     def ask():
-        ticket = Reservation(budget, known=False)
+        ticket = Reservation(capacity, known=False)
         try:
             ticket.take(SMALL + 1)
             outcomes.append("made")
-            ticket.end()
+            ticket.close()
         except Busy:
             outcomes.append("busy")
 
-    threads = [threading.Thread(target=ask) for _ in range(in_flight.MOST_WAITING + 6)]
+    threads = [threading.Thread(target=ask) for _ in range(admission.MAX_QUEUE + 6)]
     for thread in threads:
         thread.start()
     while len(outcomes) < 6:
         threading.Event().wait(0.001)
     assert outcomes == ["busy"] * 6
     for ticket in making:
-        ticket.end()
+        ticket.close()
     for thread in threads:
         thread.join()
-    assert outcomes.count("made") == in_flight.MOST_WAITING
+    assert outcomes.count("made") == admission.MAX_QUEUE
 
 
 def test_a_full_server_says_so_before_it_counts_and_goes_on_with_small_tables(
     watched, small_settings, monkeypatch
 ):
     """A large table gets 503 with Retry-After, by its shape, and no engine call; a small one is answered meanwhile."""
-    monkeypatch.setattr(in_flight, "SMALL", 20)
+    monkeypatch.setattr(admission, "SMALL", 20)
     app = create_app(DatasetRegistry(watched), replace(small_settings, cells_in_flight=10_000))
     client = TestClient(app)
     layer = _layer(app)
-    holder = Reservation(layer._budget, known=True)
+    holder = Reservation(layer.capacity, known=True)
     holder.take(10_000)
     refused = client.get("/api/datasets/people/table?rows=district&columns=age")
     assert (refused.status_code, refused.json()["code"]) == (503, "busy")
     assert int(refused.headers["retry-after"]) > 0
     assert watched.engines["people"].calls == 0
     assert client.get("/api/datasets/people/table?rows=sex").status_code == 200
-    holder.end()
+    holder.close()
     assert client.get("/api/datasets/people/table?rows=district&columns=age").status_code == 200
-    assert (layer._budget.cells, layer._budget.making) == (0, 0)
+    assert (layer.capacity.cells, layer.capacity.computing) == (0, 0)
 
 
 def _layer(app):
-    """The layer with the budget, behind the others."""
+    """The layer with the capacity, behind the others."""
     found = app.middleware_stack or app.build_middleware_stack()
     app.middleware_stack = found
-    while not isinstance(found, in_flight.AdmissionMiddleware):
+    while not isinstance(found, admission.AdmissionMiddleware):
         found = found.app
     return found
 
 
 def test_the_cells_of_a_request_do_not_stand_in_its_own_way():
     """A large table whose limits are asked for takes cells twice; alone it has room."""
-    budget = Capacity(100_000)
-    alone = Reservation(budget, known=False)
+    capacity = Capacity(100_000)
+    alone = Reservation(capacity, known=False)
     alone.take(90_000)
     alone.take(270_000)
     with pytest.raises(Busy):
-        Reservation(budget, known=True).take(SMALL + 1)
-    alone.end()
-    assert budget.cells == 0
+        Reservation(capacity, known=True).take(SMALL + 1)
+    alone.close()
+    assert capacity.cells == 0
 
 
 def test_a_fitted_table_needs_a_place_however_small_it_is(monkeypatch):
     """A small one may take seconds."""
     taken = []
-    monkeypatch.setattr(in_flight, "reserve_cells", taken.append)
+    monkeypatch.setattr(admission, "reserve_cells", taken.append)
     question = type("Question", (), {"cells": 12, "additivity": "fitted"})
-    in_flight.admit_question(question)
+    admission.admit_request(question)
     question.additivity = "independent"
-    in_flight.admit_question(question)
+    admission.admit_request(question)
     assert taken[0] > SMALL
     assert taken[1] == 12
+
+
+def test_a_query_as_long_as_the_limit_is_read_and_one_longer_is_not(client):
+    start = "rows=sex&filter=origin=1"
+    longest = start + "&rows=" * ((MAX_QUERY_BYTES - len(start)) // 6)
+    longest += "," * (MAX_QUERY_BYTES - len(longest))
+    assert client.get(f"/api/datasets/people/table?{longest}").status_code == 200
+    assert client.get(f"/api/datasets/people/table?{longest},").status_code == 414
+    page = client.get(f"/datasets/people?{longest},")
+    assert (page.status_code, page.headers["content-type"]) == (414, "text/html; charset=utf-8")
+
+
+class Echo:
+    """An application that reports the length of the body."""
+
+    async def __call__(self, scope, receive, send):
+        body = (await receive())["body"]
+        await Response(str(len(body)))(scope, receive, send)
+
+
+def test_a_body_as_long_as_the_limit_is_read_and_one_longer_is_not():
+    client = TestClient(AdmissionMiddleware(Echo(), Capacity(1)))
+    pieces = [b"x" * (MAX_BODY_BYTES // 4)] * 4
+    assert client.post("/", content=iter(pieces)).text == str(MAX_BODY_BYTES)
+    for longer in (b"x" * (MAX_BODY_BYTES + 1), iter([*pieces, b"x"])):
+        refused = client.post("/api/x", content=longer)
+        assert (refused.status_code, refused.json()["code"]) == (413, "body-too-large")
+
+
+def test_bodies_together_are_bounded_and_given_back(monkeypatch):
+    """Wrong alternative: each may be as long as one alone."""
+    monkeypatch.setattr(admission, "MAX_BODIES_BYTES", 100)
+    middleware = AdmissionMiddleware(Echo(), Capacity(1))
+    client = TestClient(middleware)
+    refused = client.post("/api/x", content=b"x" * 101)
+    assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+    assert int(refused.headers["retry-after"]) > 0
+    for _ in range(3):
+        assert client.post("/", content=b"x" * 100).text == "100"
+    middleware.body_bytes += 50
+    assert client.post("/api/x", content=b"x" * 60).status_code == 503
+    assert middleware.body_bytes == 50

@@ -1,229 +1,116 @@
-"""One thread makes what many want; few wait, and none without end.
-
-Answers are kept within a number of bytes; a file that is torn or foreign is not read.
-
-Nobody gets an answer that was made for another request: each part of the key is needed, and the test shows it.
-"""
+"""The caches: no request gets the response of another, each key is computed once, and memory and waiting are bounded."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import shutil
 import threading
 from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.web.conftest import people_description, people_records
 
+from discreet.errors import Busy
+from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web import admission
+from discreet.web import cache as module
+from discreet.web.admission import MAX_WAITING, THREADS
 from discreet.web.app import create_app
 from discreet.web.cache import (
     ALWAYS,
     MOMENT,
-    AnswerFolder,
+    Cache,
     CachedResponse,
     CacheMiddleware,
-    ResponseCache,
-    SingleFlight,
-    _give,
+    release_key,
+    response_cache,
+    send_cached,
 )
-from discreet.workspace.options import read_options
+from discreet.web.context import RequestContext, request_context, use_context
+from discreet.workspace.versions.label_corrections import relabel_dataset
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
-
-def test_one_thread_makes_what_many_want():
-    turns, kept, made, gate = SingleFlight(12, 60), {}, [], threading.Barrier(12)
-
-    def want():
-        gate.wait()
-        with turns.alone("tag"):
-            if "tag" not in kept:
-                made.append(1)
-                kept["tag"] = "answer"
-
-    threads = [threading.Thread(target=want) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert made == [1]
-
-
-def test_others_go_on_while_something_else_is_made():
-    turns = SingleFlight(0, 60)
-    with turns.alone("slow"), turns.alone("quick"):
-        pass
-
-
-def test_few_wait_and_the_rest_go_on_by_themselves():
-    """Wrong alternative: all of them wait, each with a thread of the server."""
-    turns, made = SingleFlight(3, 60), []
-
-    def want():
-        with turns.alone("tag"):
-            made.append(turns.waiting)
-
-    threads = [threading.Thread(target=want) for _ in range(10)]
-    with turns.alone("tag"):
-        for thread in threads:
-            thread.start()
-        while len(made) < 7 or turns.waiting < 3:
-            threading.Event().wait(0.005)
-        assert len(made) == 7
-    for thread in threads:
-        thread.join()
-    assert len(made) == 10
-    assert turns.waiting == 0
-
-
-def test_nobody_waits_without_end():
-    turns, made = SingleFlight(3, 0.01), []
-    with turns.alone("tag"), turns.alone("tag"):
-        made.append(1)
-    assert made == [1]
-    assert turns.waiting == 0
-    with turns.alone("tag"):
-        pass
-
-
-ANSWER = CachedResponse(((b"content-type", b"text/csv"), (b"x", "ä".encode())), b"a,b\n1,2\n")
-
-
-def test_no_stream_of_answers_takes_more_than_the_bound():
-    """Garbage of all sizes; the bound holds after each, and what is used stays."""
-    rng, kept = random.Random(3), ResponseCache(200_000)
-    kept.keep("used", ANSWER)
-    for number in range(5_000):
-        kept.keep(("garbage", number % 700), CachedResponse((), b"x" * rng.randrange(30_000)))
-        assert kept.size <= 200_000
-        assert kept.find("used") is ANSWER
-    assert kept.size == sum(answer.size for answer in kept._kept.values())
-    assert kept.find(("garbage", 1)) is None or kept.find(("garbage", 1)).size <= kept.largest
-
-
-def test_without_memory_nothing_is_kept():
-    kept = ResponseCache(0)
-    kept.keep_document("tag", ANSWER)
-    assert kept.find_document("tag") is None
-
-
-def test_a_folder_gives_back_what_was_kept_also_to_another_process(tmp_path):
-    options = read_options(tmp_path, cache_folder=str(tmp_path / "kept"))
-    ResponseCache.of(options).keep_document('"tag"', ANSWER)
-    assert ResponseCache.of(options).find_document('"tag"') == ANSWER
-    assert ResponseCache.of(options).find_document('"other"') is None
-    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("place", ["head", "body", "end", "name"])
-def test_a_torn_changed_or_renamed_file_is_not_read(tmp_path, place):
-    folder = AnswerFolder(tmp_path, 1_000_000)
-    folder.keep('"tag"', ANSWER)
-    (file,) = tmp_path.glob("*.answer")
-    text = file.read_bytes()
-    if place == "name":
-        file.rename(folder._path('"another"'))
-        assert folder.find('"another"') is None
-        return
-    torn = {
-        "head": text.replace(b"text/csv", b"text/html"),
-        "body": text.replace(b"1,2", b"1,3"),
-        "end": text[:-1],
-    }
-    file.write_bytes(torn[place])
-    assert folder.find('"tag"') is None
-
-
-def test_a_folder_stays_within_its_bytes_and_keeps_what_was_read(tmp_path):
-    folder = AnswerFolder(tmp_path, 100_000)
-    for number in range(200):
-        folder.keep(f'"{number}"', CachedResponse((), bytes(2_000)))
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 110_000
-    assert folder.find('"199"') is not None
-    assert folder.find('"0"') is None
-
-
 PAGE = "/datasets/people?rows=sex&columns=age"
 TABLE = "/api/datasets/people/table?rows=sex&columns=age"
-#: Requests that differ in one thing that an answer may depend on, by the part of the key that tells them apart.
+BLOCK = "/datasets/people/block?rows=sex&columns=age"
+#: Requests that differ in one thing that selects a response, by its place in the key.
 PAIRS = {
-    4: ((TABLE, {}), ("/api/datasets/people/interval?rows=sex&columns=age", {})),
-    5: ((f"{TABLE}&format=csv", {}), (f"{TABLE}&format=json", {})),
-    6: ((PAGE, {"host": "localhost"}), (PAGE, {"host": "127.0.0.1"})),
-    7: ((TABLE, {"accept": "text/csv"}), (TABLE, {"accept": "application/json"})),
-    8: ((TABLE, {"accept-encoding": "gzip"}), (TABLE, {"accept-encoding": "identity"})),
-    9: ((PAGE, {"accept-language": "de"}), (PAGE, {"accept-language": "en"})),
+    1: ((PAGE, {"accept-language": "de"}), (PAGE, {"accept-language": "en"})),
+    5: ((TABLE, {}), ("/api/datasets/people/interval?rows=sex&columns=age", {})),
+    6: ((f"{TABLE}&format=csv", {}), (f"{TABLE}&format=json", {})),
+    7: ((PAGE, {"host": "localhost"}), (PAGE, {"host": "127.0.0.1"})),
+    8: ((TABLE, {"accept": "text/csv"}), (TABLE, {"accept": "application/json"})),
+    9: ((TABLE, {"accept-encoding": "gzip"}), (TABLE, {"accept-encoding": "identity"})),
 }
+SCOPE = {
+    "type": "http", "method": "GET", "path": "/x", "query_string": b"", "headers": [],
+    "scheme": "http", "server": None, "http_version": "1.1",
+}  # fmt: skip
 
 
 def without(part):
-    """A front that forgets a part of the key: the named wrong alternative."""
+    """A middleware whose key lacks a part: the named wrong alternative."""
 
     class Forgetful(CacheMiddleware):
-        def _asked(self, scope):
-            found = super()._asked(scope)
-            return None if found is None else ((*found[0][:part], "", *found[0][part + 1 :]), found[1])
+        def key(self, scope):
+            found = super().key(scope)
+            return None if found is None else (*found[:part], "", *found[part + 1 :])
 
     return Forgetful
 
 
-def got(client, address, headers):
-    """An answer as it came over the wire, without what depends on the moment."""
-    with client.stream("GET", address, headers=headers) as response:
+def fetch(client, url, headers):
+    """A response as it came over the wire, without its date."""
+    with client.stream("GET", url, headers=headers) as response:
         kept = {name: value for name, value in response.headers.items() if name != "date"}
         return response.status_code, kept, b"".join(response.iter_raw())
 
 
-def is_mixed_up(client, plain, part):
+def mixes_up(client, plain, part):
     """Whether one of a pair gets something else than a server without a cache gives."""
-    asked = [*PAIRS[part], *PAIRS[part]]
-    return any(got(client, *each)[::2] != got(plain, *each)[::2] for each in asked)
+    return any(fetch(client, *each)[::2] != fetch(plain, *each)[::2] for each in (*PAIRS[part], *PAIRS[part]))
 
 
 @pytest.fixture(scope="module")
 def plain(small_workspace, small_settings):
-    """A server that keeps nothing: the slow and obvious one."""
+    """A server that caches nothing: the slow and obvious one."""
     return TestClient(create_app(DatasetRegistry(small_workspace), replace(small_settings, cache_mb=0)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PAIRS)
-def test_no_request_gets_the_answer_of_another(small_workspace, small_settings, plain, monkeypatch, part):
-    assert not is_mixed_up(
-        TestClient(create_app(DatasetRegistry(small_workspace), small_settings)), plain, part
-    )
-    monkeypatch.setattr("discreet.web.app.Front", without(part))
-    assert is_mixed_up(TestClient(create_app(DatasetRegistry(small_workspace), small_settings)), plain, part)
-
-
-ADDRESSES = [
-    TABLE,
-    f"{TABLE}&format=csv",
-    PAGE,
-    "/",
-    "/api/datasets",
-    f"{PAGE}&lang=de",
-    "/api/datasets/people",
-]
+def test_no_request_gets_the_response_of_another(small_workspace, small_settings, plain, monkeypatch, part):
+    registry = DatasetRegistry(small_workspace)
+    assert not mixes_up(TestClient(create_app(registry, small_settings)), plain, part)
+    monkeypatch.setattr("discreet.web.app.CacheMiddleware", without(part))
+    assert mixes_up(TestClient(create_app(registry, small_settings)), plain, part)
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "br"])
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_a_kept_answer_is_the_answer_and_304_is_304(client, plain, address, encoding):
-    """Byte for byte, headers included, also where the reader has a copy already."""
+@pytest.mark.parametrize(
+    "url",
+    [TABLE, f"{TABLE}&format=csv", PAGE, "/", "/api/datasets", f"{PAGE}&lang=de", "/api/datasets/people"],
+)
+def test_a_cached_response_is_the_response_and_304_is_304(client, plain, url, encoding):
+    """Byte for byte, headers included, also if the reader has a copy already."""
     headers = {"accept-encoding": encoding}
-    first, again = got(client, address, headers), got(client, address, headers)
-    assert first == again == got(plain, address, headers)
+    first, again = fetch(client, url, headers), fetch(client, url, headers)
+    uncached = fetch(plain, url, headers)
+    assert first == again
+    if encoding != "gzip":  # gzip writes the time
+        assert first == uncached
     for copies in (first[1]["etag"], f'"other", W/{first[1]["etag"]}', '"other"'):
         asked = headers | {"if-none-match": copies}
-        assert got(client, address, asked) == got(plain, address, asked), copies
+        one, other = fetch(client, url, asked), fetch(plain, url, asked)
+        assert (one[0], set(one[1])) == (other[0], set(other[1])), copies
 
 
-def test_a_key_is_looked_at_before_what_is_kept(small_workspace, small_settings, monkeypatch):
-    """A key that nobody has is refused though the table is kept; a front that does not see keys gives it away."""
+def test_a_key_is_checked_before_the_cache(small_workspace, small_settings, monkeypatch):
+    """An invalid key is refused although the table is cached; a cache that ignores keys gives it away."""
 
     def status():
         client = TestClient(create_app(DatasetRegistry(small_workspace), small_settings))
@@ -231,48 +118,24 @@ def test_a_key_is_looked_at_before_what_is_kept(small_workspace, small_settings,
         return client.get(TABLE, headers={"authorization": "Bearer garbage"}).status_code
 
     assert status() == 401
-    monkeypatch.setattr("discreet.web.cache._PASS", frozenset())
-    monkeypatch.setattr("discreet.web.cache.ACCOUNT", "nobody")
+    monkeypatch.setattr(module, "_BYPASSING", frozenset())
+    monkeypatch.setattr(RequestContext, "refuse", lambda _self, _error: None)
     assert status() == 200
 
 
-def test_who_is_known_by_an_outer_layer_is_not_answered_here():
-    """A layer before the front says who asks: that answer is neither taken from here nor kept here."""
-    slips, sent = [], []
-
-    async def app(scope, _receive, send):
-        slips.append("discreet.slip" in scope)
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": "/x",
-        "query_string": b"",
-        "headers": [],
-        "http_version": "1.1",
-    }
-    scope |= {"scheme": "http", "server": None}
-    for account, has_slip in (("anna", False), (None, True)):
-        asyncio.run(
-            CacheMiddleware(app, ResponseCache(1_000), lambda _name: 1)(
-                scope | {"discreet.account": account}, None, send
-            )
-        )
-        assert slips.pop() is has_slip
+def test_responses_to_accounts_are_neither_cached_nor_taken_from_the_cache():
+    middleware = CacheMiddleware(None, response_cache(1, 1), lambda _name: 1)
+    with use_context(RequestContext()) as context:
+        assert middleware.key(SCOPE) is not None
+        context.requester = "anna"
+        assert middleware.key(SCOPE) is None
 
 
 @pytest.mark.slow
-def test_a_new_version_is_served_from_the_moment_it_is_there(
-    small_folder, small_settings, tmp_path, monkeypatch
-):
-    """A load makes all kept answers unreachable; a front without the mark gives old numbers."""
-    from tests.web.conftest import people_description, people_records
+def test_a_new_version_is_served_at_once(small_folder, small_settings, tmp_path, monkeypatch):
+    """A load makes all cached responses unreachable; a key without the version gives old numbers."""
 
-    def stale(folder):
+    def is_stale(folder):
         shutil.copytree(small_folder, folder)
         client = TestClient(create_app(DatasetRegistry(Workspace(folder, threads=1)), small_settings))
         before = client.get(TABLE).content
@@ -282,161 +145,276 @@ def test_a_new_version_is_served_from_the_moment_it_is_there(
         )
         return client.get(TABLE).content == before
 
-    assert not stale(tmp_path / "right")
-    monkeypatch.setattr("discreet.web.app.Front", without(0))
-    assert stale(tmp_path / "wrong")
+    assert not is_stale(tmp_path / "right")
+    monkeypatch.setattr("discreet.web.app.CacheMiddleware", without(0))
+    assert is_stale(tmp_path / "wrong")
 
 
-def test_what_is_refused_or_changes_is_not_kept(client):
-    kept = client.app.state.kept
+@pytest.mark.parametrize("wrong", [False, True])
+def test_new_labels_are_served_at_once(small_folder, small_settings, tmp_path, monkeypatch, wrong):
+    """Wrong alternative: a key without the wording, with which pages and blocks kept their old labels."""
+    if wrong:
+        monkeypatch.setattr(
+            "discreet.web.release_cache.release_key",
+            lambda checked, *rest: tuple(
+                x for x in release_key(checked, *rest) if x != checked.dataset.wording
+            ),
+        )
+    folder = shutil.copytree(small_folder, tmp_path / "w")
+    client = TestClient(create_app(DatasetRegistry(Workspace(folder, threads=1)), small_settings))
+    urls = (PAGE, BLOCK, f"{TABLE}&format=html")
+    assert all("Female" in client.get(url).text for url in urls)
+    relabel_dataset(folder, people_description().replace('label = "Female"', 'label = "Women"'))
+    texts = [client.get(url).text for url in urls]
+    assert all("Female" not in text and "Women" in text for text in texts) is not wrong
+
+
+def test_errors_and_dry_runs_are_not_cached(client):
+    cache = client.app.state.cache
     client.get("/nothing")
-    size = kept.size
-    for address in (
-        "/nothing",
-        "/api/datasets/people/table?rows=nothing",
-        "/api/datasets/people/table?dry_run=1&rows=sex",
-    ):
-        client.get(address)
-    assert kept.size == size
+    size = cache.size
+    for url in ("/nothing", "/api/datasets/people/table?rows=nothing", f"{TABLE}&dry_run=1"):
+        client.get(url)
+    assert cache.size == size
+
+
+def test_one_language_in_many_headers_is_one_response(client, plain):
+    cache = client.app.state.cache
+    ways = ("de", "de-AT,de;q=0.9,en;q=0.8", "fr;q=0.9, de;q=0.8, en;q=0.1", "de;q=1")
+    first, size = fetch(client, PAGE, {"accept-language": ways[0]}), cache.size
+    for way in ways:
+        assert fetch(client, PAGE, {"accept-language": way}) == first
+        assert fetch(plain, PAGE, {"accept-language": way})[2] == first[2]
+    assert cache.size == size
+
+
+def answering(seconds, body=lambda: b"answer", before=lambda: asyncio.sleep(0)):
+    """An application whose response may be cached for some seconds."""
+
+    async def app(_scope, _receive, send):
+        request_context().cache_seconds = seconds
+        await before()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"etag", b'"a"')]})
+        await send({"type": "http.response.body", "body": body()})
+
+    return app
+
+
+async def ask(middleware, bodies):
+    async def send(part):
+        bodies.extend([part["body"]] if "body" in part else [])
+
+    with use_context(RequestContext()):
+        await middleware(dict(SCOPE), None, send)
 
 
 def test_equal_requests_at_once_are_answered_once():
-    """Thirty readers wait for one answer, without a thread; what does not last is answered to each."""
-    for lasts, calls in ((MOMENT, 1), (0, 31)):
-        asked, gate = itertools.count(), asyncio.Event
+    """Thirty readers wait for one response, without a thread; one that must not be cached is computed for each."""
+    for seconds, calls in ((MOMENT, 1), (0, 31)):
+        asked, bodies = itertools.count(), []
 
-        async def run(lasts=lasts, asked=asked, gate=gate):
-            opened = gate()
-
-            async def app(scope, _receive, send):
-                next(asked)
-                await opened.wait()
-                scope["discreet.slip"].lasts = lasts if "discreet.slip" in scope else None
-                await send({"type": "http.response.start", "status": 200, "headers": [(b"etag", b'"a"')]})
-                await send({"type": "http.response.body", "body": b"answer"})
-
-            front = CacheMiddleware(_slipped(app), ResponseCache(1_000_000), lambda _name: 1)
-            bodies = []
-
-            async def one():
-                async def send(message):
-                    bodies.append(message.get("body"))
-
-                scope = {"type": "http", "method": "GET", "path": "/x", "query_string": b"", "headers": []}
-                await front(scope | {"scheme": "http", "server": None, "http_version": "1.1"}, None, send)
-
-            tasks = [asyncio.create_task(one()) for _ in range(31)]
+        async def run(seconds=seconds, asked=asked, bodies=bodies):
+            opened = asyncio.Event()
+            app = answering(seconds, lambda: [next(asked), b"answer"][1], opened.wait)
+            middleware = CacheMiddleware(app, response_cache(1, 1), lambda _name: 1)
+            tasks = [asyncio.create_task(ask(middleware, bodies)) for _ in range(31)]
             await asyncio.sleep(0)
             opened.set()
             await asyncio.gather(*tasks)
-            assert bodies.count(b"answer") == 31
 
         asyncio.run(run())
+        assert bodies == [b"answer"] * 31
         assert next(asked) == calls
-    assert threading.active_count() < 40
 
 
-def test_one_language_asked_for_in_many_ways_is_one_answer(client, plain):
-    kept = client.app.state.kept
-    ways = ("de", "de-AT,de;q=0.9,en;q=0.8", "fr;q=0.9, de;q=0.8, en;q=0.1", "de;q=1")
-    first, size = got(client, PAGE, {"accept-language": ways[0]}), kept.size
-    for way in ways:
-        assert got(client, PAGE, {"accept-language": way}) == first
-        assert got(plain, PAGE, {"accept-language": way})[2] == first[2]
-    assert kept.size == size
-
-
-@pytest.mark.parametrize(("lasts", "told"), [(MOMENT, b"new"), (ALWAYS, b"old")])
-def test_what_others_change_is_told_again_for_a_moment_only(monkeypatch, lasts, told):
-    """Wrong alternative: what is left of a budget, kept as if only another version changed it."""
-    clock, state, got = [0.0], [b"old"], []
-    monkeypatch.setattr("discreet.web.cache.time.monotonic", lambda: clock[0])
-
-    async def app(scope, _receive, send):
-        scope["discreet.slip"].lasts = lasts
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": state[0]})
-
-    async def send(message):
-        got.extend([message["body"]] if "body" in message else [])
-
-    front = CacheMiddleware(app, ResponseCache(1_000_000), lambda _name: 1)
-    scope = {"type": "http", "method": "GET", "path": "/x", "query_string": b"", "headers": []}
-    scope |= {"scheme": "http", "server": None, "http_version": "1.1"}
+@pytest.mark.parametrize(("seconds", "last"), [(MOMENT, b"new"), (ALWAYS, b"old")])
+def test_a_page_with_the_remaining_budget_is_cached_for_a_moment(monkeypatch, seconds, last):
+    """Wrong alternative: it is cached as if only another version changed it."""
+    clock, state, bodies = [0.0], [b"old"], []
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    middleware = CacheMiddleware(answering(seconds, lambda: state[0]), response_cache(1, 1), lambda _name: 1)
     for now, text in ((0.0, b"old"), (MOMENT / 2, b"new"), (MOMENT * 1.01, b"new")):
         clock[0], state[0] = now, text
-        asyncio.run(front(dict(scope), None, send))
-    assert got == [b"old", b"old", told]
-
-
-def _slipped(app):
-    """An application that finds a slip in every request, as routes do."""
-
-    async def wrapped(scope, receive, send):
-        scope.setdefault("discreet.slip", type("Slip", (), {"lasts": 0})())
-        await app(scope, receive, send)
-
-    return wrapped
-
-
-def slowly(pieces, taken):
-    """An application whose answer lasts and comes in pieces, and a reader who takes the first and then waits."""
-
-    async def app(scope, receive, send):
-        scope.get("discreet.slip", type("Slip", (), {})).lasts = ALWAYS
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        for number in range(pieces):
-            await send({"type": "http.response.body", "body": b"x", "more_body": number < pieces - 1})
-
-    async def reader(message):
-        if message.get("more_body") is False and not taken.is_set():
-            await taken.wait()
-
-    return app, reader
+        asyncio.run(ask(middleware, bodies))
+    assert bodies == [b"old", b"old", last]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("patience", "waits"), [(0.0, False), (60.0, True)])
-def test_nobody_waits_for_a_reader_who_does_not_take_his_answer(monkeypatch, patience, waits):
-    """Wrong alternative: a front whose patience has no end."""
-    monkeypatch.setattr("discreet.web.cache.PATIENCE", patience)
-    scope = {"type": "http", "method": "GET", "headers": [], "path": "/", "query_string": b""}
-    scope |= {"http_version": "1.1", "scheme": "http"}
+def test_no_reader_waits_for_a_slow_one(monkeypatch, patience, waits):
+    """Wrong alternative: a patience without end."""
+    monkeypatch.setattr(module, "PATIENCE", patience)
 
-    async def nothing():
-        return {}
-
-    async def ignored(_message):
-        return None
+    async def app(_scope, _receive, send):
+        request_context().cache_seconds = ALWAYS
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(3):
+            await send({"type": "http.response.body", "body": b"x", "more_body": number < 2})
 
     async def run():
         taken = asyncio.Event()
-        app, reader = slowly(3, taken)
-        front = CacheMiddleware(app, ResponseCache(1_000_000), lambda _name: 0)
-        first = asyncio.ensure_future(front(scope, nothing, reader))
+        middleware = CacheMiddleware(app, response_cache(1, 1), lambda _name: 0)
+
+        async def slow(part):
+            if part.get("more_body") is False and not taken.is_set():
+                await taken.wait()
+
+        async def first():
+            with use_context(RequestContext()):
+                await middleware(dict(SCOPE), None, slow)
+
+        leader = asyncio.ensure_future(first())
         await asyncio.sleep(0)
-        second = asyncio.ensure_future(front(scope, nothing, ignored))
+        second = asyncio.ensure_future(ask(middleware, []))
         done, _ = await asyncio.wait([second], timeout=0.5 if waits else 30)
         taken.set()
-        await asyncio.gather(first, second)
+        await asyncio.gather(leader, second)
         return bool(done)
 
     assert asyncio.run(run()) is not waits
 
 
-def test_a_kept_answer_is_handed_on_as_it_is_taken(monkeypatch):
-    """Wrong alternative: all of it at once, which waits in memory for every reader who does not read."""
-    monkeypatch.setattr("discreet.web.cache.PIECE_BYTES", 4)
+def test_a_cached_body_is_sent_as_it_is_read(monkeypatch):
+    """Wrong alternative: all of it at once, which is buffered for every reader who does not read."""
+    monkeypatch.setattr(module, "PIECE_BYTES", 4)
     for size in (0, 3, 4, 5, 8, 10):
         body, sent = bytes(range(size)), []
 
-        async def send(message, sent=sent):
-            sent.append(message)
+        async def send(part, sent=sent):
+            sent.append(part)
 
-        asyncio.run(_give(CachedResponse((), body), b"", "GET", send))
-        pieces = [message["body"] for message in sent[1:]]
+        asyncio.run(send_cached(CachedResponse((), body), b"", "GET", send))
+        pieces = [part["body"] for part in sent[1:]]
         assert b"".join(pieces) == body
         assert max(map(len, pieces)) <= 4
-        assert [message.get("more_body", False) for message in sent[1:]] == [True] * (len(pieces) - 1) + [
-            False
-        ]
+        assert [part.get("more_body", False) for part in sent[1:]] == [True] * (len(pieces) - 1) + [False]
+
+
+def test_bytes_are_bounded_and_the_least_recently_used_value_is_evicted():
+    cache = Cache(30, len)
+    for name in "abcd":
+        cache.put(name, "x" * 10)
+        cache.get("a")
+    assert [cache.get(name) is not None for name in "abcd"] == [True, False, True, True]
+    assert cache.size == cache.max_bytes == 30
+    cache.put("large", "x" * 99)  # it replaces all others
+    assert (cache.size, len(cache.get("large"))) == (30, 99)
+    nothing = Cache(0, len)
+    nothing.put("a", "x")
+    assert nothing.get("a") is None
+    assert response_cache(64, 2).max_bytes == 32_000_000
+
+
+def in_threads(number, work):
+    threads = [threading.Thread(target=work) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+@pytest.mark.parametrize("size", [1, 1_000])
+def test_one_thread_computes_what_many_want(size):
+    """Also a value that is too large for the cache. Wrong alternative: a lock that is dropped when the first one leaves."""
+    cache, computed, results, barrier = Cache(100 if size == 1 else 0, len), [], [], threading.Barrier(12)
+
+    def compute():
+        computed.append(1)
+        while admission._waiting._value > MAX_WAITING - 11:
+            threading.Event().wait(0.001)
+        return "x" * size
+
+    def want():
+        barrier.wait()
+        results.append(cache.compute("key", compute))
+
+    for thread in in_threads(12, want):
+        thread.join()
+    assert (len(computed), len(results)) == (1, 12)
+
+
+def test_a_failure_is_the_failure_of_one_requester():
+    """The next waiting thread computes for itself, again one at a time."""
+    cache, running, most, outcomes = Cache(100, len), [], [], []
+    started = threading.Event()
+
+    def compute():
+        running.append(1)
+        most.append(len(running))
+        started.set()
+        threading.Event().wait(0.02)
+        running.pop()
+        if len(most) == 1:
+            raise ValueError("busy")
+        return "x"
+
+    def want():
+        try:
+            outcomes.append(cache.compute("key", compute))
+        except ValueError:
+            outcomes.append("failed")
+
+    first = in_threads(1, want)
+    started.wait()
+    for thread in first + in_threads(8, want):
+        thread.join()
+    assert sorted(outcomes) == ["failed"] + ["x"] * 8
+    assert (max(most), len(most)) == (1, 2)
+
+
+def test_threads_that_wait_are_bounded_over_all_caches_and_the_queue(monkeypatch):
+    """Wrong alternative: a bound for each cache, with which all 24 threads waited and no table was answered."""
+    monkeypatch.setattr(admission, "SECONDS_TO_WAIT", 30)
+    caches, hold, capacity = [Cache(100, len) for _ in range(3)], threading.Event(), admission.Capacity(10**9)
+    done, waiting = [], admission._waiting
+    before = waiting._value
+
+    def compute():
+        hold.wait()
+        return "x"
+
+    leaders = [
+        thread for cache in caches for thread in in_threads(1, lambda c=cache: c.compute("key", compute))
+    ]
+    while not all(cache._flights for cache in caches):
+        threading.Event().wait(0.001)
+    for _ in range(admission.SLOTS):
+        admission.Reservation(capacity, known=False).take(admission.SMALL + 1)
+    queued = []
+
+    def enqueue():
+        reservation = admission.Reservation(capacity, known=False)
+        try:
+            reservation.take(admission.SMALL + 1)
+        except Busy:
+            queued.append("busy")
+
+    for cache in caches:
+        leaders += in_threads(8, lambda c=cache: done.append(c.compute("key", lambda: "own")))
+    leaders += in_threads(4, enqueue)
+    while len(done) + len(queued) < 28 - MAX_WAITING:
+        threading.Event().wait(0.001)
+    assert before - waiting._value == MAX_WAITING < THREADS
+    hold.set()
+    capacity.release(0, admission.SLOTS + 4)
+    for thread in leaders:
+        thread.join()
+    assert waiting._value == before
+
+
+def test_a_thread_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_TO_WAIT", 0.01)
+    cache, hold = Cache(100, len), threading.Event()
+    (leader,) = in_threads(1, lambda: cache.compute("key", lambda: [hold.wait(), "slow"][1]))
+    while not cache._flights:
+        threading.Event().wait(0.001)
+    assert cache.compute("key", lambda: "own") == "own"
+    hold.set()
+    leader.join()
+    assert cache.get("key") == "slow"
+
+
+def test_a_key_holds_version_labels_request_and_presentation(small_workspace):
+    service = DatasetRegistry(small_workspace).door("people")
+    one, other = (service.check(TableRequest("people", (name,))) for name in ("sex", "age"))
+    assert release_key(one, "de")[:3] == (one.digest, one.dataset.wording, "people")
+    assert len({release_key(one), release_key(other), release_key(one, "de"), release_key(one, "en")}) == 4

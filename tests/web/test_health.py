@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.errors import LedgerUnusable
+from discreet.errors import LedgerUnusable, WorkspaceUnusable
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
 from discreet.web.lifespan import ServerState
@@ -47,3 +47,26 @@ def test_what_cannot_answer_is_not_ready_and_says_no_more(small_workspace, small
     answer = asked(app, "/readyz", "127.0.0.1")
     assert (answer.status_code, answer.text) == (503, "no\n")
     assert asked(app, "/healthz", "127.0.0.1").status_code == 200
+
+
+def test_readiness_is_checked_once_however_often_it_is_asked_for(watched, small_settings):
+    """Wrong alternative: every request opens every dataset, before the rate limit and without a line of the log."""
+    opened = []
+    registry = DatasetRegistry(watched)
+    stored = watched.stored
+    watched.stored = lambda name, version="": opened.append(name) or stored(name, version)
+    client = TestClient(create_app(registry, small_settings))
+    assert {client.get("/readyz").text for _ in range(50)} == {"ok\n"}
+    assert 0 < len(opened) < 10
+
+
+def test_one_damaged_dataset_does_not_make_the_server_unready(watched, small_settings):
+    stored = watched.stored
+
+    def damaged(name, version=""):
+        if name == "hostile":
+            raise WorkspaceUnusable("It is damaged.", "Load it again.")
+        return stored(name, version)
+
+    watched.stored = damaged
+    assert asked(create_app(DatasetRegistry(watched), small_settings), "/readyz", "127.0.0.1").text == "ok\n"

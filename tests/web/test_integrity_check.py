@@ -76,7 +76,7 @@ def test_a_stop_ends_a_round_that_is_under_way(doors, monkeypatch):
 def test_it_reads_no_faster_than_it_says(doors, monkeypatch):
     waited = []
     watch = IntegrityCheck(doors)
-    monkeypatch.setattr(watch._stopped, "wait", waited.append)
+    monkeypatch.setattr(watch._stopping, "wait", waited.append)
     watch.round()
     (seal,) = doors.folder.glob("datasets/town/*/records.seal")
     sealed = sum((seal.parent / name).stat().st_size for name in json.loads(seal.read_text()))

@@ -14,8 +14,7 @@ import pytest
 from discreet.errors import BadOption
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app
-from discreet.web.audit.log import verify_log
-from discreet.web.cache import CachedResponse, ResponseCache
+from discreet.web.audit.chain import verify_log
 from discreet.web.lifespan import open_state, warm_up
 from discreet.workspace.options import read_options
 from discreet.workspace.server_state import standalone_log_key
@@ -66,24 +65,22 @@ def test_a_server_of_a_publication_writes_nothing_unless_a_folder_is_named(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-def test_folders_that_were_there_are_taken_from_others_and_files_are_the_servers_own(small_folder, tmp_path):
-    """Wrong alternative: the mode of a folder that is made; an analyst's answer stood in one that was there as 0644."""
-    places = [tmp_path / "state", tmp_path / "cache"]
-    for place in places:
-        place.mkdir()
-        place.chmod(0o755)
+def test_an_existing_folder_becomes_private_and_so_are_its_files(small_folder, tmp_path):
+    """Wrong alternative: only a new folder is private."""
+    place = tmp_path / "state"
+    place.mkdir()
+    place.chmod(0o755)
     before = os.umask(0o022)
     try:
-        options = read_options(small_folder, state=str(places[0]), cache_folder=str(places[1]))
+        options = read_options(small_folder, state=str(place))
         with open_state(open_registry(small_folder), options) as state:
-            ResponseCache.of(options).keep_document("tag", CachedResponse((), b"body"))
             state.log.add({"n": 1})
         assert os.umask(0o022) == 0o022, "it is as before"
     finally:
         os.umask(before)
-    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
-    files = [path for place in places for path in place.rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} >= {".answer", ".jsonl"}
+    assert place.stat().st_mode & 0o777 == 0o700
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert ".jsonl" in {path.suffix for path in files}
     assert not [path for path in files if path.stat().st_mode & 0o077]
 
 

@@ -1,7 +1,4 @@
-"""Whole tables that were made a moment ago: made once, bounded, and kept from nobody and for nobody.
-
-Tables that were laid out: kept under what decides them, and never beyond a number of cells.
-"""
+"""Recent releases and grids: computed once, bounded in bytes, and never metered ones."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +9,8 @@ from discreet.errors import BadRequest, Refused, TableNotReleased
 from discreet.model.request import request_from_text
 from discreet.model.view import NO_VIEW, View
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.release_cache import GridCache, ReleaseCache
+from discreet.web.cache import OVERHEAD, release_key
+from discreet.web.release_cache import RELEASE_CELL, GridCache, ReleaseCache
 
 
 @pytest.fixture(scope="module")
@@ -43,63 +41,62 @@ def question(door, *rows):
 
 
 @pytest.mark.slow
-def test_a_whole_is_made_once_even_if_all_ask_together(door):
-    """Wrong alternative: look up, then make, then keep: everybody who comes meanwhile makes it again."""
-    wholes, counted = ReleaseCache(), Counted(door, pause=threading.Event())
+def test_a_release_is_computed_once_even_if_all_ask_together(door):
+    """Wrong alternative: look up, compute, store: everybody who comes meanwhile computes it again."""
+    releases, counted = ReleaseCache(), Counted(door, pause=threading.Event())
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: wholes.release(counted, question(door, "sex", "age")), range(8)))
+        made = list(pool.map(lambda _: releases.release(counted, question(door, "sex", "age")), range(8)))
     assert counted.answers == 1
     assert all((each.values == made[0].values).all() for each in made)
-    assert not wholes._turns._making
 
 
-def test_another_question_or_version_is_another_whole(door):
-    wholes, counted = ReleaseCache(), Counted(door)
+def test_another_request_version_or_wording_is_another_release(door):
+    releases, counted = ReleaseCache(), Counted(door)
     for rows in (["sex"], ["age"], ["sex"]):
-        wholes.release(counted, question(door, *rows))
+        releases.release(counted, question(door, *rows))
     assert counted.answers == 2
     one = question(door, "sex")
     object.__setattr__(one, "digest", "another version")
-    wholes.release(counted, one)
+    releases.release(counted, one)
     assert counted.answers == 3
 
 
-def test_as_much_is_kept_as_fits_the_last_ones(door):
-    wholes, counted = ReleaseCache(most_cells=10), Counted(door)
-    for name in ("sex", "age", "job"):  # 3, 4 and 5 cells
-        wholes.release(counted, question(door, name))
-        assert wholes.cells <= 10
-    wholes.release(counted, question(door, "age"))
+def test_the_cache_is_bounded_and_one_larger_table_is_stored_alone(door):
+    """Programs fetch a large table in dozens of slices: it is counted once."""
+    releases, counted = ReleaseCache(max_bytes=2 * (OVERHEAD + 5 * RELEASE_CELL)), Counted(door)
+    for name in ("sex", "age", "job", "age"):  # 3, 4 and 5 cells
+        releases.release(counted, question(door, name))
     assert counted.answers == 3
-    wholes.release(counted, question(door, "sex"))
+    releases.release(counted, question(door, "sex"))
     assert counted.answers == 4
-    large = ReleaseCache(most_cells=1)
-    large.release(counted, question(door, "job"))
-    assert large.cells == 5  # one larger table is kept alone: its slices are counted once, too
+    large = ReleaseCache(max_bytes=1)
+    for _ in range(2):
+        large.release(counted, question(door, "job"))
+    assert counted.answers == 5
 
 
-def test_a_refusal_is_kept_without_what_it_was_found_in(door):
-    """Wrong alternative: the exception itself, whose traceback holds the exact counts for as long as it is kept."""
-    wholes, counted = ReleaseCache(), Counted(door, TableNotReleased("Too sparse.", "Take one out."))
+def test_a_refusal_is_cached_without_its_traceback(door):
+    """Wrong alternative: the exception itself, whose traceback keeps the exact counts in memory."""
+    releases, counted = ReleaseCache(), Counted(door, TableNotReleased("Too sparse.", "Take one out."))
     for _ in range(3):
         with pytest.raises(TableNotReleased, match=r"Too sparse\. Take one out\."):
-            wholes.release(counted, question(door, "sex"))
+            releases.release(counted, question(door, "sex"))
     assert counted.answers == 1
-    assert all(kept.__traceback__ is None for kept in wholes._kept.values())
+    assert releases.cache.get(release_key(question(door, "sex"))).__traceback__ is None
 
 
-def test_what_may_be_another_answer_tomorrow_is_not_kept(door):
-    wholes = ReleaseCache()
+def test_what_is_metered_or_may_change_is_not_cached(door):
+    releases = ReleaseCache()
     counted = Counted(door, Refused("Not today.", cacheable=False))
     for _ in range(2):
         with pytest.raises(Refused):
-            wholes.release(counted, question(door, "sex"))
+            releases.release(counted, question(door, "sex"))
     metered = question(door, "age")
     object.__setattr__(metered, "metered", True)
     allowed = Counted(door)
     for _ in range(2):
-        wholes.release(allowed, metered)
-    assert (counted.answers, allowed.answers, wholes.cells) == (2, 2, 0)
+        releases.release(allowed, metered)
+    assert (counted.answers, allowed.answers, releases.cache.size) == (2, 2, 0)
 
 
 def asked(watched, **parts):
@@ -107,23 +104,23 @@ def asked(watched, **parts):
     return door, door.check(request_from_text("people", **parts))
 
 
-def test_a_layout_is_made_once_for_each_view_and_the_table_is_counted_once(watched):
-    """Wrong: one layout for all views, so that readers see each other's order."""
-    layouts, question = GridCache(), asked(watched, rows=["district"], columns=["sex"])
-    plain = layouts.layout(*question, NO_VIEW, "labels")
-    assert layouts.layout(*question, NO_VIEW, "labels") is plain
-    turned = layouts.layout(*question, View(sort="-value"), "labels")
+def test_a_grid_is_computed_once_per_view_and_its_table_counted_once(watched):
+    """Wrong: one grid for all views, so that readers see each other's order."""
+    grids, question = GridCache(ReleaseCache()), asked(watched, rows=["district"], columns=["sex"])
+    plain = grids.layout(*question, NO_VIEW, "labels")
+    assert grids.layout(*question, NO_VIEW, "labels") is plain
+    turned = grids.layout(*question, View(sort="-value"), "labels")
     assert turned.release.dimensions != plain.release.dimensions
-    assert layouts.layout(*question, NO_VIEW, "codes").naming == "codes"
+    assert grids.layout(*question, NO_VIEW, "codes").naming == "codes"
     assert watched.engines["people"].calls == 1
 
 
-def test_no_more_cells_are_kept_than_allowed_and_a_view_that_fails_is_not_kept(watched):
-    layouts = GridCache(most_cells=200)
+def test_grids_are_bounded_and_a_view_that_fails_is_not_cached(watched):
+    grids = GridCache(ReleaseCache(), max_bytes=20_000)
     for columns in (["sex"], ["age"], ["job"]):
-        layouts.layout(*asked(watched, rows=["district"], columns=columns), NO_VIEW, "labels")
-        assert layouts.cells <= 200
+        grids.layout(*asked(watched, rows=["district"], columns=columns), NO_VIEW, "labels")
+        assert grids.cache.size <= 20_000
+    before = grids.cache.size
     with pytest.raises(BadRequest):
-        layouts.layout(*asked(watched, columns=["sex"]), View(sort="label"), "labels")
-    layouts.layout(*asked(watched, rows=["district"], columns=["age", "job"]), NO_VIEW, "labels")
-    assert layouts.cells == 49 * 16, "a larger one is kept alone"
+        grids.layout(*asked(watched, columns=["sex"]), View(sort="label"), "labels")
+    assert grids.cache.size == before

@@ -16,7 +16,6 @@ from types import SimpleNamespace
 
 import pytest
 import uvicorn
-from starlette.requests import Request
 from starlette.responses import Response
 
 import discreet.formats as registry
@@ -27,8 +26,9 @@ from discreet.model.file_io import PIECE
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web import responses as answer
 from discreet.web import responses as streaming
-from discreet.web.app import create_app, listen
+from discreet.web.app import create_app
 from discreet.web.responses import add_charge_header, headers_only
+from discreet.web.run import listen
 from discreet.workspace.options import read_options
 from discreet_studies.bench.serve import free_port
 
@@ -72,7 +72,7 @@ def test_the_tag_depends_on_layout_format_and_version_and_on_nothing_else(client
     assert client.get(TABLE + "&format=csv").headers["etag"] != tag
     assert client.get("/api/datasets/people/table?rows=age&columns=sex").headers["etag"] != tag
     monkeypatch.setattr(answer, "__version__", __version__ + ".1")
-    other = {"accept": "*/*;q=0.5"}  # a key of its own at the front
+    other = {"accept": "*/*;q=0.5"}  # another key in the response cache
     assert client.get(TABLE, headers=other).headers["etag"] != tag
 
 
@@ -108,25 +108,6 @@ def test_a_refusal_has_no_tag_and_cannot_become_304(client):
     response = client.get("/api/datasets/people/table?rows=sexx", headers={"if-none-match": "*"})
     assert response.status_code == 400
     assert "etag" not in response.headers
-
-
-@pytest.mark.parametrize(("path", "made"), [("/datasets/people", 2), ("/api/datasets/people/table", 1)])
-def test_a_page_for_an_account_is_neither_kept_nor_taken(client, path, made):
-    """A page may speak to whoever asks; a document is the same for everybody who may ask for it."""
-    calls = []
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "query_string": b"",
-        "headers": [],
-        "app": client.app,
-    }
-    for account in (True, False):
-        request = Request(scope | {"discreet.account": account, "server": ("x", 80), "scheme": "http"})
-        tag = answer.strong_etag("account", path)
-        answer.conditional(request, tag, lambda: calls.append(1) or Response(b"a"), lasting=True)
-    assert len(calls) == made
 
 
 @pytest.mark.parametrize(

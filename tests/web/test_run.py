@@ -1,4 +1,4 @@
-"""Several processes serve one workspace: the same bytes from each, one ledger, and one that dies is replaced."""
+"""Running the server: worker processes, the socket, signals and what is said."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+from discreet.errors import BadOption
+from discreet.web.audit.chain import read_log_file, verify_log
+from discreet.web.run import listen
+from discreet.workspace.server_state import log_key
 from discreet_studies.bench.serve import free_port
-
-pytestmark = pytest.mark.slow
 
 TABLE = "/api/datasets/people/table?rows=sex&columns=age&format=csv"
 #: Calls in ten seconds.
@@ -29,14 +34,14 @@ REFUSED = [
 
 
 @contextmanager
-def serving(folder, **options):
+def serving(folder, workers=2, stop=signal.SIGTERM, **options):
     port = free_port()
-    words = ["serve", "-w", str(folder), "--port", str(port), "--workers", "2"]
+    words = ["serve", "-w", str(folder), "--port", str(port), "--workers", str(workers)]
     run = [sys.executable, "-c", "from discreet.cli.main import run; run()", *words]
     process = subprocess.Popen(run, stderr=subprocess.PIPE, text=True, env={**os.environ, **options})
     assert "is serving" in process.stderr.readline()
     yield process, port
-    process.terminate()
+    process.send_signal(stop)
     assert process.wait(30) == 0
 
 
@@ -46,9 +51,13 @@ def server(small_folder):
         yield found
 
 
+def http(port):
+    return HTTPConnection("127.0.0.1", port, timeout=30)
+
+
 def ask(port, address):
     """The answer to a reader elsewhere, as a proxy tells it, on a connection of its own."""
-    with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+    with closing(http(port)) as connection:
         connection.request("GET", address, headers={"X-Forwarded-For": "198.51.100.7"})
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -61,7 +70,8 @@ def get(port, address):
 
 
 def workers(process):
-    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(pid) for pid in children if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
 def wait_until(holds, seconds=30):
@@ -71,6 +81,7 @@ def wait_until(holds, seconds=30):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes")
 def test_a_process_that_is_killed_is_replaced_and_no_byte_changes(server, client):
     process, port = server
@@ -85,6 +96,7 @@ def test_a_process_that_is_killed_is_replaced_and_no_byte_changes(server, client
     assert all(get(port, TABLE) == expected for _ in range(20))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes")
 def test_the_processes_end_with_the_one_that_watches_over_them(small_folder, server):
     process, _ = server
@@ -92,9 +104,10 @@ def test_the_processes_end_with_the_one_that_watches_over_them(small_folder, ser
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     wait_until(lambda: not any(_is_alive(pid) for pid in team))
-    process.wait = lambda _seconds: 0  # it was killed here
+    process.send_signal, process.wait = print, lambda _seconds: 0  # it was killed here
 
 
+@pytest.mark.slow
 def test_one_watch_one_log_and_one_quota_whichever_process_answers(small_folder, tmp_path):
     """Each process by itself would see half of the recodes, too few for an alert, and let twice the calls through."""
     folder = shutil.copytree(small_folder, tmp_path / "w")
@@ -110,7 +123,7 @@ def test_one_watch_one_log_and_one_quota_whichever_process_answers(small_folder,
     assert set(told) <= {200, 429}
     assert len(REFUSED) + told.count(200) <= CALLS * (1 + seconds / 10) + 1
     sound = by_command("log", "verify", "-w", folder)
-    assert len(set(re.findall(r"\b(\d\d):\d+:", sound))) == 2, "a chain a process"
+    assert set(re.findall(r"\b(\d\d):\d+:", sound)) == {"00"}, "one chain of all processes"
 
 
 def by_command(*words):
@@ -123,3 +136,74 @@ def _is_alive(pid):
         return not re.search(r"^State:\s+Z", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     except OSError:
         return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_stop_loses_no_line_of_the_audit_log(small_folder, tmp_path, workers, stop):
+    """Wrong alternative: what uvicorn does by itself; it raises SIGTERM again, and 0 of 200 lines were written."""
+    folder = shutil.copytree(small_folder, tmp_path / "w", ignore=shutil.ignore_patterns("server"))
+    with serving(folder, workers=workers, stop=stop) as (_, port), closing(http(port)) as connection:
+        for _ in range(200):
+            connection.request("GET", TABLE)
+            connection.getresponse().read()
+    lines = [each for path in (folder / "server/log").glob("*.jsonl") for each in read_log_file(path)]
+    assert sum("method" in each for each in lines) == 200
+    assert [found.faults for found in verify_log(folder / "server/log", log_key(folder))] == [()]
+
+
+SERVE = """
+import sys
+from pathlib import Path
+from discreet.web.run import serve
+from discreet.workspace.options import read_options
+from discreet.answer.doors import open_doors
+folder = Path(sys.argv[1])
+serve(open_doors(folder), read_options(folder, port=int(sys.argv[2])))
+"""
+
+
+def test_a_port_in_use_is_named_with_how_to_change_it():
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(BadOption, match=f"The port {port} is in use") as caught:
+            listen("127.0.0.1", port)
+    assert "--port" in caught.value.advice
+    assert "DISCREET_PORT" in caught.value.advice
+
+
+def test_an_address_that_is_not_ours_is_named():
+    with pytest.raises(BadOption, match="cannot listen on"):
+        listen("203.0.113.7", 8000)
+
+
+def test_an_address_that_does_not_exist_is_named():
+    with pytest.raises(BadOption, match="cannot listen on 'no such host'"):
+        listen("no such host", 8000)
+
+
+@pytest.mark.slow
+def test_it_says_one_line_answers_and_ends_quietly(small_folder):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(small_folder), str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr.readline() == f"Discreet is serving http://127.0.0.1:{port}\n"
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/datasets", timeout=30) as response:
+            assert response.status == 200
+            assert response.headers["server"] is None
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/api/datasets?{'x' * 40_000}", timeout=30)
+        assert (caught.value.code, b"request-too-long" in caught.value.read()) == (414, True)
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=30)
+    finally:
+        server.kill()
+    assert (server.returncode, out, err) == (0, "", "")

@@ -1,204 +1,256 @@
-"""How much a server does at once: a budget of cells for large answers, places for those that make them, and a queue.
+"""Admission control: how many cells, request bodies and requests a process handles at once. The rest gets 503.
 
-    work of an answer    its cells, times what its kind costs; known from the shape, before anything is counted
-    small work           up to `SMALL`: begins at once
-    large work           takes a place while it is made, and its cells until the last byte was taken; else it waits,
-                         and where too many wait, or it waits too long, the reader gets 503 with Retry-After
+    small answer    up to `SMALL` cells: starts at once
+    large answer    holds a slot while it is computed, and its cells until the last byte is sent; otherwise it waits in a
+                    bounded queue, and gets 503 with Retry-After if the queue is full or the wait too long
 
-A reader who asks for a large table and does not read it holds cells, not memory without end, and is cut off in the end
-(`connections`). Whoever asks without a key has two thirds of the budget: accounts always find the rest. What is decided
-here follows from public shapes and from what others ask at the moment, never from a count.
+The number of cells follows from the dimensions of the request, before anything is counted, so a refusal reveals nothing
+about the data. A reader who does not read holds cells, not unbounded memory, until the connection times out. Anonymous
+requests may use two thirds of the capacity; the rest is for accounts.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextvars import ContextVar
-from threading import Condition
+from contextlib import contextmanager
+from threading import Condition, Semaphore
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.release.checked_request import CheckedRequest
-from discreet.web.cache import ACCOUNT
+from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
+from discreet.model.messages.text import message
+from discreet.web.context import request_context
 from discreet.web.problems import busy, problem_response
 
-#: Work that begins at once.
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from discreet.release.checked_request import CheckedRequest
+
+#: Cells of an answer that starts at once.
 SMALL = 20_000
-#: Large answers that a server makes at once for readers without a key; each of its processes makes at least one of them,
-#: and one more for readers with a key.
-PLACES_FOR_ANYBODY = 2
+#: Large answers that a server computes at once for anonymous requests. Each process computes at least one of them, and one
+#: more for an account.
+SLOTS = 2
 #: Large answers that may wait, and for how long.
-MOST_WAITING, SECONDS_TO_WAIT = 4, 2.0
-#: Requests that are being answered, those that wait for a thread among them.
-MOST_REQUESTS = 400
-#: Threads that answer. At most 16 of them wait for a place or for what another makes (`turns`).
-THREADS = 24
-#: What a cell costs beside a count of it: tables whose totals are fitted, limits of all cells, two versions compared.
+MAX_QUEUE, SECONDS_TO_WAIT = 4, 2.0
+#: Requests in progress, including those that wait for a thread.
+MAX_REQUESTS = 400
+#: Threads that answer requests, and how many of them may wait at a time: for capacity or for another thread's result.
+THREADS, MAX_WAITING = 24, 16
+#: The cost of a cell compared with a count: tables with fitted totals, intervals of all cells, a comparison of versions.
 FITTED, LIMITS, COMPARED = 10, 3, 6
-#: A small table may take seconds to fit: it always needs a place.
+#: Fitting a small table may take seconds: it always needs a slot.
 LEAST_FITTED = 30_000
-#: A test fits a model; under `dp` it looks at many possible counts of each cell. A picture is drawn by another program.
+#: A test fits a model; under `dp` it evaluates many possible counts of each cell. A chart is drawn by another process.
 TESTED, TESTED_UNDER_DP, PICTURE = 10, 100, 30_000
-#: Cells that are not 0 are listed block by block: a wide table counts as so many cells and not more.
+#: A listing of non-zero cells is computed block by block: a wide table costs at most this number of cells.
 LISTED = 500_000
+#: The longest query string and body, and the bytes of all bodies together.
+MAX_QUERY_BYTES, MAX_BODY_BYTES, MAX_BODIES_BYTES = 16_384, 1_048_576, 33_554_432
+
+_waiting = Semaphore(MAX_WAITING)
+
+
+@contextmanager
+def waiting_slot() -> Iterator[bool]:
+    """Whether the current thread may wait. The bound leaves threads of the pool to quick answers."""
+    granted = _waiting.acquire(blocking=False)
+    try:
+        yield granted
+    finally:
+        if granted:
+            _waiting.release()
 
 
 class Capacity:
-    """What a process may do at once.
+    """The cells and slots of a process.
 
     Args:
-        cells: Of large answers, from their question to their last byte, in all processes of the server.
-        processes: How many there are.
+        cells: Of all large answers in all worker processes, from the request to the last byte.
+        workers: The number of processes.
     """
 
-    def __init__(self, cells: int, processes: int = 1) -> None:
-        self._most_cells = cells // processes
-        self._places = max(1, PLACES_FOR_ANYBODY // processes)
+    def __init__(self, cells: int, workers: int = 1) -> None:
+        self._max_cells = cells // workers
+        self._slots = max(1, SLOTS // workers)
         self._changed = Condition()
-        self.cells = 0
-        self.making = 0
-        self.waiting = 0
+        self.cells = self.computing = self.queue = 0
 
-    def enter(self, cells: int, *, own: int, known: bool, placed: bool) -> None:
-        """Take cells, and a place unless there is one already; wait where there are none.
+    def acquire(self, cells: int, *, own: int, known: bool, has_slot: bool) -> None:
+        """Take cells, and a slot unless the request has one; wait if there is no room.
 
         Args:
             cells: How many.
-            own: How many of those that are taken are the same request's.
-            known: Whether it is asked with a key.
-            placed: Whether the request has a place.
+            own: Cells that the same request holds already.
+            known: Whether the request comes from an account.
+            has_slot: Whether the request holds a slot.
 
         Raises:
-            Busy: Too many wait, or it took too long.
+            Busy: The queue is full, or the wait took too long.
         """
+        limit = self._max_cells if known else self._max_cells * 2 // 3
+
+        def has_room() -> bool:  # an answer larger than the whole capacity is computed alone
+            fits = self.cells == own or self.cells + cells <= limit
+            return fits and (has_slot or self.computing < self._slots + known)
+
         deadline = time.monotonic() + SECONDS_TO_WAIT
         with self._changed:
-
-            def has_room() -> bool:
-                return self._has_room(cells, own, known=known, placed=placed)
-
             if not has_room():
                 self._wait(deadline, has_room)
             self.cells += cells
-            self.making += not placed
+            self.computing += not has_slot
 
-    def leave(self, cells: int, places: int) -> None:
-        """Give back."""
+    def release(self, cells: int, slots: int) -> None:
+        """Give cells and slots back."""
         with self._changed:
             self.cells -= cells
-            self.making -= places
+            self.computing -= slots
             self._changed.notify_all()
 
-    def _has_room(self, cells: int, own: int, *, known: bool, placed: bool) -> bool:
-        """An answer that is larger than the whole budget has room where it is alone."""
-        most = self._most_cells if known else self._most_cells * 2 // 3
-        return (self.cells == own or self.cells + cells <= most) and (
-            placed or self.making < self._places + known
-        )
-
     def _wait(self, deadline: float, has_room: Callable[[], bool]) -> None:
-        if self.waiting >= MOST_WAITING:
-            raise busy()
-        self.waiting += 1
-        try:
-            while not has_room():
-                if not self._changed.wait(deadline - time.monotonic()):
-                    raise busy()
-        finally:
-            self.waiting -= 1
+        with waiting_slot() as granted:
+            if not granted or self.queue >= MAX_QUEUE:
+                raise busy()
+            self.queue += 1
+            try:
+                while not has_room():
+                    if not self._changed.wait(deadline - time.monotonic()):
+                        raise busy()
+            finally:
+                self.queue -= 1
 
 
 class Reservation:
-    """What one request holds of the budget."""
+    """What one request holds of the capacity."""
 
-    def __init__(self, budget: Capacity, *, known: bool) -> None:
-        self._budget = budget
-        self._known = known
-        self._cells = 0
-        self._placed = False
+    def __init__(self, capacity: Capacity, *, known: bool) -> None:
+        self._capacity, self._known = capacity, known
+        self._cells, self._has_slot = 0, False
 
-    def take(self, work: int) -> None:
-        """Take what an answer needs; small work needs nothing.
+    def take(self, cells: int) -> None:
+        """Reserve cells; small answers need no reservation.
 
         Raises:
             Busy: There is no room.
         """
-        if work > SMALL:
-            self._budget.enter(work, own=self._cells, known=self._known, placed=self._placed)
-            self._cells += work
-            self._placed = True
+        if cells > SMALL:
+            self._capacity.acquire(cells, own=self._cells, known=self._known, has_slot=self._has_slot)
+            self._cells += cells
+            self._has_slot = True
 
-    def made(self) -> None:
-        """The answer begins to leave: others may be made."""
-        self._budget.leave(0, int(self._placed))
-        self._placed = False
+    def computed(self) -> None:
+        """Give the slot back: the response starts to leave."""
+        self._capacity.release(0, int(self._has_slot))
+        self._has_slot = False
 
-    def end(self) -> None:
-        """The answer has left, or its reader."""
-        self._budget.leave(self._cells, int(self._placed))
-        self._cells, self._placed = 0, False
-
-
-_TICKET: ContextVar[Reservation | None] = ContextVar("discreet_ticket", default=None)
+    def close(self) -> None:
+        """Give everything back: the response was sent, or the reader has gone."""
+        self._capacity.release(self._cells, int(self._has_slot))
+        self._cells, self._has_slot = 0, False
 
 
 class AdmissionMiddleware:
-    """Gives every request a ticket, and refuses what would only wait.
+    """Limits the size of a request and gives it a reservation.
 
     Args:
-        app: What answers.
-        budget: Of this process.
+        app: The application.
+        capacity: Of this process.
     """
 
-    def __init__(self, app: ASGIApp, budget: Capacity) -> None:
-        self.app = app
-        self._budget = budget
-        self._requests = 0
+    def __init__(self, app: ASGIApp, capacity: Capacity) -> None:
+        self.app, self.capacity = app, capacity
+        self.requests = self.body_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and take back what was held when the answer has left."""
+        """Pass on what there is room for."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
-            return
-        if self._requests >= MOST_REQUESTS:
+        elif len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
+            await problem_response(Request(scope), _query_too_long())(scope, receive, send)
+        elif self.requests >= MAX_REQUESTS:
             await problem_response(Request(scope), busy())(scope, receive, send)
-            return
-        ticket = Reservation(self._budget, known=bool(scope.get(ACCOUNT)))
-        token = _TICKET.set(ticket)
-        self._requests += 1
+        elif scope["method"] == "POST":  # no other method has a body that a route reads
+            await self._with_body(scope, receive, send)
+        else:
+            await self._with_reservation(scope, receive, send)
 
-        async def leaving(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                ticket.made()
-            await send(message)
+    async def _with_reservation(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context = request_context()
+        reservation = Reservation(self.capacity, known=context.requester is not None)
+        context.reservation = reservation
+        self.requests += 1
+
+        async def sending(part: Message) -> None:
+            if part["type"] == "http.response.start":
+                reservation.computed()
+            await send(part)
 
         try:
-            await self.app(scope, receive, leaving)
+            await self.app(scope, receive, sending)
         finally:
-            self._requests -= 1
-            _TICKET.reset(token)
-            ticket.end()
+            self.requests -= 1
+            reservation.close()
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body up to the limit and pass it on in one piece."""
+        body, more = bytearray(), True
+        try:
+            while more:
+                part = await receive()
+                if part["type"] != "http.request":
+                    return
+                body += part.get("body", b"")
+                self.body_bytes += len(part.get("body", b""))
+                more = part.get("more_body", False)
+                if len(body) > MAX_BODY_BYTES or self.body_bytes > MAX_BODIES_BYTES:
+                    refusal: DiscreetError = _body_too_large() if len(body) > MAX_BODY_BYTES else busy()
+                    await problem_response(Request(scope), refusal)(scope, receive, send)
+                    return
+            read = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+            async def receive_body() -> Message:
+                return read.pop() if read else await receive()
+
+            await self._with_reservation(scope, receive_body, send)
+        finally:
+            self.body_bytes -= len(body)
 
 
-def reserve_cells(work: int) -> None:
-    """Take what an answer needs from the budget of the process, for the request that is being answered.
+def reserve_cells(cells: int) -> None:
+    """Reserve cells for the current request.
 
     Raises:
         Busy: There is no room at the moment.
     """
-    ticket = _TICKET.get()
-    if ticket is not None:
-        ticket.take(work)
+    reservation = request_context().reservation
+    if reservation is not None:
+        reservation.take(cells)
 
 
-def admit_question(question: CheckedRequest) -> None:
-    """Take what a table needs: called before each answer of a door.
+def admit_request(checked: CheckedRequest) -> None:
+    """Reserve the cells of a table; called before each answer of a dataset service.
 
     Raises:
         Busy: There is no room at the moment.
     """
-    reserve_cells(
-        max(LEAST_FITTED, question.cells * FITTED) if question.additivity == "fitted" else question.cells
+    fitted = checked.additivity == "fitted"
+    reserve_cells(max(LEAST_FITTED, checked.cells * FITTED) if fitted else checked.cells)
+
+
+def _query_too_long() -> RequestTooLong:
+    return RequestTooLong(
+        message("The query has more than {max_query_bytes:,} bytes.", max_query_bytes=MAX_QUERY_BYTES),
+        message("Filter on a coarser level, or download the whole table and filter it yourself."),
+    )
+
+
+def _body_too_large() -> BodyTooLarge:
+    return BodyTooLarge(
+        message("The body has more than {max_body_bytes:,} bytes.", max_body_bytes=MAX_BODY_BYTES),
+        message("Ask for a coarser level, or for several tables."),
     )

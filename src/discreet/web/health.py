@@ -1,86 +1,103 @@
-"""How the server is: for whatever starts it, sends readers to it, and draws its curves.
+"""Health checks and metrics, for service managers, load balancers and Prometheus.
 
     GET /healthz    200 while the process answers
-    GET /readyz     200 while it can answer tables: a dataset can be opened, the ledger read, the log written; else 503
-    GET /metrics    metrics, for the addresses of `metrics_addresses`; for everybody else it is not there
+    GET /readyz     200 while it can answer tables: a dataset opens, the ledger can be read, the log written; otherwise 503
+    GET /metrics    metrics, for the addresses of `metrics_addresses`; for all others 404
 
-They say `ok` or `no` and nothing about datasets. They stand before all other layers: no limit, no key and no host is
-looked at. An address that a proxy tells counts for nothing here: behind a proxy on the same machine nobody gets metrics.
+The responses are `ok` or `no`, and reveal nothing about datasets. They need no key and no host, and pass no rate limit: a
+readiness check runs at most once in `SECONDS_BETWEEN` seconds, however often it is requested. Forwarded addresses do not
+count here: behind a proxy on the same machine there are no metrics.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import DiscreetError
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.api.dataset_documents import open_datasets
-from discreet.web.audit.log import AuditLog
 from discreet.web.auth.proxies import in_networks, parse_networks
-from discreet.web.telemetry import MEDIA_TYPE, Metrics
+from discreet.web.telemetry import MEDIA_TYPE
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.web.lifespan import ServerState
+
+#: How long the result of a readiness check is used.
+SECONDS_BETWEEN = 2.0
 log = logging.getLogger("discreet.server")
 
 
 class HealthMiddleware:
-    """Answers the three addresses.
+    """Answers the three URLs.
 
     Args:
-        app: What answers all others.
-        doors: Of the workspace.
-        request_log: The log of requests, if there is one.
-        metrics: What is counted.
-        metrics_addresses: Who may read it.
+        app: The application.
+        registry: The datasets.
+        state: Of the server.
+        metrics_addresses: Who may read the metrics.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        doors: DatasetRegistry,
-        request_log: AuditLog | None,
-        metrics: Metrics,
-        metrics_addresses: str | None,
+        self, app: ASGIApp, registry: DatasetRegistry, state: ServerState, metrics_addresses: str | None
     ) -> None:
         self.app = app
-        self._doors, self._log, self._metrics = doors, request_log, metrics
+        self._registry, self._state = registry, state
         self._readers = parse_networks(metrics_addresses, "metrics_addresses")
+        self._checking = asyncio.Lock()
+        self._ready, self._checked_at = False, float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or pass on."""
         path = scope["path"] if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} else ""
         if path == "/healthz":
-            response = _said("ok")
+            response = _response(ok=True)
         elif path == "/readyz":
-            ready = await asyncio.to_thread(self._is_ready)
-            response = _said("ok") if ready else _said("no", 503)
-        elif path == "/metrics" and self._may_read(scope):
-            response = Response(await asyncio.to_thread(self._metrics.text), media_type=MEDIA_TYPE)
+            response = _response(ok=await self._is_ready())
+        elif path == "/metrics" and self._may_read_metrics(scope):
+            response = Response(await asyncio.to_thread(self._state.metrics.text), media_type=MEDIA_TYPE)
         else:
             await self.app(scope, receive, send)
             return
         response.headers["cache-control"] = "no-store"
         await response(scope, receive, send)
 
-    def _may_read(self, scope: Scope) -> bool:
-        """Whether a connection comes from an allowed address, without a proxy between."""
+    def _may_read_metrics(self, scope: Scope) -> bool:
         peer = str(scope["client"][0]) if scope.get("client") else ""
         forwarded = any(name in {b"x-forwarded-for", b"forwarded"} for name, _ in scope["headers"])
         return not forwarded and in_networks(peer, self._readers)
 
-    def _is_ready(self) -> bool:
+    async def _is_ready(self) -> bool:
+        async with self._checking:
+            if time.monotonic() - self._checked_at >= SECONDS_BETWEEN:
+                self._ready = await asyncio.to_thread(self._check)
+                self._checked_at = time.monotonic()
+            return self._ready
+
+    def _check(self) -> bool:
+        request_log = self._state.log
+        if request_log is not None and request_log.failed and request_log.rules.failure == "stop":
+            return False
         try:
-            found = open_datasets(self._doors)
-            self._doors.register()
+            self._registry.register()
         except DiscreetError as error:
             log.warning("Not ready: %s", error)
             return False
-        stopped = self._log is not None and self._log.failed and self._log.rules.failure == "stop"
-        return bool(found) and not stopped
+        return any(map(self._opens, self._registry.ids()))
+
+    def _opens(self, dataset_id: str) -> bool:
+        try:
+            self._registry.door(dataset_id)
+        except DiscreetError as error:
+            log.warning("Not ready: %s", error)
+            return False
+        return True
 
 
-def _said(word: str, status: int = 200) -> Response:
-    return Response(f"{word}\n", status, media_type="text/plain; charset=utf-8")
+def _response(*, ok: bool) -> Response:
+    return Response("ok\n" if ok else "no\n", 200 if ok else 503, media_type="text/plain; charset=utf-8")

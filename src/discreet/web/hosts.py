@@ -1,17 +1,12 @@
-"""For which hosts the server answers.
+"""The hosts that the server answers for (DNS rebinding, poisoned caches), and the URL of the site in links.
 
-A `Host` header is written by whoever asks. If it went into links unseen, a shared cache could hand one reader's host to
-all others, and a foreign name that points at this machine could read what is served here (DNS rebinding). A host is
-trusted if it is
+A client writes the `Host` header. A host is trusted if it is
 
     named by `public_url`, `trusted_hosts` or `host`,
-    the name of this machine (what DNS calls it besides is not asked: it would cost seconds, or be a lie), or
-    the very address at which the connection arrived.
+    the name of this machine, or
+    the IP address at which the connection arrived, which no client can forge: `--host 0.0.0.0` works without options.
 
-Nobody can forge the last one: with it `--host 0.0.0.0` works in an office without any option.
-
-Below a path every address starts with its root. A proxy may pass the root on or take it away: both are read.
-
+Other hosts get 421. Below a path every URL starts with its root; a proxy may pass the root on or remove it.
 Source: RFC 9110, sections 4.3.3, 7.2 and 15.5.20; RFC 9112, section 3.2 (no host, or two, are 400).
 """
 
@@ -20,74 +15,73 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import BadOption, BadRequest, UntrustedHost
 from discreet.model.messages.text import message
-from discreet.web.problems import problem_response
-from discreet.web.urls import SITE_URL, SiteUrl
-from discreet.workspace.options import Options
+from discreet.web.context import request_context
+from discreet.web.urls import SiteUrl
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from discreet.workspace.options import Options
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?\Z")
 _PATTERN = re.compile(r"\*|(\*\.)?[a-z0-9_.-]+|\[?[0-9a-f:.]+\]?")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
-#: What a server that listens everywhere names as its address.
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
 class HostMiddleware:
-    """Refuses a request for a foreign host, and keeps the address of every other one.
+    """Refuses requests for foreign hosts and sets the URL of the site. Starlette's own knows no 421 and no own address.
 
     Args:
-        app: What answers.
-        public: The address of `public_url`.
-        trusted: The names and patterns of `trusted_names`.
+        app: The application.
+        public: The URL of `public_url`.
+        trusted: The patterns of `host_patterns`.
     """
 
     def __init__(self, app: ASGIApp, public: SiteUrl | None, trusted: frozenset[str]) -> None:
-        self.app = app
-        self.public = public
-        self.trusted = trusted
+        self.app, self.public, self.trusted = app, public, trusted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is asked of us."""
+        """Pass on, with the URL of the site in the context."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        context = request_context()
         hosts = Headers(scope=scope).getlist("host")
         host = hosts[0].lower() if hosts else ""
-        one = len(hosts) == 1 or (not hosts and scope["http_version"] != "1.1")
-        trusted = one and self._is_trusted(host, scope)
-        origin = f"{scope['scheme']}://{host or _arrived_at(scope)}" if trusted else ""
-        address = self.public or SiteUrl(origin)
-        scope = _below(scope, address.root)
-        token = SITE_URL.set(address)
-        try:
-            refusal = _refusal(host) if one else _not_one_host()
-            app = self.app if trusted else problem_response(Request(scope), refusal)
-            await app(scope, receive, send)
-        finally:
-            SITE_URL.reset(token)
+        is_single = len(hosts) == 1 or (not hosts and scope["http_version"] != "1.1")
+        trusted = is_single and self._is_trusted(host, scope)
+        if not trusted:
+            context.refusal = _foreign_host(host) if is_single else _not_one_host()
+        origin = f"{scope['scheme']}://{host or _own_address(scope)}" if trusted else ""
+        context.site_url = self.public or SiteUrl(origin)
+        path, root = scope["path"], context.site_url.root
+        if root and not path.startswith(f"{root}/"):  # a proxy removed it
+            path = f"{root}/" if path == root else root + path
+        await self.app({**scope, "path": path, "root_path": root}, receive, send)
 
     def _is_trusted(self, host: str, scope: Scope) -> bool:
-        """Whether a `Host` header names us; a request of HTTP/1.0 may have none."""
+        """Whether a `Host` header names this server; a request of HTTP/1.0 may have none."""
         if not host:
             return True
         found = _HOST.match(host)
         if found is None:
             return False
         name = found["name"].strip("[]")
-        return name == _arrived_at(scope) or any(_matches(name, pattern) for pattern in self.trusted)
+        return name == _own_address(scope) or any(_matches(name, pattern) for pattern in self.trusted)
 
 
 def host_patterns(options: Options, public: SiteUrl | None) -> frozenset[str]:
-    """The names and patterns of hosts that are trusted, whatever the connection.
+    """The names and patterns of trusted hosts, independent of the connection.
 
     Raises:
-        BadOption: A name that no host has.
+        BadOption: An invalid host name.
     """
     given = [name.strip().lower() for name in (options.trusted_hosts or "").split(",") if name.strip()]
     for name in given:
@@ -98,13 +92,17 @@ def host_patterns(options: Options, public: SiteUrl | None) -> frozenset[str]:
             )
     machine = socket.gethostname().lower()
     names = {*given, *_LOCAL, machine, machine.partition(".")[0]}
-    names |= set() if public is None else {_without_port(public.origin.partition("//")[2])}
-    names |= set() if options.host in _EVERYWHERE else {options.host.lower()}
+    if public is not None:
+        netloc = public.origin.partition("//")[2]
+        found = _HOST.match(netloc)
+        names.add(netloc if found is None else found["name"])
+    if options.host not in _EVERYWHERE:
+        names.add(options.host.lower())
     return frozenset(name.strip("[]") for name in names)
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a host is meant by a name, by `*.x.org` or by `*`.
+    """Whether a host matches a name, `*.x.org` or `*`.
 
     >>> _matches("a.x.org", "*.x.org"), _matches("x.org", "*.x.org"), _matches("evilx.org", "*.x.org")
     (True, False, False)
@@ -114,12 +112,7 @@ def _matches(name: str, pattern: str) -> bool:
     return name.endswith(pattern[1:]) if pattern.startswith("*.") else name == pattern
 
 
-def _without_port(netloc: str) -> str:
-    found = _HOST.match(netloc)
-    return netloc if found is None else found["name"]
-
-
-def _arrived_at(scope: Scope) -> str:
+def _own_address(scope: Scope) -> str:
     """The address of this machine at which the connection arrived."""
     server = scope.get("server")
     name = "" if server is None else str(server[0])
@@ -127,19 +120,10 @@ def _arrived_at(scope: Scope) -> str:
         found = ipaddress.ip_address(name)
     except ValueError:
         return name
-    mapped = getattr(found, "ipv4_mapped", None)
-    return str(mapped or found)
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
-def _below(scope: Scope, root: str) -> Scope:
-    """The request with the root before its path, also where a proxy took it away."""
-    path: str = scope["path"]
-    if root and not path.startswith(f"{root}/"):
-        path = f"{root}/" if path == root else root + path
-    return {**scope, "path": path, "root_path": root}
-
-
-def _refusal(host: str) -> UntrustedHost:
+def _foreign_host(host: str) -> UntrustedHost:
     return UntrustedHost(
         message(
             "The request is for the host {host!r}, and this server does not answer for it.", host=host[:100]

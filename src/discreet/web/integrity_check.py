@@ -1,9 +1,7 @@
-"""The watch of a server: all stored records are compared with their seals while it serves.
+"""The integrity check of a server: stored records are compared with their checksums in the background.
 
-    one round at the start, then one an hour; in a round every dataset is read once, at most 50 MB a second
-
-A dataset whose records are not those of its load is not served from then on; the log says why. It is served again
-when a later round finds it sound, after a load say.
+A round at the start and then every hour reads every dataset once, at most 50 MB per second. A dataset that fails is not
+served until a later round finds it intact, for example after a load; the log says why.
 """
 
 from __future__ import annotations
@@ -16,9 +14,8 @@ from typing import Self
 
 from discreet.errors import DiscreetError
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.memory import COMPILER, let_go_of_files
 
-#: Seconds from the end of one round to the next.
+#: Seconds between two rounds.
 BETWEEN_ROUNDS = 3600.0
 BYTES_A_SECOND = 50_000_000
 LOWEST_PRIORITY = 19
@@ -26,33 +23,33 @@ log = logging.getLogger("discreet.server")
 
 
 class IntegrityCheck:
-    """A thread that verifies the datasets behind some doors, round after round, until it is stopped.
+    """A thread that verifies all datasets, round after round.
 
     Args:
-        doors: Of a workspace.
-        between_rounds: Seconds of rest.
+        registry: The datasets.
+        between_rounds: Seconds between two rounds.
     """
 
-    def __init__(self, doors: DatasetRegistry, between_rounds: float = BETWEEN_ROUNDS) -> None:
-        self._doors = doors
+    def __init__(self, registry: DatasetRegistry, between_rounds: float = BETWEEN_ROUNDS) -> None:
+        self._registry = registry
         self._between_rounds = between_rounds
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="record-watch", daemon=True)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="integrity-check", daemon=True)
 
     def __enter__(self) -> Self:
-        self._doors.prepare()  # what counts large tables is made while nobody waits for it
+        self._registry.prepare()  # compile the count of large tables in the background
         self._thread.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._stopped.set()
+        self._stopping.set()
         self._thread.join()
 
     def round(self) -> None:
         """Verify every dataset once."""
-        for name in self._doors.ids():
+        for name in self._registry.ids():
             try:
-                self._doors.verify(name, self._pace)
+                self._registry.verify(name, self._pace)
             except _StoppedError:
                 return
             except DiscreetError as error:
@@ -60,17 +57,15 @@ class IntegrityCheck:
             except Exception:
                 log.exception("%s could not be verified", name)
 
-    def _watch(self) -> None:
+    def _run(self) -> None:
         _lower_priority()
         self.round()
-        self._doors.prepare(wait=True)
-        let_go_of_files(COMPILER)
-        while not self._stopped.wait(self._between_rounds):
+        while not self._stopping.wait(self._between_rounds):
             self.round()
 
     def _pace(self, read: int) -> None:
-        """Wait until so many bytes may be read; a stop ends the round at once."""
-        if self._stopped.wait(read / BYTES_A_SECOND):
+        """Limit the read rate; a stop ends the round at once."""
+        if self._stopping.wait(read / BYTES_A_SECOND):
             raise _StoppedError
 
 
@@ -79,6 +74,5 @@ class _StoppedError(Exception):
 
 
 def _lower_priority() -> None:
-    """Let this thread give way to answers, where the system has a priority for threads (Linux)."""
-    if sys.platform == "linux":
+    if sys.platform == "linux":  # where threads have a priority
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)

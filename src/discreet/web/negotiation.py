@@ -1,46 +1,38 @@
-"""Which format a reader gets who names none: what the header `Accept` asks for.
+"""Content negotiation: the format and language of a response, and whether the reader has a copy of it.
 
-    text/csv                      csv
-    text/html,*/*;q=0.8           html, as browsers ask
-    */*, or no header             json
-    image/png                     png, a chart
-    image/gif                     406, with the list of what there is
+    Accept: text/csv                     csv
+    Accept: text/html,*/*;q=0.8          html, as browsers send
+    Accept: */*, or no header            json
+    Accept: image/gif                    406, with the list of formats
 
-Of the ranges that match a format the most specific one gives its quality. The highest quality wins, then the more
-specific match, then the order in which formats are offered.
-
-Source: RFC 9110, section 12.5.1.
-
-Which language an answer speaks: the one that its address names, else the first that the browser asks for.
-
-    lang=de                              this language; the answer depends on the address alone
+    lang=de                              German; the response depends on the URL alone
     Accept-Language: de-AT, en;q=0.5     a page in German, with `Vary: Accept-Language`
     neither                              English
 
-Addresses for programs speak English; a table or a description of the API takes `lang` for its labels. The layer takes
-`lang` out of the query, so that no route has to know it, and refuses a language that is not there.
-
-Source: RFC 9110, section 12.5.4.
+The most specific media range that matches a format gives its quality. The highest quality wins, then the more specific
+match, then the order of the formats. API responses are in English; tables and descriptions take `lang` for their labels.
+Source: RFC 9110, sections 8.8.3, 12.5.1, 12.5.4 and 13.1.2.
 """
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 from babel.core import negotiate_locale
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import BadRequest, NotAcceptable
 from discreet.formats import Format, formats
 from discreet.model.messages.text import message
+from discreet.web.context import request_context
 from discreet.web.i18n.language_links import has_languages, with_language
-from discreet.web.i18n.messages import REQUEST_LANGUAGE, Language, RequestLanguage, languages
-from discreet.web.problems import problem_response
+from discreet.web.i18n.messages import Language, RequestLanguage, languages
 from discreet.web.urls import is_for_programs, strip_root
 
 DEFAULT_FORMAT = "json"
+_ENCODED = re.compile(r'-(?:zstd|br|gzip)"\Z')
 
 
 def choose_format(accept: str) -> Format:
@@ -107,16 +99,44 @@ class LanguageMiddleware:
         if scope["type"] != "http" or not has_languages(strip_root(scope["path"])):
             await self.app(scope, receive, send)
             return
-        named, rest = _named(scope["query_string"].decode("latin-1"))
-        if not _for_programs(scope):
+        context, for_programs = request_context(), is_for_programs(strip_root(scope["path"]))
+        named, query = _split_language(scope["query_string"].decode("latin-1"))
+        if not for_programs:
             named = [name for name in named if name]  # an empty field of a form
-        now = _speech(scope, named, rest)
-        token = REQUEST_LANGUAGE.set(now)
-        try:
-            app = self.app if not named or now.chosen else problem_response(Request(scope), _refusal(named))
-            await app({**scope, "query_string": rest.encode("latin-1")}, receive, _telling(now, scope, send))
-        finally:
-            REQUEST_LANGUAGE.reset(token)
+        chosen = len(named) == 1 and named[0] in languages()
+        if named and not chosen:
+            context.refuse(_unknown_language(named))
+        header = "" if for_programs else Headers(scope=scope).get("accept-language", "")
+        language = languages()[named[0]] if chosen else choose_language(header)
+        context.language = RequestLanguage(language, chosen, scope["path"], query)
+
+        async def with_language_headers(part: Message) -> None:
+            if part["type"] == "http.response.start" and (chosen or not for_programs):
+                headers = MutableHeaders(scope=part)
+                headers["content-language"] = language.code
+                if not chosen:
+                    headers.add_vary_header("Accept-Language")
+                if "location" in headers:
+                    headers["location"] = with_language(headers["location"])
+            await send(part)
+
+        await self.app({**scope, "query_string": query.encode("latin-1")}, receive, with_language_headers)
+
+
+def matches_etag(if_none_match: str, etag: str) -> bool:
+    """Whether a list of ETags names this one, weakened by a proxy or with the suffix of a compressed copy.
+
+    `*` never matches: whether there is a table at all may depend on rules that are not checked yet.
+
+    >>> matches_etag('"x", W/"abc-gzip"', '"abc"'), matches_etag("*", '"abc"')
+    (True, False)
+    """
+    return plain_etag(etag) in map(plain_etag, if_none_match.split(","))
+
+
+def plain_etag(etag: str) -> str:
+    """A strong ETag without the suffix of its encoding."""
+    return _ENCODED.sub('"', etag.strip().removeprefix("W/"))
 
 
 def choose_language(header: str) -> Language:
@@ -131,41 +151,14 @@ def choose_language(header: str) -> Language:
     return known[found if found in known else "en"]
 
 
-def _named(query: str) -> tuple[list[str], str]:
+def _split_language(query: str) -> tuple[list[str], str]:
     """The languages that a query names, and the query without them."""
     parts = query.split("&")
     named = [unquote(part[5:]) for part in parts if part.startswith("lang=")]
     return named, "&".join(part for part in parts if not part.startswith("lang="))
 
 
-def _speech(scope: Scope, named: list[str], rest: str) -> RequestLanguage:
-    if len(named) == 1 and named[0] in languages():
-        return RequestLanguage(languages()[named[0]], True, scope["path"], rest)
-    asked = "" if _for_programs(scope) else Headers(scope=scope).get("accept-language", "")
-    return RequestLanguage(choose_language(asked), False, scope["path"], rest)
-
-
-def _for_programs(scope: Scope) -> bool:
-    return is_for_programs(strip_root(scope["path"]))
-
-
-def _telling(now: RequestLanguage, scope: Scope, send: Send) -> Send:
-    """Say which language was chosen, and by what; a redirect keeps it."""
-
-    async def told_language(message: Message) -> None:
-        if message["type"] == "http.response.start" and (now.chosen or not _for_programs(scope)):
-            headers = MutableHeaders(scope=message)
-            headers["content-language"] = now.language.code
-            if not now.chosen:
-                headers.add_vary_header("Accept-Language")
-            if "location" in headers:
-                headers["location"] = with_language(headers["location"])
-        await send(message)
-
-    return told_language
-
-
-def _refusal(named: list[str]) -> BadRequest:
+def _unknown_language(named: list[str]) -> BadRequest:
     if len(named) > 1:
         return BadRequest(message("lang is given {times} times.", times=len(named)), message("Give it once."))
     return BadRequest(

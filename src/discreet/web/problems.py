@@ -32,7 +32,7 @@ from discreet.errors import (
 )
 from discreet.model.messages.text import message
 from discreet.rules.rule import kinds
-from discreet.web.audit.entry import note_refusal
+from discreet.web.context import request_context
 from discreet.web.templating import render_page
 from discreet.web.urls import is_for_programs, link, strip_root
 
@@ -98,6 +98,12 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
     if isinstance(error, TooManyCalls | Busy):
         response.headers["retry-after"] = str(error.retry_after)
     return response
+
+
+def note_refusal(error: DiscreetError) -> None:
+    """Record the error code for the audit log; the first one of a request counts."""
+    context = request_context()
+    context.code = context.code or error.code
 
 
 def error_explanations() -> dict[str, tuple[DiscreetError | type[DiscreetError], str]]:

@@ -1,25 +1,15 @@
-"""Check a request, tag its answer (ETag), and send the answer only to readers who do not have it.
+"""Responses of routes: conditional requests (ETag), JSON, documents that are streamed, the header of a charge.
 
-A release never changes: it is a pure function of the stored version and the canonical request. So its strong
-ETag follows from the question alone,
+A release is a pure function of the stored version and the canonical request. Its strong ETag follows from the request,
 
-    ETag = SHA-256(digest, canonical request with its layout, format, version of Discreet, root of the links, language)
-    of a page also its own address,
+    ETag = SHA-256(version, canonical request, format, view, version of Discreet, root of the links, language)
+    of a page also its own URL,
 
-and a reader who has the table already gets 304 before a single record is read. An answer that lasts (it was allowed
-to anybody who may ask, and charged to nobody) is kept under its ETag (`kept_answers`): the question is checked for whoever
-asks, and then nothing is counted.
+so a reader who has the table gets 304 before any record is read. Source: RFC 9110, section 13.1.2.
 
-What every response with a release has: the charge in a header, and for HEAD nothing but headers.
-
-A document in pieces over HTTP: sent while it is made, and never so that half of it looks whole.
-
-A document of at most `WHOLE` bytes is made and sent at once, with its length, and may be kept (`kept_answers`). A larger
-one goes out in chunks: where its making fails, the last chunk is never sent, the connection is cut, and every client
-sees that. HTTP/1.0, which some proxies still speak, has no chunks, and there the end of the connection is the end of the
-document: it is made whole in a temporary file first and sent with its length.
-
-Source: RFC 9112, sections 7.1 and 8.
+A document of more than `WHOLE` bytes is sent in chunks while it is written. If writing fails, the last chunk is never sent
+and every client sees an incomplete response. HTTP/1.0 has no chunks: the document is written to a temporary file first and
+sent with its length. Source: RFC 9112, sections 7.1 and 8.
 """
 
 from __future__ import annotations
@@ -41,41 +31,46 @@ from discreet.model.request import TableRequest
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
-from discreet.web.cache import ACCOUNT, ALWAYS, SLIP, CachedResponse, ResponseCache
+from discreet.web.cache import ALWAYS, release_key
+from discreet.web.context import request_context
 from discreet.web.i18n.messages import request_language
+from discreet.web.negotiation import matches_etag
 from discreet.web.query import explain_plus, read_word
-from discreet.web.transfer import is_head
 from discreet.web.urls import is_for_programs, site_url, strip_root
 
-#: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded. Of an answer to an account
-#: `access/identity` makes it private.
+#: Shared caches may store a copy and must revalidate it: a new version may have been loaded. `auth.identity` makes responses
+#: to accounts private.
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
 JSON = "application/json; charset=utf-8"
+#: The header that reports a charge to the account.
+CHARGED = "discreet-charged"
+#: A document of up to this many bytes is sent at once, with its length.
+WHOLE = 1_000_000
 
 
 def as_json(document: Any, status: int = 200) -> Response:
-    """A document as a response."""
+    """A document as JSON."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     return Response(text.encode(), status, media_type=JSON)
 
 
 def open_service(doors: DatasetRegistry, request: Request, dataset_id: str) -> DatasetService:
-    """The door of the version that an address names; of the one that is served, where it names none."""
+    """The service of the version that a URL names; by default of the current version."""
     return doors.door(dataset_id, version=read_word(request.query_params, "version"))
 
 
 def check_request(
     door: DatasetService, request: TableRequest, how: Callable[[TableRequest], CheckedRequest] | None = None
 ) -> CheckedRequest:
-    """Check a request against its dataset and the rules of shape; nothing is counted yet.
+    """Check a request against its dataset and the rules on dimensions; nothing is counted yet.
 
     Args:
-        door: Of the dataset.
-        request: What is asked.
-        how: What checks it, if it is not the door's own way.
+        door: The service of the dataset.
+        request: The request.
+        how: Checks it instead of `door.check`.
 
     Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        BadRequest, UnknownVariable, UnknownCategory: The request is invalid.
         Refused: A rule does not allow it.
     """
     try:
@@ -84,30 +79,23 @@ def check_request(
         raise explain_plus(error, request) from None
 
 
-def etag_of(question: CheckedRequest, *presentation: object) -> str:
-    """The ETag of the answer to a question in one presentation."""
-    asked = question.request
-    return strong_etag(
-        question.digest, question.dataset.wording, asked.dataset, asked.to_query(), *presentation
-    )
+def etag_of(checked: CheckedRequest, *presentation: object) -> str:
+    """The ETag of the response to a checked request in one presentation."""
+    return strong_etag(*release_key(checked), *presentation)
 
 
 def strong_etag(*parts: object) -> str:
-    """A strong ETag of everything that decides a response.
+    """A strong ETag of everything that determines a response.
 
     >>> strong_etag("digest", "csv") == strong_etag("digest", "csv") != strong_etag("digest", "json")
     True
     """
-    text = json.dumps([__version__, site_url().root, *_spoken_at(), *parts], ensure_ascii=True)
+    language = request_language()
+    where: list[object] = [language.language.code, language.chosen]
+    if not is_for_programs(strip_root(language.path)):  # a page links to itself in other languages
+        where += [site_url().base, language.path, language.query]
+    text = json.dumps([__version__, site_url().root, *where, *parts], ensure_ascii=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-
-
-def _spoken_at() -> list[object]:
-    """The language and, of a page, its own address: the menu of languages names it, and links keep a chosen language."""
-    now = request_language()
-    if is_for_programs(strip_root(now.path)):
-        return [now.language.code, now.chosen]
-    return [now.language.code, now.chosen, site_url().base, now.path, now.query]
 
 
 def conditional(
@@ -120,62 +108,35 @@ def conditional(
     lasts: float = ALWAYS,
     vary: str = "",
 ) -> Response:
-    """304 when the reader's copy is this one; otherwise make the response and tag it.
+    """304 if the reader has a current copy, otherwise the response with its ETag.
 
     Args:
-        request: What was asked.
-        tag: The strong ETag of the answer.
-        respond: Makes the answer.
-        metered: Whether it may be charged to the account that asks: then no copy is kept.
-        lasting: Whether it is a pure function of what its tag was made of: then the server keeps it under its tag.
-        lasts: For how many seconds it may leave again before it is asked anew: where more than the version and the
-            request decides it, `MOMENT`.
-        vary: The request's headers that chose the answer, beside the address.
+        request: The request.
+        tag: The strong ETag of the response.
+        respond: Creates the response.
+        metered: Whether the response may be charged to the account: then no cache may store it.
+        lasting: Whether the response cache may store it: it follows from its ETag alone.
+        lasts: Seconds that it may be cached; `MOMENT` if more than the version and the request determine it.
+        vary: Request headers that selected the response.
     """
     headers = {"etag": tag, "cache-control": "private, no-store" if metered else CACHE_CONTROL}
     headers |= {"vary": vary} if vary else {}
-    if _has(request.headers.get("if-none-match", ""), tag):
+    if matches_etag(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
-    own_page = bool(request.scope.get(ACCOUNT)) and not is_for_programs(strip_root(request.url.path))
-    lasting = (
-        lasting and not metered and not is_head(request) and not own_page
-    )  # a page may speak to an account
-    response = _document(request.app.state.kept, tag, respond) if lasting else respond()
+    response = respond()
     response.headers.update(headers)
-    if lasting and SLIP in request.scope:
-        request.scope[SLIP].lasts = lasts
+    if lasting and not metered:
+        request_context().cache_seconds = lasts
     return response
 
 
-def _document(kept: ResponseCache, tag: str, respond: Callable[[], Response]) -> Response:
-    """The document under a tag: made once, by one thread, and kept where it is whole."""
-    with kept.turns.alone(tag):
-        found = kept.find_document(tag)
-        if found is not None:
-            again = Response(found.body)
-            again.raw_headers = list(found.headers)
-            return again
-        response = respond()
-        if response.status_code == 200 and not isinstance(response, StreamingResponse):
-            kept.keep_document(tag, CachedResponse(tuple(response.raw_headers), bytes(response.body)))
-        return response
-
-
-def _has(if_none_match: str, tag: str) -> bool:
-    """Whether a list of ETags names this one; a proxy may have weakened it.
-
-    A `*` is not taken: whether there is a table at all may be known only after the rules looked at it.
-    """
-    named = {item.strip().removeprefix("W/") for item in if_none_match.split(",")}
-    return tag in named
-
-
-#: The header that tells an account what it was charged for an answer.
-CHARGED = "discreet-charged"
+def is_head() -> bool:
+    """Whether the current request asks for headers only."""
+    return request_context().is_head
 
 
 def headers_only(door: DatasetService, requests: Iterable[TableRequest], media_type: str) -> Response:
-    """What HEAD needs of tables: whether there are any. Nothing is charged and no document is made.
+    """The response to HEAD for tables. Nothing is charged and no document is written.
 
     Raises:
         Refused: As GET would.
@@ -183,34 +144,30 @@ def headers_only(door: DatasetService, requests: Iterable[TableRequest], media_t
     for request in requests:
         door.refuse_unreleased(request)
     response = Response(media_type=media_type)
-    del response.headers["content-length"]  # of a document that was not made
+    del response.headers["content-length"]  # the length of the document is unknown
     return response
 
 
 def add_charge_header(response: Response, releases: Iterable[Release]) -> None:
-    """Tell whoever asked what was charged: the document is the same for everybody."""
-    told = [release.charged["sentence"] for release in releases if release.charged is not None]
-    if told:
-        response.headers[CHARGED] = " ".join(told).encode("ascii", "backslashreplace").decode()
-
-
-#: A document of so many bytes is sent in one piece.
-WHOLE = 1_000_000
+    """Report charges in a header: the document is the same for all readers."""
+    charges = [release.charged["sentence"] for release in releases if release.charged is not None]
+    if charges:
+        response.headers[CHARGED] = " ".join(charges).encode("ascii", "backslashreplace").decode()
 
 
 def document_response(request: Request, pieces: Iterator[bytes], media_type: str) -> Response:
-    """The response that holds a document."""
-    made, size = [], 0
+    """The response with a document: at once if it is small, otherwise in chunks."""
+    first, size = [], 0
     for piece in pieces:
-        made.append(piece)
+        first.append(piece)
         size += len(piece)
         if size > WHOLE:
             break
     else:
-        return Response(b"".join(made), media_type=media_type)
-    whole: Iterator[bytes] = chain(made, pieces)
+        return Response(b"".join(first), media_type=media_type)
+    document: Iterator[bytes] = chain(first, pieces)
     headers = {}
     if request.scope["http_version"] == "1.0":
-        size, whole = measure_size(whole)
+        size, document = measure_size(document)
         headers["content-length"] = str(size)
-    return StreamingResponse(whole, media_type=media_type, headers=headers)
+    return StreamingResponse(document, media_type=media_type, headers=headers)

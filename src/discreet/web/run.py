@@ -1,134 +1,254 @@
-"""Several processes that serve one workspace on one socket, and the one that watches over them.
+"""Run the server: the listening socket, worker processes and signals.
 
-Each process opens the workspace for itself: there is one secret and one ledger on disk, and what the ledger is charged
-is ordered by its database, whoever asks. A process that dies is replaced; if the watching one dies, the others end.
-
-On Linux a process begins as a copy of the watching one, which has imported everything, opened nothing and has no other
-thread: what is imported is in memory once. Elsewhere it begins anew.
+Each worker opens the workspace for itself. There is one secret and one ledger on disk, and the ledger's database orders all
+charges. uvicorn's supervisor replaces a worker that dies. Workers end when the supervisor is killed.
 """
 
 from __future__ import annotations
 
-import gc
-import logging
+import errno
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
-from multiprocessing.connection import wait
-from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
-from multiprocessing.synchronize import Event
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-from discreet.web.memory import let_go_of_files
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
-Work = Callable[[Callable[[], object]], None]
+from discreet.errors import BadOption, DiscreetError
+from discreet.formats.svg import PICTURES
+from discreet.pictures.drawing import DrawingProgram
+from discreet.pictures.save import use_drawing_program
+from discreet.web.app import create_app
+from discreet.web.connections import BoundedProtocol, ConnectionLimits, set_write_timeout
+from discreet.web.integrity_check import IntegrityCheck
+from discreet.web.lifespan import METRICS, lifespan, open_state, server_folder
+from discreet.web.telemetry import clear_metrics
 
-#: A process that ended is replaced after so long: one that cannot start must not keep the machine busy.
-SECONDS_BETWEEN = 1.0
-#: So long a process has to end, answers in flight included, before it is killed.
-SECONDS_TO_END = 10.0
-#: Imported before the processes part.
-_SHARED = (
-    *(
-        "altair",
-        "brotli",
-        "duckdb",
-        "pyarrow.compute",
-        "scipy.optimize",
-        "sqlalchemy.dialects.sqlite",
-        "zstandard",
-    ),
-    *("discreet.release.budget_document", "discreet.protect.dp_protector", "discreet.records.engines.duckdb"),
-)
-log = logging.getLogger("discreet.server")
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fastapi import FastAPI
+
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.workspace.options import Options
+
+#: How long responses in progress may take after a signal to stop, and a worker until it is killed.
+SECONDS_TO_FINISH, SECONDS_TO_END = 5, 10.0
+#: How long a worker may take to answer the supervisor's health check before it is replaced.
+SECONDS_TO_ANSWER = 60
 
 
-def supervise(work: Work, workers: int, ready: Callable[[], object]) -> None:
-    """Keep so many processes at work until a signal to end.
+def serve(
+    registry: DatasetRegistry, options: Options, announce: Callable[[str], None] = lambda _url: None
+) -> None:
+    """Serve until SIGINT or SIGTERM, with the number of worker processes of the options.
 
     Args:
-        work: What each process does; it is called with a function that it calls when it answers. It must be picklable.
-        workers: How many.
-        ready: Called once, when all of them answer.
+        registry: The datasets.
+        options: Of the workspace.
+        announce: Called with the URL as soon as all workers answer.
+
+    Raises:
+        BadOption: An option is invalid, or the socket cannot be opened.
     """
-    context, ended = _context(), threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
-    team = [_Worker(work, context) for _ in range(workers)]
+    create_app(registry, options)  # invalid options are reported before the socket is opened
+    folder = server_folder(registry, options)
+    if folder is not None:
+        clear_metrics(folder / METRICS)
+    listening = listen(options.host, options.port)
+    set_write_timeout(listening, options.write_seconds)
+    url = options.public_url or _url(listening)
+
+    def ready() -> None:
+        print(f"Discreet is serving {url}", file=sys.stderr, flush=True)  # noqa: T201 - the one line
+        announce(url)
+
     try:
-        if all(worker.answers(ended) for worker in team):
-            ready()
-        let_go_of_files()  # this process only watches
-        while not ended.is_set():
-            wait([worker.process.sentinel for worker in team], timeout=0.5)
-            team = [
-                each if each.process.is_alive() else _replaced(each, work, context, ended) for each in team
-            ]
+        with TemporaryDirectory(prefix="discreet-") as sockets, _exit_on_sigterm():
+            if options.workers > 1:
+                registry.close()
+                application = Application(registry.opener(), options, Path(sockets))
+                _Supervisor(_config(application, options), [listening], ready).run()
+            else:
+                application = Application(lambda: registry, options, Path(sockets))
+                _Server(_config(application, options), ready).run([listening])
+    except KeyboardInterrupt:
+        pass
     finally:
-        for worker in team:
-            worker.process.terminate()
-        for worker in team:
-            worker.end()
+        listening.close()
+        registry.close()
 
 
-class _Worker:
-    """One process."""
+@dataclass(frozen=True)
+class Application:
+    """Creates the application in a worker process; uvicorn pickles it.
 
-    def __init__(self, work: Work, context: BaseContext) -> None:
-        self.ready: Event = context.Event()
-        self.process: BaseProcess = context.Process(target=_run, args=(work, self.ready))  # type: ignore[attr-defined]
-        self.process.start()
+    Args:
+        open_registry: Opens the datasets.
+        options: Of the workspace.
+        sockets: The folder of the socket of the process that draws charts.
+    """
 
-    def answers(self, ended: threading.Event) -> bool:
-        """Wait until it answers; False where it died, or where all is to end."""
-        while not self.ready.wait(0.1):
-            if ended.is_set() or not self.process.is_alive():
-                return False
-        return True
+    open_registry: Callable[[], DatasetRegistry]
+    options: Options
+    sockets: Path
 
-    def end(self) -> None:
-        """Let it finish what it sends, and then no longer."""
-        self.process.join(SECONDS_TO_END)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-
-
-def _context() -> BaseContext:
-    if sys.platform != "linux" or threading.active_count() > 1:
-        return multiprocessing.get_context("spawn")
-    for name in _SHARED:
-        with suppress(ImportError):  # an extra that is not installed
-            import_module(name)
-    gc.collect()
-    gc.freeze()  # what is there now is not looked at again, so it stays one copy
-    return multiprocessing.get_context("fork")
-
-
-def _replaced(worker: _Worker, work: Work, context: BaseContext, ended: threading.Event) -> _Worker:
-    if ended.wait(SECONDS_BETWEEN):
-        return worker
-    log.error("A process of the server ended with %s and is replaced.", worker.process.exitcode)
-    return _Worker(work, context)
+    def __call__(self) -> FastAPI:
+        """The application; its lifespan closes everything that is opened here."""
+        is_worker = multiprocessing.parent_process() is not None
+        if is_worker:
+            threading.Thread(target=_end_with_parent, daemon=True).start()
+        BoundedProtocol.limits = ConnectionLimits.from_options(self.options)
+        with ExitStack() as opened:
+            try:
+                registry = self.open_registry()
+                opened.callback(registry.close)
+                state = opened.enter_context(open_state(registry, self.options))
+            except DiscreetError as error:
+                if not is_worker:
+                    raise
+                print(error, file=sys.stderr)  # noqa: T201 - the supervisor ends on this exit code
+                sys.exit(STARTUP_FAILURE)
+            opened.enter_context(IntegrityCheck(registry))
+            opened.enter_context(_drawing(self.sockets))
+            return create_app(registry, self.options, state, lifespan(registry, opened.pop_all().close))
+        raise AssertionError  # pragma: no cover - the stack suppresses no exception
 
 
-def _run(work: Work, ready: Event) -> None:
-    """In the new process: work, and end with the one that started it."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
+def listen(host: str, port: int) -> socket.socket:
+    """Open a listening socket.
+
+    Raises:
+        BadOption: The address is in use or cannot be used, with what to do.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError:
+        raise _bad_host(host) from None
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            other = port + 1 if port < 65_535 else port - 1
+            raise BadOption(
+                f"The port {port} is in use.",
+                f"Choose another: `--port {other}`, DISCREET_PORT or `port` in workspace.toml.",
+            ) from None
+        raise _bad_host(f"{host}:{port}") from None
+    return listening
+
+
+class _Server(uvicorn.Server):
+    """A server that reports when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+class _Supervisor(Multiprocess):
+    """Worker processes, with a report when all of them answer and a limit to how long they take to end."""
+
+    def __init__(
+        self, config: uvicorn.Config, sockets: list[socket.socket], ready: Callable[[], object]
+    ) -> None:
+        super().__init__(config, sockets)
+        self._ready = ready
+
+    def init_processes(self) -> None:
+        super().init_processes()
+        while not self.should_exit.wait(0.1):
+            self.handle_signals()
+            if any(process.process.exitcode is not None for process in self.processes):
+                return  # the main loop replaces it, or ends
+            if all(process.is_ready() for process in self.processes):
+                self._ready()
+                return
+
+    def join_all(self) -> None:
+        for process in self.processes:
+            process.process.join(SECONDS_TO_END)
+            if process.process.is_alive():
+                process.process.kill()
+        super().join_all()
+
+
+def _config(application: Application, options: Options) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        factory=True,
+        workers=options.workers,
+        http=BoundedProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # `auth.proxies` keeps the address of the connection, which decides about account headers
+        timeout_keep_alive=options.idle_seconds,
+        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        timeout_worker_healthcheck=SECONDS_TO_ANSWER,
+    )
+
+
+@contextmanager
+def _exit_on_sigterm() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit: uvicorn raises the signal again, and by default that ends a process uncleaned."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end_with_parent() -> None:
+    """Stop this worker when the supervisor is gone."""
     parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid is not None:
-        threading.Thread(target=_end_with, args=(parent.pid,), daemon=True).start()
-    work(ready.set)
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _end_with(parent: int) -> None:
-    """End when the watching process is gone: then this one has another parent."""
-    while os.getppid() == parent:
-        threading.Event().wait(1.0)
-    os.kill(os.getpid(), signal.SIGTERM)
+@contextmanager
+def _drawing(folder: Path) -> Iterator[None]:
+    """Draw charts in a separate process, where the system has UNIX sockets."""
+    if PICTURES.missing or not hasattr(socket, "AF_UNIX"):
+        yield
+        return
+    program = DrawingProgram(folder)
+    try:
+        with use_drawing_program(program):
+            yield
+    finally:
+        program.close()
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bad_host(address: str) -> BadOption:
+    return BadOption(
+        f"The server cannot listen on {address!r}.",
+        "Choose another address: `--host 127.0.0.1 --port 8000`, DISCREET_HOST or `host` in workspace.toml.",
+    )

@@ -9,11 +9,11 @@ It is the same throughout a request, so `hosts` sets a context variable, as Djan
 from __future__ import annotations
 
 import re
-from contextvars import ContextVar
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from discreet.errors import BadOption
+from discreet.web.context import request_context
 
 #: Paths below these return documents, not pages.
 FOR_PROGRAMS = ("/api/", "/openapi.json", "/.well-known", "/feed.atom")
@@ -38,12 +38,9 @@ class SiteUrl:
         return self.origin + self.root
 
 
-SITE_URL: ContextVar[SiteUrl] = ContextVar("SITE_URL", default=SiteUrl())  # noqa: B039 - frozen
-
-
 def site_url() -> SiteUrl:
     """The URL of the server in the current request."""
-    return SITE_URL.get()
+    return request_context().site_url or SiteUrl()
 
 
 def link(path: str) -> str:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.model.request import TableRequest
-from discreet.web import app
+from discreet.web import run as web_run
 
 SECTION = '\n[publish]\nvariables = ["sex", "age"]\n'
 
@@ -41,7 +41,7 @@ def test_what_is_published_is_served_without_a_workspace(run_here, published, tm
     assert (told["tables"], told["written"], told["changed"]) == (3, 5, True)
     assert run_here("public-key", "--out", key, "-w", published).returncode == 0
     served = []
-    monkeypatch.setattr(app, "serve", lambda *given: served.append(given))
+    monkeypatch.setattr(web_run, "serve", lambda *given: served.append(given))
     monkeypatch.setenv("DISCREET_WORKSPACE", str(tmp_path / "nowhere"))
     assert run_here("serve", "--published", tables, "--public-key", key, "--port", "8123").returncode == 0
     unchecked = run_here("serve", "--published", tables)

@@ -1,13 +1,13 @@
 """`discreet serve` gives the server the doors and the options that were asked for."""
 
-from discreet.web import app
+from discreet.web import run as web_run
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what it means is tested
 
 
 def test_options_of_the_command_win_and_the_workspace_is_the_one_named(run_here, folder, monkeypatch):
     served = []
-    monkeypatch.setattr(app, "serve", lambda *given: served.append(given))
+    monkeypatch.setattr(web_run, "serve", lambda *given: served.append(given))
     assert run_here("serve", "-w", folder, "--port", "8123", "--threads", "2").returncode == 0
     ((doors, options),) = served
     assert doors.folder == folder
@@ -16,7 +16,7 @@ def test_options_of_the_command_win_and_the_workspace_is_the_one_named(run_here,
 
 def test_a_server_that_everybody_reaches_says_what_that_means(run_here, folder, monkeypatch):
     """Nothing was said: an office that listens on all addresses believed that somebody asks for keys."""
-    monkeypatch.setattr(app, "serve", lambda *_given: None)
+    monkeypatch.setattr(web_run, "serve", lambda *_given: None)
     said = run_here("serve", "-w", folder, "--host", EVERYWHERE, "--port", "8123")
     assert "Everybody who reaches port 8123 of this machine may ask" in said.stderr
     assert "no TLS" in said.stderr

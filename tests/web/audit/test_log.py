@@ -1,7 +1,4 @@
-"""The log: no line is lost without a word, files turn over and end, and the chain goes on across them and across ends.
-
-A mac that was written down elsewhere proves later that the log up to it is the same.
-"""
+"""The audit log: no line is lost unnoticed, files are rotated, and one chain continues over files and processes."""
 
 import json
 import multiprocessing
@@ -10,19 +7,12 @@ import signal
 import time
 
 import pytest
+from filelock import FileLock
 
 from discreet.errors import BadOption
 from discreet.web.audit import log as module
-from discreet.web.audit.log import (
-    AuditLog,
-    LogPolicy,
-    chain_files,
-    has_line,
-    last_link,
-    log_chains,
-    read_log_file,
-    verify_log,
-)
+from discreet.web.audit.chain import chain_files, has_line, last_link, log_chains, read_log_file, verify_log
+from discreet.web.audit.log import AuditLog, LogPolicy
 
 KEY = b"k" * 32
 FORK = multiprocessing.get_context("fork")
@@ -40,7 +30,7 @@ def write(folder, number, rules=LogPolicy()):  # noqa: B008 - frozen
                 log.flush()
 
 
-def test_files_turn_over_by_size_and_the_chain_goes_on(tmp_path, monkeypatch):
+def test_files_turn_over_by_size_and_the_chain_goes_on(tmp_path):
     write(tmp_path, 40, LogPolicy(most_bytes=1_000))
     write(tmp_path, 10)
     files = chain_files(tmp_path, "00")
@@ -50,7 +40,7 @@ def test_files_turn_over_by_size_and_the_chain_goes_on(tmp_path, monkeypatch):
         *range(10),
     ]
     assert sound(tmp_path) == [()]
-    monkeypatch.setattr(module, "_today", lambda: "another day")
+    os.utime(files[-1], (time.time() - 86_400,) * 2)  # the next day
     write(tmp_path, 1)
     assert len(chain_files(tmp_path, "00")) == len(files) + 1
 
@@ -61,7 +51,7 @@ def test_old_files_end_and_the_head_says_where_the_chain_begins(tmp_path):
     first, second, *_ = chain_files(tmp_path, "00")
     long_ago = time.time() - 91 * 86_400
     os.utime(first, (long_ago, long_ago))
-    write(tmp_path, 1)
+    write(tmp_path, 1, LogPolicy(most_bytes=1))
     assert not first.exists()
     assert sound(tmp_path) == [()]
     assert verify_log(tmp_path, KEY)[0].first > 1
@@ -107,7 +97,7 @@ def _die(folder):
     for n in range(9):
         log.add({"n": n})
         log.flush()
-    log._write_head = lambda: os.kill(os.getpid(), signal.SIGKILL)
+    log._write_head = lambda _head: os.kill(os.getpid(), signal.SIGKILL)
     log.add({"n": 9})
     log.flush()
 
@@ -123,16 +113,51 @@ def test_a_process_that_is_killed_between_line_and_head_leaves_a_sound_chain(tmp
     assert sum("n" in each for found in chain_files(tmp_path, "00") for each in read_log_file(found)) == 13
 
 
-def test_each_process_has_a_chain_of_its_own(tmp_path):
-    with AuditLog(tmp_path, KEY, LogPolicy()) as one, AuditLog(tmp_path, KEY, LogPolicy()) as other:
-        one.add({"n": 1})
-        other.add({"n": 2})
-    assert sound(tmp_path) == [(), ()]
+def _write_many(folder):
+    with AuditLog(folder, KEY, LogPolicy(most_bytes=4_000)) as log:
+        for n in range(60):
+            log.add({"n": n, "process": os.getpid()})
+            log.flush()
+
+
+def test_several_processes_write_one_chain(tmp_path):
+    """Wrong alternative: without the file lock two processes continue from the same line."""
+    team = [FORK.Process(target=_write_many, args=(tmp_path,)) for _ in range(3)]
+    for process in team:
+        process.start()
+    for process in team:
+        process.join()
+    assert (log_chains(tmp_path), sound(tmp_path)) == (["00"], [()])
+    lines = [each for path in chain_files(tmp_path, "00") for each in read_log_file(path) if "n" in each]
+    assert len(lines) == 180
+    assert len({each["process"] for each in lines}) == 3
+
+
+def test_a_log_of_0_2_with_a_chain_for_each_process_is_continued_and_verifies(tmp_path, monkeypatch):
+    for chain in ("00", "01"):
+        monkeypatch.setattr(module, "CHAIN", chain)
+        write(tmp_path, 5)
+    monkeypatch.undo()
+    write(tmp_path, 5)
+    assert (log_chains(tmp_path), sound(tmp_path)) == (["00", "01"], [(), ()])
+
+
+def test_another_process_that_holds_the_lock_for_long_loses_no_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.01)
+    log, other = AuditLog(tmp_path, KEY, LogPolicy()), FileLock(tmp_path / "requests-00.lock")
+    log.add({"n": 1})
+    with other:
+        log.flush()
+        assert log.failed
+    log.close()
+    assert not log.failed
+    assert sound(tmp_path) == [()]
+    assert verify_log(tmp_path, KEY)[0].last == 2
 
 
 def test_lines_that_wait_are_bounded_by_their_letters(tmp_path, monkeypatch):
     """Wrong alternative: by their number alone, while each may hold thousands of areas."""
-    monkeypatch.setattr(module, "MOST_LETTERS", 100)
+    monkeypatch.setattr(module, "MAX_QUEUED_CHARS", 100)
     lost = []
     log = AuditLog(tmp_path, KEY, LogPolicy(), on_lost=lost.append)
     for n in range(5):
@@ -149,7 +174,7 @@ def test_a_log_that_cannot_be_written_loses_nothing_that_fits_and_counts_the_res
     tmp_path, monkeypatch, failure
 ):
     log = AuditLog(tmp_path, KEY, LogPolicy(failure))
-    monkeypatch.setattr(module, "MOST_KEPT", 3)
+    monkeypatch.setattr(module, "MAX_QUEUED", 3)
     real, full = module._append, []
 
     def fails(path, text):

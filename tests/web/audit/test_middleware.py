@@ -16,9 +16,10 @@ from tests.web.conftest import people_description, people_records
 from discreet.release.dataset_registry import open_registry
 from discreet.web.app import create_app
 from discreet.web.audit import middleware as layer
-from discreet.web.audit.entry import ENTRY, AddressPolicy
-from discreet.web.audit.log import verify_log
+from discreet.web.audit.chain import verify_log
+from discreet.web.audit.entry import AddressPolicy
 from discreet.web.audit.middleware import AuditMiddleware, decision
+from discreet.web.context import request_context
 from discreet.web.lifespan import open_state
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
@@ -179,10 +180,10 @@ def test_decisions_have_one_word_each():
 
 def test_what_is_remembered_of_answers_is_bounded_in_bytes(monkeypatch):
     """Wrong alternative: a number of answers, whatever stands in their requests."""
-    monkeypatch.setattr(layer, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(layer, "MAX_BYTES", 20_000)
 
     async def app(_scope, _receive, send):
-        ENTRY.get().asked["q"] = {"dataset": "d", "request": "x" * 3_000}
+        request_context().queries["q"] = {"dataset": "d", "request": "x" * 3_000}
         await send({"type": "http.response.start", "status": 200, "headers": [(b"etag", next(tags))]})
         await send({"type": "http.response.body", "body": b"a"})
 
@@ -194,6 +195,5 @@ def test_what_is_remembered_of_answers_is_bounded_in_bytes(monkeypatch):
     scope = {"type": "http", "method": "GET", "path": "/api", "headers": [], "client": ("203.0.113.7", 1)}
     for _ in range(30):
         asyncio.run(audit(dict(scope), None, send))
-    kept = sum(len(note["request"]) for known in audit._known.values() for note in known.asked)
-    assert 0 < kept <= 20_000
-    assert audit._size == sum(known.size for known in audit._known.values()) <= 20_000
+    assert 0 < sum(len(each["request"]) for known in audit.known.values() for each in known.queries) <= 20_000
+    assert 0 < audit.known.currsize <= 20_000

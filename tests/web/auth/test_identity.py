@@ -14,8 +14,8 @@ from tests.web.auth.conftest import client_of, with_key
 from tests.web.auth.test_roles import all_routes, asked
 
 from discreet.errors import BadOption
-from discreet.web.auth.identity import SCOPE, sign_in_from_options
-from discreet.web.auth.roles import current_requester
+from discreet.web.auth.identity import sign_in_from_options
+from discreet.web.context import request_context
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
 
@@ -94,22 +94,20 @@ def test_answers_to_an_account_are_private_and_all_vary(office_client, office):
     assert "Authorization" in open_to_all.headers["vary"]
 
 
-def test_who_asks_is_told_to_all_that_stands_behind(office, monkeypatch):
+def test_the_requester_is_in_the_context_of_the_request(office):
     folder, keys = office
     client, seen = client_of(folder), []
-    client.app.routes[0].endpoint = None
 
-    async def told(scope, receive, send):
-        seen.append((scope[SCOPE], current_requester()))
+    async def endpoint(_scope, _receive, _send):
+        seen.append(request_context().requester)
 
-    client.app.router.routes[0].app = told
+    client.app.router.routes[0].app = endpoint
     for headers in ({}, with_key(keys["elsewhere"])):
         with pytest.raises(Exception):  # noqa: B017, PT011 - the route answers nothing
             client.get("/openapi.json", headers=headers)
     nobody, ann = seen
-    assert nobody == (None, None)
-    assert (ann[0].account, ann[0].role, ann[0].datasets) == ("ann", "analyst", {"hostile"})
-    assert ann[1] is ann[0]
+    assert nobody is None
+    assert (ann.account, ann.role, ann.datasets) == ("ann", "analyst", {"hostile"})
 
 
 PROXY = {

@@ -93,11 +93,11 @@ def test_whoever_waits_as_told_is_served():
 
 
 def test_names_have_buckets_of_their_own_and_few_are_remembered(monkeypatch):
-    monkeypatch.setattr(module, "MOST_NAMES", 2)
+    monkeypatch.setattr(module, "MAX_CLIENTS", 2)
     buckets = of(40, Clock())
     for name in ("a", "b", "c"):
         buckets.take(name)
-    assert len(buckets._taken) == 2
+    assert len(buckets._own) == 2
 
 
 def _call(path, number, calls, allowed):
@@ -183,7 +183,7 @@ def test_too_many_calls_say_when_to_come_back_and_no_cache_keeps_it(limited):
 @pytest.mark.parametrize("action", [SLOW, STOP])
 def test_who_is_held_back_is_slowed_or_stopped_and_nobody_else_is(limited, action):
     app, state, keys = limited
-    address = state.addresses.kept("127.0.0.1")
+    address = state.addresses.stored("127.0.0.1")
     for who in ("account:rita", f"address:{address}"):
         state.shared.hold(Hold(who, action, time.time() + 60, "recodes"))
     held = [200] * SLOWED + [429] if action == SLOW else [403]

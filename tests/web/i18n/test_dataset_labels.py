@@ -9,8 +9,9 @@ from fastapi.testclient import TestClient
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
+from discreet.web.context import RequestContext, use_context
 from discreet.web.i18n.dataset_labels import release_in_language, translate_dataset, translate_release
-from discreet.web.i18n.messages import REQUEST_LANGUAGE, RequestLanguage, languages
+from discreet.web.i18n.messages import RequestLanguage, languages
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -42,9 +43,8 @@ def client(workspace):
 
 @pytest.fixture
 def german():
-    token = REQUEST_LANGUAGE.set(RequestLanguage(languages()["de"], chosen=True))
-    yield
-    REQUEST_LANGUAGE.reset(token)
+    with use_context(RequestContext(language=RequestLanguage(languages()["de"], chosen=True))):
+        yield
 
 
 def test_the_numbers_of_a_release_are_the_same_objects_in_every_language(workspace, german):
@@ -59,8 +59,8 @@ def test_the_numbers_of_a_release_are_the_same_objects_in_every_language(workspa
     assert (told.digest, told.request) == (plain.digest, plain.request)
     assert release_in_language(plain).title == told.title
     assert translate_dataset(plain.dataset) is translate_dataset(plain.dataset)  # made once
-    REQUEST_LANGUAGE.set(RequestLanguage(languages()["de"], chosen=False))
-    assert release_in_language(plain) is plain  # programs that name no language
+    with use_context(RequestContext(language=RequestLanguage(languages()["de"], chosen=False))):
+        assert release_in_language(plain) is plain  # programs that name no language
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])

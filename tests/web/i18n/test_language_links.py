@@ -2,28 +2,22 @@
 
 import pytest
 
+from discreet.web.context import RequestContext, use_context
 from discreet.web.i18n.language_links import add_language_to_links, has_languages, language_menu
-from discreet.web.i18n.messages import REQUEST_LANGUAGE, RequestLanguage, languages
-from discreet.web.urls import SITE_URL, SiteUrl
+from discreet.web.i18n.messages import RequestLanguage, languages
+from discreet.web.urls import SiteUrl
 
 
 @pytest.fixture
 def speak():
     """Answer in a language, at a server below /t."""
-    tokens = []
+    with use_context(RequestContext(site_url=SiteUrl("https://x.org", "/t"))) as context:
 
-    def start(code, *, chosen):
-        tokens.append(
-            REQUEST_LANGUAGE.set(
-                RequestLanguage(languages()[code], chosen, "/t/datasets/x", "rows=a%26b&top=3")
-            )
-        )
+        def start(code, *, chosen):
+            path, query = "/t/datasets/x", "rows=a%26b&top=3"
+            context.language = RequestLanguage(languages()[code], chosen, path, query)
 
-    place = SITE_URL.set(SiteUrl("https://x.org", "/t"))
-    yield start
-    SITE_URL.reset(place)
-    for token in reversed(tokens):
-        REQUEST_LANGUAGE.reset(token)
+        yield start
 
 
 PAGE = (

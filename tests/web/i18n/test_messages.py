@@ -5,8 +5,8 @@ from babel import Locale
 from babel.numbers import format_decimal
 
 from discreet.model.messages.text import Label, join_sentences, message, plural_message, sentences_of
+from discreet.web.context import RequestContext, use_context
 from discreet.web.i18n.messages import (
-    REQUEST_LANGUAGE,
     Language,
     RequestLanguage,
     display_date,
@@ -35,9 +35,9 @@ def german(monkeypatch):
         def ngettext(self, one, many, count):
             return self.gettext(one if count == 1 else many)
 
-    token = REQUEST_LANGUAGE.set(RequestLanguage(Language("de", Locale("de"), Catalogue())))
-    yield
-    REQUEST_LANGUAGE.reset(token)
+    language = RequestLanguage(Language("de", Locale("de"), Catalogue()))
+    with use_context(RequestContext(language=language)):
+        yield
 
 
 def test_a_text_holds_its_values_and_braces_of_a_text_without_values_stay():
@@ -79,14 +79,11 @@ def test_only_what_was_told_is_translated(german):
 def test_numbers_are_those_of_babel(name):
     """Numbers of a large table are written by a replacement of separators; Babel is slow and surely right."""
     locale = Locale.parse(name)
-    token = REQUEST_LANGUAGE.set(RequestLanguage(Language(name, locale, None)))
-    try:
+    with use_context(RequestContext(language=RequestLanguage(Language(name, locale, None)))):
         for value in (0, 7, -1234, 1_234_567, 123_456_789, 0.5, -1234.75):
             slow = format_decimal(value, locale=locale, numbering_system="latn", decimal_quantization=False)
             digits = slow.replace("-", "−").replace("\u200e", "")
             assert display_number(value).replace("\u200e", "").replace("−−", "−") == digits
-    finally:
-        REQUEST_LANGUAGE.reset(token)
 
 
 def test_the_days_of_a_language(german):
@@ -104,8 +101,5 @@ def test_every_file_of_the_catalogues_is_a_language():
 
 def test_an_empty_text_stays_empty():
     """Wrong: a catalogue's entry for the empty text, which is its header; pickers showed it as an error."""
-    token = REQUEST_LANGUAGE.set(RequestLanguage(languages()["de"]))
-    try:
+    with use_context(RequestContext(language=RequestLanguage(languages()["de"]))):
         assert gettext("") == ""
-    finally:
-        REQUEST_LANGUAGE.reset(token)

@@ -8,8 +8,9 @@ import pytest
 from discreet.formats import formats
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.context import RequestContext, use_context
 from discreet.web.pages.downloads import download_panel
-from discreet.web.urls import SITE_URL, SiteUrl
+from discreet.web.urls import SiteUrl
 
 from ..conftest import Page
 
@@ -22,11 +23,8 @@ def keep(small_workspace):
 
     def kept(dataset, *names, version=()):
         door = DatasetRegistry(small_workspace).door(dataset)
-        token = SITE_URL.set(SiteUrl("https://x.org", "/tables"))
-        try:
+        with use_context(RequestContext(site_url=SiteUrl("https://x.org", "/tables"))):
             return download_panel(door.check(TableRequest(dataset, *names)), VIEW, [], list(version))
-        finally:
-            SITE_URL.reset(token)
 
     return kept
 

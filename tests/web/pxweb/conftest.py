@@ -10,7 +10,8 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.app import create_app, listen
+from discreet.web.app import create_app
+from discreet.web.run import listen
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 

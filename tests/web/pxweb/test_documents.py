@@ -11,6 +11,7 @@ from tests.web.api.test_schemas import assert_as_described
 
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.pxweb.routes import pxweb_router
+from discreet.web.release_cache import ReleaseCache
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def test_answers_of_pxweb_are_as_described(client, described, path, query):
 
 
 def test_every_address_is_described(described, small_workspace, small_settings):
-    router = pxweb_router(DatasetRegistry(small_workspace), small_settings, lambda _address: None)
+    router = pxweb_router(
+        DatasetRegistry(small_workspace), small_settings, lambda _address: None, ReleaseCache()
+    )
     served = {route.path.replace(":path", "") for route in router.routes}
     assert served == {path for path in described["paths"] if path.startswith(router.prefix)}
     assert len(served) >= 7

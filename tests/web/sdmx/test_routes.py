@@ -21,7 +21,8 @@ from fastapi.testclient import TestClient
 from tests.web.api.test_schemas import resolved
 
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
-from discreet.web.app import create_app, listen
+from discreet.web.app import create_app
+from discreet.web.run import listen
 from discreet.web.sdmx.routes import sdmx_router
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.ledger_location import open_accounts, open_ledger

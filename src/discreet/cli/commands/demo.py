@@ -29,7 +29,7 @@ def demo(
     print_message(f"{'Built' if built else 'Found'} the demo workspace: {folder}")
     if no_serve:
         return
-    from discreet.web.app import serve
+    from discreet.web.run import serve
 
     options = read_options(folder, host=host, port=port)
     serve(open_registry(folder, threads=options.threads), options)

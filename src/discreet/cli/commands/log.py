@@ -32,7 +32,7 @@ def verify(
     from dataclasses import asdict
 
     from discreet.errors import WorkspaceUnusable
-    from discreet.web.audit.log import has_line, verify_log
+    from discreet.web.audit.chain import has_line, verify_log
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.server_state import log_key, state_folder
 

@@ -41,7 +41,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the table builder and the HTTP API."""
-    from discreet.web.app import serve as serve_app
+    from discreet.web.run import serve as serve_app
 
     given = {"host": host, "port": port, "threads": threads, "workers": workers}
     addresses = {"public_url": public_url, "trusted_hosts": trusted_hosts}

@@ -59,7 +59,7 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     from discreet.model.description.dataset_toml import parse_names_only
     from discreet.release.dataset_registry import open_registry
     from discreet.release.load_cautions import LoadJob, load_with_cautions
-    from discreet.web.app import serve
+    from discreet.web.run import serve
     from discreet.workspace.options import read_options
 
     dataset = parse_names_only(description).id
@@ -80,7 +80,7 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
 
 
 def _free_port() -> int:
-    from discreet.web.app import listen
+    from discreet.web.run import listen
 
     with listen("127.0.0.1", 0) as listening:
         port: int = listening.getsockname()[1]

@@ -84,10 +84,10 @@ from discreet.web.responses import (
     document_response,
     etag_of,
     headers_only,
+    is_head,
     open_service,
     strong_etag,
 )
-from discreet.web.transfer import is_head
 from discreet.web.urls import link
 from discreet.workspace.versions.history import SHORT
 
@@ -218,7 +218,7 @@ def _table(
     how: tuple[View, Picture],
 ) -> Response:
     view, picture = how
-    if is_head(request):
+    if is_head():
         response = headers_only(service, [checked.request], form.media_type)
     else:
         reserve_cells(PICTURE if form.is_picture else 0)
@@ -272,7 +272,7 @@ def nonzero_response(
     checked = check_request(service, table, partial(service.check_nonzero, most_cells=most))
 
     def document() -> Response:
-        if is_head(request):
+        if is_head():
             response = Response(headers={"content-type": form.media_type})
             del response.headers["content-length"]
             return response

@@ -1,11 +1,10 @@
-"""A chain of lines: each is sealed together with the one before, so that none can be changed, moved or left out.
+"""The hash chain of the audit log: every line is authenticated together with the one before.
 
-    mac(n) = HMAC-SHA256(key, mac(n-1) || line n without its mac)
+    mac(n) = HMAC-SHA256(key, mac(n-1) || line n without its mac)        {"seq": 7, ..., "mac": "5e88..."}
 
-    {"seq": 7, ..., "mac": "5e88..."}
-
-A chain tells of every line whether it stands where it was written. That its end is missing it cannot tell: `head` keeps
-the last number and mac, sealed as well (`log`).
+Nobody without the key can change, move or remove a line unnoticed. A chain cannot show that its end is missing: the
+head, authenticated as well, stores the last sequence number and mac, and where the chain starts after old files were
+removed.
 """
 
 from __future__ import annotations
@@ -14,32 +13,77 @@ import hashlib
 import hmac
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-#: What stands before the first line.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PREFIX = "requests"
+#: The mac before the first line.
 START = "0" * 32
-#: What stands between a line and its mac.
+#: Hexadecimal digits of a mac: 128 bits.
+DIGITS = 32
 _MAC = ', "mac": "'
-#: So many letters of a mac are written: 128 bits.
-LETTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """Where a chain has come to: the number and the mac of its last line."""
+    """A position in a chain: the sequence number and the mac of a line."""
 
     seq: int = 0
     mac: str = START
 
 
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The end and the start of a chain.
+
+    Args:
+        file: The number of the file that is written.
+        link: Its last line.
+        first_file: The number of the oldest file.
+        first: The line before its first line.
+    """
+
+    file: int = 0
+    link: ChainLink = ChainLink()
+    first_file: int = 1
+    first: ChainLink = ChainLink()
+
+    def text(self, key: bytes) -> str:
+        """The head as a file, with its mac."""
+        fields = [self.file, self.link.seq, self.link.mac, self.first_file, self.first.seq, self.first.mac]
+        return json.dumps({"head": fields, "mac": line_mac(key, "head", json.dumps(fields))}) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReport:
+    """The result of verifying one chain.
+
+    Args:
+        process: The name of the chain.
+        first: The sequence number of the first stored line.
+        last: The sequence number of the last.
+        mac: The mac of the last line. Stored elsewhere, it proves later that nothing up to it was changed.
+        faults: What is wrong, in sentences; empty for an intact chain.
+    """
+
+    process: str
+    first: int
+    last: int
+    mac: str
+    faults: tuple[str, ...]
+
+
 def line_mac(key: bytes, *parts: str) -> str:
-    """The mac of some texts, each with its length before it."""
+    """The mac of some texts, each prefixed with its length."""
     raw = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
-    return hmac.digest(key, raw, hashlib.sha256).hex()[:LETTERS]
+    return hmac.digest(key, raw, hashlib.sha256).hex()[:DIGITS]
 
 
 def sign_line(key: bytes, last: ChainLink, fields: dict[str, Any]) -> tuple[str, ChainLink]:
-    """The next line of a chain, without its end of line, and where the chain has come to.
+    """The next line of a chain, without its line break, and its link.
 
     >>> line, link = sign_line(b"key", ChainLink(), {"who": "anna"})
     >>> verify_line(b"key", ChainLink(), line) == link, verify_line(b"key", ChainLink(), line.replace("anna", "otto"))
@@ -51,7 +95,7 @@ def sign_line(key: bytes, last: ChainLink, fields: dict[str, Any]) -> tuple[str,
 
 
 def verify_line(key: bytes, last: ChainLink, line: str) -> ChainLink | None:
-    """Where a chain has come to after a line; None if the line is not the one that follows."""
+    """The link of a line; None if the line does not follow the last one."""
     text, found, mac = line.rpartition(_MAC)
     if not found or not hmac.compare_digest(line_mac(key, last.mac, text + "}"), mac.removesuffix('"}')):
         return None
@@ -60,3 +104,113 @@ def verify_line(key: bytes, last: ChainLink, line: str) -> ChainLink | None:
     except (ValueError, KeyError, TypeError):
         return None
     return ChainLink(seq, mac.removesuffix('"}')) if seq == last.seq + 1 else None
+
+
+def read_head(path: Path, key: bytes) -> ChainHead | None:
+    """The head of a chain; None if it is missing or its mac is wrong."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        fields = document["head"]
+        if line_mac(key, "head", json.dumps(fields)) != document["mac"]:
+            return None
+        file, seq, mac, first_file, first_seq, first_mac = fields
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return ChainHead(file, ChainLink(seq, mac), first_file, ChainLink(first_seq, first_mac))
+
+
+def log_chains(folder: Path) -> list[str]:
+    """The names of the chains in a folder: `00`, and more where several processes of 0.2 wrote."""
+    names = {path.stem.split("-")[1] for path in folder.glob(f"{PREFIX}-*") if path.suffix != ".lock"}
+    return sorted(name for name in names if name.isdigit())
+
+
+def chain_files(folder: Path, process: str) -> list[Path]:
+    """The files of a chain, the oldest first."""
+    return sorted(folder.glob(f"{PREFIX}-{process}-*.jsonl"))
+
+
+def file_number(path: Path) -> int:
+    """The number of a file of a chain."""
+    return int(path.stem.rpartition("-")[2])
+
+
+def read_log_file(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file, unverified; a torn last one is skipped."""
+    with path.open(encoding="ascii", errors="replace") as file:
+        for line in file:
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                yield found
+
+
+def last_link(path: Path) -> ChainLink | None:
+    """The link of the last line of a file, unverified."""
+    found = None
+    for fields in read_log_file(path):
+        found = ChainLink(fields.get("seq", 0), fields.get("mac", ""))
+    return found
+
+
+def has_line(folder: Path, words: str) -> bool:
+    """Whether the log still has a line that was noted as CHAIN:LINE:MAC."""
+    process, _, rest = words.partition(":")
+    seq, _, mac = rest.partition(":")
+    return any(
+        str(fields.get("seq")) == seq and fields.get("mac") == mac
+        for path in chain_files(folder, process)
+        for fields in read_log_file(path)
+    )
+
+
+def resume(folder: Path, process: str, key: bytes, head: ChainHead) -> ChainHead:
+    """The head, moved to the last valid line: a process may have been killed between a line and its head."""
+    for path in chain_files(folder, process):
+        if file_number(path) >= head.file:
+            with path.open(encoding="ascii", errors="replace") as file:
+                for line in file:
+                    link = verify_line(key, head.link, line[:-1]) if line.endswith("\n") else None
+                    if link is not None:
+                        head = ChainHead(file_number(path), link, head.first_file, head.first)
+    return head
+
+
+def verify_log(folder: Path, key: bytes) -> list[ChainReport]:
+    """Verify every chain of a folder."""
+    return [_verify_chain(folder, process, key) for process in log_chains(folder)]
+
+
+def _verify_chain(folder: Path, process: str, key: bytes) -> ChainReport:
+    head, faults = read_head(folder / f"{PREFIX}-{process}.head", key), []
+    if head is None:
+        head = ChainHead()
+        faults.append(
+            f"The head of chain {process} is missing, was changed, or was sealed with another secret."
+        )
+    link, files = head.first, chain_files(folder, process)
+    if files and file_number(files[0]) > head.first_file:
+        faults.append(f"Chain {process} lacks its files before {files[0].name}.")
+    for path in files:
+        link, fault = _verify_file(path, key, link)
+        if fault:
+            faults.append(fault)
+            break
+    if not faults and link.seq < head.link.seq:
+        faults.append(f"Chain {process} ends at line {link.seq}, and {head.link.seq} lines were written.")
+    return ChainReport(process, head.first.seq + 1, link.seq, link.mac, tuple(faults))
+
+
+def _verify_file(path: Path, key: bytes, link: ChainLink) -> tuple[ChainLink, str]:
+    """The last valid link of a file, and what is wrong in it."""
+    with path.open(encoding="ascii", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith("\n"):  # torn when a process was killed: the next file continues before it
+                break
+            found = verify_line(key, link, line[:-1])
+            if found is None:
+                return link, f"{path.name}, line {number}: it was changed, or lines before it are missing."
+            link = found
+    return link, ""

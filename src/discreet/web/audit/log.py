@@ -1,19 +1,16 @@
-"""The log of requests: JSON lines, one chain for each process, written in pieces, turned over by size and day.
+"""The audit log of requests: JSON lines in one hash chain (`chain`), rotated by size and day.
 
-    log/requests-00-000001.jsonl     the first process; its file number 1
-    log/requests-00.head             where its chain has come to and where it begins, sealed
-    log/requests-00.lock             held while a process writes this chain
+    log/requests-00-000001.jsonl     the lines of all processes; file number 1
+    log/requests-00.head             the end and the start of the chain
+    log/requests-00.lock             held by the process that writes at the moment
 
-Lines are collected and written every `SECONDS_BETWEEN` seconds, or as soon as `MOST_WAITING` wait; the system brings them
-to the disk. A process that is killed loses what it had not written, a machine that falls what the system had not.
-The first line of a file carries the chain on from the file before. Files whose last line is older than `log_days` are
-removed, and the head says where the chain now begins. A chain whose end was cut off while no server ran is carried on
-from its head, so that the gap stays visible.
+Each process queues its lines, and a thread writes them every `SECONDS_BETWEEN` seconds under the file lock. A process that
+ends flushes its queue; one that is killed loses it. The first line of a file continues the chain of the file before. Files
+older than `log_days` are removed, and the head says where the chain starts. If the end of a chain is cut off, the next line
+continues from the head, so that the gap stays visible.
 
-If the log cannot be written, the option `log_failure` decides: `go-on` answers, counts the lines that were lost and
-writes their number when it can; `stop` answers 503.
-
-Whether a log of requests is as it was written: every line in its place, from its beginning to its end.
+If the log cannot be written, `log_failure` decides: `go-on` answers, counts lost lines and logs their number later; `stop`
+answers 503.
 """
 
 from __future__ import annotations
@@ -23,34 +20,51 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from filelock import FileLock
 
 from discreet.errors import BadOption
-from discreet.web.audit.chain import ChainLink, line_mac, sign_line, verify_line
-from discreet.workspace.sealed import try_lock
+from discreet.web.audit.chain import (
+    PREFIX,
+    ChainHead,
+    ChainLink,
+    chain_files,
+    file_number,
+    last_link,
+    read_head,
+    resume,
+    sign_line,
+)
 
-PREFIX = "requests"
-SECONDS_BETWEEN, MOST_WAITING, MOST_KEPT = 1.0, 512, 20_000
-#: Letters of requests in lines that wait: a disk that is full must not fill the memory.
-MOST_LETTERS = 20_000_000
-MOST_PROCESSES = 100
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CHAIN = "00"
+#: Lines are written after this time, or when this many are queued; more than `MAX_QUEUED` are lost.
+SECONDS_BETWEEN, FLUSH_AT, MAX_QUEUED = 1.0, 512, 20_000
+#: Characters of requests in queued lines: a full disk must not fill the memory.
+MAX_QUEUED_CHARS = 20_000_000
+#: How long a process waits for another one that writes.
+LOCK_SECONDS = 10.0
 FAILURES = ("go-on", "stop")
 _DAY = 86_400.0
+#: The end of a file that is read to find its last line; no line is longer.
+_TAIL = 262_144
 log = logging.getLogger("discreet.server")
 
 
 @dataclass(frozen=True, slots=True)
 class LogPolicy:
-    """How the log is kept.
+    """How the log is stored.
 
     Args:
-        failure: What happens where it cannot be written, one of `FAILURES`.
-        most_bytes: A file that is larger is turned over.
-        days: Files are removed after so many days.
+        failure: What happens if it cannot be written, one of `FAILURES`.
+        most_bytes: Rotate a file at this size.
+        days: Remove files after this many days.
     """
 
     failure: str = FAILURES[0]
@@ -64,70 +78,28 @@ class LogPolicy:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class ChainHead:
-    """What is known of a chain beside its lines.
-
-    Args:
-        file: The number of the file that is written.
-        link: Its last line.
-        first_file: The oldest file that is kept.
-        first: What stands before its first line.
-    """
-
-    file: int = 0
-    link: ChainLink = ChainLink()  # noqa: RUF009 - frozen
-    first_file: int = 1
-    first: ChainLink = ChainLink()  # noqa: RUF009 - frozen
-
-    def text(self, key: bytes) -> str:
-        """The head as it is written, sealed."""
-        fields = [self.file, self.link.seq, self.link.mac, self.first_file, self.first.seq, self.first.mac]
-        return json.dumps({"head": fields, "mac": line_mac(key, "head", json.dumps(fields))}) + "\n"
-
-
-def read_head(path: Path, key: bytes) -> ChainHead | None:
-    """The head of a chain; None where there is none, or it is not one of ours."""
-    try:
-        document = json.loads(path.read_text("utf-8"))
-        fields = document["head"]
-        if line_mac(key, "head", json.dumps(fields)) != document["mac"]:
-            return None
-        file, seq, mac, first_file, first_seq, first_mac = fields
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return ChainHead(file, ChainLink(seq, mac), first_file, ChainLink(first_seq, first_mac))
-
-
-def chain_files(folder: Path, process: str) -> list[Path]:
-    """The files of a chain, the oldest first."""
-    return sorted(folder.glob(f"{PREFIX}-{process}-*.jsonl"))
-
-
 class AuditLog:
-    """The chain of this process.
+    """The log of a server; each process has its own queue.
 
     Args:
-        folder: Where logs stand.
-        key: Of the seals.
-        rules: How it is kept.
-        on_lost: Told how many lines were lost, for metrics.
+        folder: The folder of the log files.
+        key: Of the macs.
+        rules: How it is stored.
+        on_lost: Called with the number of lost lines, for metrics.
     """
 
     def __init__(
         self, folder: Path, key: bytes, rules: LogPolicy, on_lost: Callable[[int], None] = lambda _lines: None
     ) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder, self._key, self.rules = folder, key, rules
-        self._waiting: list[dict[str, Any]] = []
-        self._letters = 0
-        self._room, self._writing, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
-        self._wake = threading.Event()
-        self._process, self._lock = _claim(folder)
-        self._head = _resumed(folder, self._process, key, read_head(self._path(".head"), key) or ChainHead())
-        self._opened_on, self._size = "", rules.most_bytes  # the first line opens a new file
-        self.lost, self.failed, self._on_lost = 0, False, on_lost
-        self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
+        self._folder, self._key, self.rules, self._on_lost = folder, key, rules, on_lost
+        self._queue: list[dict[str, Any]] = []
+        self._queued_chars = 0
+        self._queue_lock, self._flush_lock = threading.Lock(), threading.Lock()
+        self._file_lock = FileLock(self._path(".lock"), LOCK_SECONDS)
+        self._stopping, self._wake = threading.Event(), threading.Event()
+        self.lost, self.failed = 0, False
+        self._thread = threading.Thread(target=self._run, name="audit-log", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -137,116 +109,118 @@ class AuditLog:
         self.close()
 
     def add(self, fields: dict[str, Any]) -> None:
-        """Put a line into the log; it is written soon."""
-        with self._room:
-            self._hold(fields)
-            many = len(self._waiting) >= MOST_WAITING
-        if many:
+        """Queue a line."""
+        with self._queue_lock:
+            self._enqueue(fields)
+            full = len(self._queue) >= FLUSH_AT
+        if full:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write what waits."""
-        with self._writing:
-            with self._room:
-                lines, self._waiting, self._letters = self._waiting, [], 0
+        """Write the queue to the log."""
+        with self._flush_lock:
+            with self._queue_lock:
+                lines, self._queue, self._queued_chars = self._queue, [], 0
             try:
-                self._write(lines)
+                if lines:
+                    with self._file_lock:
+                        self._write(lines)
                 self.failed = False
             except OSError as error:
-                self._keep_again(lines)
+                with self._queue_lock:
+                    lines, self._queue, self._queued_chars = lines + self._queue, [], 0
+                    for fields in lines:
+                        self._enqueue(fields)
                 if not self.failed:
                     log.error("The log of requests cannot be written: %s", type(error).__name__)  # noqa: TRY400
                 self.failed = True
 
     def close(self) -> None:
-        """Write what waits and let go of the chain."""
-        self._stopped.set()
+        """Stop the thread and flush the queue."""
+        self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
         self.flush()
-        self._lock.release()
 
     def _run(self) -> None:
-        while not self._stopped.is_set():
+        while not self._stopping.is_set():
             self._wake.wait(SECONDS_BETWEEN)
             self._wake.clear()
             self.flush()
 
-    def _keep_again(self, lines: list[dict[str, Any]]) -> None:
-        with self._room:
-            lines, self._waiting, self._letters = lines + self._waiting, [], 0
-            for fields in lines:
-                self._hold(fields)
-
-    def _hold(self, fields: dict[str, Any]) -> None:
-        """Keep a line until it is written, or count it as lost where there is no room for it."""
-        letters = sum(len(note["request"]) + len(note.get("packed", "")) for note in fields.get("asked", ()))
-        if len(self._waiting) < MOST_KEPT and self._letters + letters <= MOST_LETTERS:
-            self._waiting.append(fields)
-            self._letters += letters
+    def _enqueue(self, fields: dict[str, Any]) -> None:
+        """Queue a line, or count it as lost if there is no room."""
+        chars = sum(len(note["request"]) + len(note.get("packed", "")) for note in fields.get("asked", ()))
+        if len(self._queue) < MAX_QUEUED and self._queued_chars + chars <= MAX_QUEUED_CHARS:
+            self._queue.append(fields)
+            self._queued_chars += chars
         else:
             self.lost += 1
             self._on_lost(1)
 
     def _write(self, lines: list[dict[str, Any]]) -> None:
-        if not lines:
-            return
-        head = self._head
-        if self._size >= self.rules.most_bytes or self._opened_on != _today():
-            head, first = self._turn_over()
+        """Append lines to the chain; the caller holds the file lock."""
+        head, rotate = self._find_end()
+        if rotate:
+            head = self._remove_old(head)
+            head = replace(head, file=head.file + 1)
+            while self._file(head.file).exists():  # a file that the head does not know
+                head = replace(head, file=head.file + 1)
+            first = {"log": 1, "at": log_timestamp(), "process": CHAIN, "file": head.file}
             lines = [first, *lines]
         if lost := self.lost:
             lines = [*lines, {"lost": lost}]
-        made, link = [], head.link
+        signed, link = [], head.link
         for fields in lines:
             line, link = sign_line(self._key, link, fields)
-            made.append(f"{line}\n")
-        text = "".join(made)
-        _append(self._file(head.file), text)
-        self._size += len(text)
-        with self._room:
+            signed.append(f"{line}\n")
+        _append(self._file(head.file), "".join(signed))
+        with self._queue_lock:
             self.lost -= lost
-        self._head = replace(head, link=link)
-        self._write_head()
+        self._write_head(replace(head, link=link))
 
-    def _turn_over(self) -> tuple[ChainHead, dict[str, Any]]:
-        """The head of a new file, and what its first line tells."""
-        self._remove_old()
-        number = self._head.file + 1
-        while self._file(number).exists():  # another program's, or one that the head does not know
-            number += 1
-        self._size, self._opened_on = 0, _today()
-        first = {"log": 1, "at": log_timestamp(), "process": self._process, "file": number}
-        return replace(self._head, file=number), first
+    def _find_end(self) -> tuple[ChainHead, bool]:
+        """The head of the chain, and whether the next line starts a new file."""
+        head = read_head(self._path(".head"), self._key) or ChainHead()
+        files = chain_files(self._folder, CHAIN)
+        if not files:
+            return head, True
+        link, torn = _last_line(files[-1])
+        if file_number(files[-1]) != head.file or link != head.link:
+            head = resume(self._folder, CHAIN, self._key, head)
+        status = files[-1].stat()
+        full = status.st_size >= self.rules.most_bytes or _day(status.st_mtime) != _day(time.time())
+        return head, torn or full or file_number(files[-1]) != head.file
 
-    def _remove_old(self) -> None:
-        """Remove files that are old, and remember where the chain now begins."""
-        for path in chain_files(self._folder, self._process):
-            number = int(path.stem.rpartition("-")[2])
-            if number >= self._head.file or time.time() - path.stat().st_mtime < self.rules.days * _DAY:
-                return
+    def _remove_old(self, head: ChainHead) -> ChainHead:
+        """Remove files that are old enough, after the head says that the chain starts behind them."""
+        for path in chain_files(self._folder, CHAIN):
+            number = file_number(path)
+            if number >= head.file or time.time() - path.stat().st_mtime < self.rules.days * _DAY:
+                break
             link = last_link(path)
             if link is None:
-                return
-            self._head = replace(self._head, first_file=number + 1, first=link)
-            self._write_head()
+                break
+            head = replace(head, first_file=number + 1, first=link)
+            self._write_head(head)
             path.unlink()
+        return head
 
-    def _write_head(self) -> None:
-        aside = self._path(".head-new")
-        aside.write_text(self._head.text(self._key), "utf-8")
-        aside.replace(self._path(".head"))
+    def _write_head(self, head: ChainHead) -> None:
+        new = self._path(".head-new")
+        new.write_text(head.text(self._key), "utf-8")
+        new.replace(self._path(".head"))
 
     def _file(self, number: int) -> Path:
-        return self._folder / f"{PREFIX}-{self._process}-{number:06}.jsonl"
+        return self._folder / f"{PREFIX}-{CHAIN}-{number:06}.jsonl"
 
     def _path(self, suffix: str) -> Path:
-        return self._folder / f"{PREFIX}-{self._process}{suffix}"
+        return self._folder / f"{PREFIX}-{CHAIN}{suffix}"
 
 
 def _append(path: Path, text: str) -> None:
-    """Write all of a text at the end of a file, or none of it."""
+    """Append a text to a file completely or not at all."""
     before = path.stat().st_size if path.exists() else 0
     try:
         with path.open("a", encoding="ascii") as file:
@@ -257,131 +231,22 @@ def _append(path: Path, text: str) -> None:
         raise
 
 
-def _resumed(folder: Path, process: str, key: bytes, head: ChainHead) -> ChainHead:
-    """The head with the lines that were written after it: a process may be ended between the two."""
-    for path in chain_files(folder, process):
-        number = int(path.stem.rpartition("-")[2])
-        if number < head.file:
-            continue
-        with path.open(encoding="ascii", errors="replace") as file:
-            for line in file:
-                link = verify_line(key, head.link, line.rstrip("\n")) if line.endswith("\n") else None
-                if link is not None:
-                    head = replace(head, file=number, link=link)
-    return head
+def _last_line(path: Path) -> tuple[ChainLink | None, bool]:
+    """The link of the last complete line of a file, unverified, and whether a torn line follows it."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        *lines, rest = file.read().split(b"\n")
+    try:
+        fields = json.loads(lines[-1])
+        return ChainLink(fields["seq"], fields["mac"]), bool(rest)
+    except (IndexError, ValueError, KeyError, TypeError):
+        return None, bool(rest)
 
 
 def log_timestamp() -> str:
-    """The time as the log tells it."""
+    """The current time as the log writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _today() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d")
-
-
-def _claim(folder: Path) -> tuple[str, Any]:
-    """The first chain that no other process writes."""
-    for number in range(MOST_PROCESSES):
-        lock = try_lock(folder / f"{PREFIX}-{number:02}.lock")
-        if lock is not None:
-            return f"{number:02}", lock
-    raise BadOption("More processes write the log than there are chains.", f"Use at most {MOST_PROCESSES}.")
-
-
-@dataclass(frozen=True, slots=True)
-class ChainReport:
-    """What was found of one chain.
-
-    Args:
-        process: Which chain.
-        first: The number of the first line that is kept.
-        last: The number of the last.
-        mac: The mac of the last line: written down elsewhere, it proves later that nothing up to it was changed.
-        faults: What is wrong, in sentences; empty for a sound chain.
-    """
-
-    process: str
-    first: int
-    last: int
-    mac: str
-    faults: tuple[str, ...]
-
-
-def log_chains(folder: Path) -> list[str]:
-    """The chains in a folder."""
-    names = {path.stem.split("-")[1] for path in folder.glob(f"{PREFIX}-*") if path.suffix != ".lock"}
-    return sorted(name for name in names if name.isdigit())
-
-
-def verify_log(folder: Path, key: bytes) -> list[ChainReport]:
-    """Verify every chain of a folder."""
-    return [_verify(folder, process, key) for process in log_chains(folder)]
-
-
-def read_log_file(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file that can be read, as they stand; a torn last one is left out."""
-    with path.open(encoding="ascii", errors="replace") as file:
-        for line in file:
-            try:
-                found = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(found, dict):
-                yield found
-
-
-def last_link(path: Path) -> ChainLink | None:
-    """The last line of a file, as it tells itself."""
-    found = None
-    for fields in read_log_file(path):
-        found = ChainLink(fields.get("seq", 0), fields.get("mac", ""))
-    return found
-
-
-def has_line(folder: Path, words: str) -> bool:
-    """Whether a line is still there that was written down as CHAIN:LINE:MAC."""
-    process, _, rest = words.partition(":")
-    seq, _, mac = rest.partition(":")
-    return any(
-        str(fields.get("seq")) == seq and fields.get("mac") == mac
-        for path in chain_files(folder, process)
-        for fields in read_log_file(path)
-    )
-
-
-def _verify(folder: Path, process: str, key: bytes) -> ChainReport:
-    head, faults = read_head(folder / f"{PREFIX}-{process}.head", key), []
-    if head is None:
-        head = ChainHead()
-        faults.append(
-            f"The head of chain {process} is missing, was changed, or was sealed with another secret."
-        )
-    link, passed = head.first, False
-    files = chain_files(folder, process)
-    numbers = [int(path.stem.rpartition("-")[2]) for path in files]
-    if numbers and numbers[0] > head.first_file:
-        faults.append(f"Chain {process} lacks its files before {files[0].name}.")
-    for path in files:
-        found, fault = _file(path, key, link)
-        link = found
-        if fault:
-            faults.append(fault)
-            break
-        passed = passed or link.seq >= head.link.seq
-    if not faults and link.seq < head.link.seq:
-        faults.append(f"Chain {process} ends at line {link.seq}, and {head.link.seq} lines were written.")
-    return ChainReport(process, head.first.seq + 1, link.seq, link.mac, tuple(faults))
-
-
-def _file(path: Path, key: bytes, link: ChainLink) -> tuple[ChainLink, str]:
-    """Where the chain has come to after a file, and what is wrong in it."""
-    with path.open(encoding="ascii", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith("\n"):  # a process was ended while it wrote: the next file goes on before it
-                break
-            found = verify_line(key, link, line.rstrip("\n"))
-            if found is None:
-                return link, f"{path.name}, line {number}: it was changed, or lines before it are missing."
-            link = found
-    return link, ""
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

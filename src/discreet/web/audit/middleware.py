@@ -1,62 +1,65 @@
-"""The layer that logs: one line a request, when its answer has left.
+"""The audit middleware: one line per request, when its response was sent. It creates the request context.
 
     at, who, by, role, from, method, route, asked, status, decision, code, cells, ms, bytes, answer, encoding
 
-`who` is the account, `by` how it is known, `from` the address as it is kept. `asked` has the canonical requests with what
-the rules said of each; `answer` is the SHA-256 of the bytes that left. An answer has the same bytes under one ETag, so
-they are hashed once. A kept answer that leaves again is noted like the first one. Files of pages are not logged.
+`who` is the account, `by` how it signed in, `from` the client address as configured, `asked` the queries with their outcome
+and `answer` the SHA-256 of the response body. Bodies with the same ETag are equal and hashed once. A cached response is
+logged with the queries of the first one. Static files are not logged.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from cachetools import LRUCache
 
 from discreet.errors import WorkspaceUnusable
-from discreet.web.audit.entry import ENTRY, AddressPolicy, AuditEntry
-from discreet.web.audit.log import AuditLog, log_timestamp
-from discreet.web.auth.identity import SCOPE, refuse
-from discreet.web.lifespan import OURSELVES
+from discreet.web.audit.log import log_timestamp
+from discreet.web.context import RequestContext, use_context
+from discreet.web.lifespan import INTERNAL
 from discreet.web.telemetry import span
 
-#: The bytes of what is remembered of answers by their ETags; of each at least so many.
-MOST_BYTES, LEAST_EACH = 16_000_000, 1_000
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from discreet.web.audit.entry import AddressPolicy
+    from discreet.web.audit.log import AuditLog
+
+#: Bytes of the table of known responses, and of one entry at least.
+MAX_BYTES, ENTRY_BYTES = 16_000_000, 1_000
 LIMITED = frozenset({"too-many-calls", "stopped"})
-NOTE = "discreet.note"
-#: Any other word is the reader's own, and is not kept.
+#: Other methods are logged as `other`.
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
-    """What is known of the answer under an ETag."""
+class _KnownResponse:
+    """The route, queries and body hashes (by encoding) of the response with one ETag."""
 
     route: str
-    asked: tuple[dict[str, Any], ...]
+    queries: tuple[dict[str, Any], ...]
     hashes: dict[str, str]
 
     @property
     def size(self) -> int:
-        """The bytes that it takes, about."""
-        return LEAST_EACH + sum(
-            LEAST_EACH + len(each["request"]) + len(each.get("packed", "")) for each in self.asked
-        )
+        """Its bytes in memory, approximately."""
+        texts = (len(each["request"]) + len(each.get("packed", "")) for each in self.queries)
+        return ENTRY_BYTES * (1 + len(self.queries)) + sum(texts)
 
 
 class AuditMiddleware:
     """Logs every request.
 
     Args:
-        app: What answers.
-        addresses: What is kept of addresses.
-        log: Where lines go; None for nowhere.
-        observe: Told every line, for metrics.
+        app: The application.
+        addresses: What is stored of client addresses.
+        log: The audit log; None for none.
+        observe: Called with every line, for metrics.
     """
 
     def __init__(
@@ -68,138 +71,111 @@ class AuditMiddleware:
     ) -> None:
         self.app = app
         self._addresses, self._log, self._observe = addresses, log, observe
-        self._known: OrderedDict[str, _Remembered] = OrderedDict()
-        self._size = 0
+        self.known: LRUCache[str, _KnownResponse] = LRUCache(MAX_BYTES, lambda known: known.size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and log what became of it."""
-        if scope["type"] != "http" or OURSELVES in scope or _is_static(scope):
+        """Pass on, and log the outcome."""
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if self._log is not None and self._log.failed and self._log.rules.failure == "stop":
-            refuse(scope, WorkspaceUnusable("The log of requests cannot be written.", "See its disk."))
-        entry, answer, begun = AuditEntry(), _Answer(self._known), time.perf_counter()
-        scope[NOTE], token = entry, ENTRY.set(entry)
+        with use_context(RequestContext()) as context:
+            if INTERNAL in scope or scope["path"].partition("/static/")[0] == scope.get("root_path", ""):
+                await self.app(scope, receive, send)
+                return
+            if self._log is not None and self._log.failed and self._log.rules.failure == "stop":
+                context.refuse(WorkspaceUnusable("The log of requests cannot be written.", "See its disk."))
+            response, started = _Response(self.known, scope["method"]), time.perf_counter()
 
-        async def watched(message: Message) -> None:
-            answer.see(message)
-            await send(message)
+            async def watch(part: Message) -> None:
+                response.see(part)
+                await send(part)
 
-        try:
-            with span("request") as traced:
-                await self.app(scope, receive, watched)
-                if traced is not None:
-                    traced.update_name(f"{scope['method']} {entry.route}")
-                    traced.set_attribute("http.response.status_code", answer.status)
-        finally:
-            ENTRY.reset(token)
-            self._write(scope, entry, answer, time.perf_counter() - begun)
+            try:
+                with span("request") as traced:
+                    await self.app(scope, receive, watch)
+                    if traced is not None:
+                        traced.update_name(f"{scope['method']} {context.route}")
+                        traced.set_attribute("http.response.status_code", response.status)
+            finally:
+                self._write(scope, context, response, time.perf_counter() - started)
 
-    def _write(self, scope: Scope, entry: AuditEntry, answer: _Answer, seconds: float) -> None:
-        route, asked = self._remember(entry, answer)
-        asker = scope.get(SCOPE)
-        client = scope.get("client")
-        told = {
-            "who": None if asker is None else asker.account,
-            "by": None if asker is None else asker.by,
-            "role": None if asker is None else asker.role,
-            "from": self._addresses.kept(str(client[0]) if client else ""),
+    def _write(self, scope: Scope, context: RequestContext, response: _Response, seconds: float) -> None:
+        route, queries = self._remember(context, response)
+        requester, client = context.requester, scope.get("client")
+        fields = {
+            "who": None if requester is None else requester.account,
+            "by": None if requester is None else requester.by,
+            "role": None if requester is None else requester.role,
+            "from": self._addresses.stored(str(client[0]) if client else ""),
             "method": scope["method"] if scope["method"] in METHODS else "other",
             "route": route,
-            "asked": asked,
-            "status": answer.status,
-            "decision": decision(answer.status, entry.code),
-            "code": entry.code,
-            "cells": sum(each.get("cells", 0) for each in asked),
+            "asked": queries,
+            "status": response.status,
+            "decision": decision(response.status, context.code),
+            "code": context.code,
+            "cells": sum(each.get("cells", 0) for each in queries),
             "ms": round(seconds * 1000),
-            "bytes": answer.size,
-            "answer": answer.digest(),
-            "encoding": answer.encoding,
+            "bytes": response.size,
+            "answer": response.digest(),
+            "encoding": response.encoding,
         }
-        line = {
-            "at": log_timestamp(),
-            **{name: value for name, value in told.items() if value not in (None, "", [], ())},
-        }
+        given = {name: value for name, value in fields.items() if value not in (None, "", [], ())}
+        line = {"at": log_timestamp(), **given}
         self._observe({**line, "seconds": seconds})
         if self._log is not None:
             self._log.add(line)
 
-    def _remember(self, entry: AuditEntry, answer: _Answer) -> tuple[str, list[dict[str, Any]]]:
-        """The route and the questions of an answer; of one that was kept, those of the first time."""
-        if not answer.tag:
-            return entry.route, list(entry.asked.values())
-        known = self._known.get(answer.tag)
+    def _remember(self, context: RequestContext, response: _Response) -> tuple[str, list[dict[str, Any]]]:
+        """The route and queries of a response; those of the first one if it came from the cache."""
+        queries = list(context.queries.values())
+        if not response.etag:
+            return context.route, queries
+        known = self.known.get(response.etag)
         if known is None:
-            known = _Remembered(entry.route, tuple(entry.asked.values()), {})
-            self._known[answer.tag] = known
-            self._size += known.size
-            while self._size > MOST_BYTES:
-                self._size -= self._known.popitem(last=False)[1].size
-        answer.remember(known)
-        return entry.route or known.route, list(entry.asked.values()) or list(known.asked)
+            known = _KnownResponse(context.route, tuple(queries), {})
+            if known.size <= MAX_BYTES:
+                self.known[response.etag] = known
+        if response.digest():
+            known.hashes.setdefault(response.encoding, response.digest())
+        return context.route or known.route, queries or list(known.queries)
 
 
-def _is_static(scope: Scope) -> bool:
-    return bool(scope["path"].partition("/static/")[0] == scope.get("root_path", ""))
+class _Response:
+    """Status, size and hash of a response, as it is sent."""
 
-
-class _Answer:
-    """What is seen of an answer as it leaves."""
-
-    def __init__(self, known: OrderedDict[str, _Remembered]) -> None:
-        self._known = known
+    def __init__(self, known: LRUCache[str, _KnownResponse], method: str) -> None:
+        self._known, self._has_body = known, method != "HEAD"
         self._hash: Any = None
         self._digest = ""
-        self._whole = False
-        self.status, self.size, self.tag, self.encoding = 0, 0, "", ""
+        self._complete = False
+        self.status, self.size, self.etag, self.encoding = 0, 0, "", ""
 
-    def see(self, message: Message) -> None:
-        """Look at a piece on its way out."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = {name.lower(): value.decode("latin-1") for name, value in message["headers"]}
+    def see(self, part: Message) -> None:
+        """Look at a message of the response."""
+        if part["type"] == "http.response.start":
+            self.status = part["status"]
+            headers = {name.lower(): value.decode("latin-1") for name, value in part["headers"]}
             self.encoding = headers.get(b"content-encoding", "")
-            self.tag = _own_tag(headers.get(b"etag", ""))
-            known = self._known.get(self.tag)
+            self.etag = _plain_etag(headers.get(b"etag", ""))
+            known = self._known.get(self.etag)
             self._digest = "" if known is None else known.hashes.get(self.encoding, "")
             self._hash = None if self._digest or self.status != 200 else hashlib.sha256()
-        elif message["type"] == "http.response.body":
-            body = message.get("body", b"")
+        elif part["type"] == "http.response.body" and self._has_body:
+            body = part.get("body", b"")
             self.size += len(body)
-            self._whole = not message.get("more_body", False)
+            self._complete = not part.get("more_body", False)
             if self._hash is not None:
                 self._hash.update(body)
 
     def digest(self) -> str:
-        """The hash of the bytes that left; empty where there were none, or not all of them."""
-        if self.status != 200 or not self._whole or not self.size:
+        """The hash of the body; empty if there was none, or not all of it was sent."""
+        if self.status != 200 or not self._complete or not self.size:
             return ""
         return self._digest or self._hash.hexdigest()
 
-    def remember(self, known: _Remembered) -> None:
-        """Keep the hash, so that it is not made again."""
-        if self.tag and self.digest():
-            known.hashes.setdefault(self.encoding, self.digest())
-
-
-class Routed:
-    """Notes which route answered: the innermost layer, since the router is behind it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and look who took it."""
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            note, route = scope.get(NOTE), scope.get("route")
-            if note is not None:
-                note.route = getattr(route, "path", "") or ""
-
 
 def decision(status: int, code: str) -> str:
-    """What became of a request, in a word.
+    """The outcome of a request in a word.
 
     >>> decision(200, ""), decision(304, ""), decision(403, "too-sparse"), decision(429, "too-many-calls")
     ('answered', 'unchanged', 'refused', 'limited')
@@ -211,10 +187,10 @@ def decision(status: int, code: str) -> str:
     return "refused" if status >= 400 else "unchanged" if status == 304 else "answered"
 
 
-def _own_tag(tag: str) -> str:
-    """An ETag without what the encoding added.
+def _plain_etag(etag: str) -> str:
+    """An ETag without the suffix of its encoding.
 
-    >>> _own_tag('"0a1b-zstd"'), _own_tag('W/"0a1b"'), _own_tag("")
+    >>> _plain_etag('"0a1b-zstd"'), _plain_etag('W/"0a1b"'), _plain_etag("")
     ('0a1b', '0a1b', '')
     """
-    return tag.removeprefix("W/").strip('"').partition("-")[0]
+    return etag.removeprefix("W/").strip('"').partition("-")[0]

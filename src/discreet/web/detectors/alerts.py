@@ -21,7 +21,7 @@ from typing import Any
 
 from discreet.errors import BadOption
 from discreet.model.messages.text import nearest
-from discreet.web.audit.log import read_log_file
+from discreet.web.audit.chain import read_log_file
 from discreet.web.auth.rate_limit import SLOW, STOP
 from discreet.web.detectors.patterns import DETECTORS, MOST_EVENTS
 from discreet.workspace.options import watch_of_workspace

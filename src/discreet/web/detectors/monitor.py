@@ -25,8 +25,8 @@ from discreet.errors import DiscreetError
 from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.audit.chain import PREFIX
 from discreet.web.audit.entry import unpack_request
-from discreet.web.audit.log import PREFIX
 from discreet.web.auth.rate_limit import Hold, RateLimitStore
 from discreet.web.detectors.alerts import ACTIONS, ALERT, Alert, Thresholds, add_alert, read_alerts
 from discreet.web.detectors.patterns import LoggedRequest, Score, Scores, digest

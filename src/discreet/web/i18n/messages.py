@@ -11,7 +11,6 @@ direction come from Babel.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
@@ -29,6 +28,7 @@ from babel.numbers import format_decimal
 from babel.support import Translations
 
 from discreet.model.messages.text import Count, Label, Message, MessageFormatter, Translatable
+from discreet.web.context import request_context
 
 LOCALE = Path(__file__).parents[1] / "locale"
 #: Languages that capitalise nouns.
@@ -159,12 +159,9 @@ def languages() -> dict[str, Language]:
     return found
 
 
-REQUEST_LANGUAGE: ContextVar[RequestLanguage | None] = ContextVar("REQUEST_LANGUAGE", default=None)
-
-
 def request_language() -> RequestLanguage:
     """The language of the current request; English outside a request."""
-    return REQUEST_LANGUAGE.get() or RequestLanguage(languages()["en"])
+    return request_context().language or RequestLanguage(languages()["en"])
 
 
 def current_language() -> Language:

@@ -25,6 +25,7 @@ from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
+from discreet.web.admission import MAX_QUERY_BYTES
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import gettext
@@ -33,7 +34,6 @@ from discreet.web.pages.links import api_path, table_path
 from discreet.web.pages.snippets import snippets
 from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, strong_etag
-from discreet.web.security import MAX_QUERY_BYTES
 from discreet.web.templating import render_page
 from discreet.web.urls import link, site_url
 from discreet.workspace.options import Options

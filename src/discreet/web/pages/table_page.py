@@ -19,7 +19,6 @@ from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.api.dcat import schema_org
-from discreet.web.audit.entry import note_refusal
 from discreet.web.cache import ALWAYS, MOMENT
 from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.pages.api_guide import add_api_guide
@@ -44,19 +43,19 @@ from discreet.web.pages.table_blocks import add_blocks, paginate
 from discreet.web.pages.table_grid import Layout, grid, table_facts
 from discreet.web.pages.toolbar import Toolbar
 from discreet.web.pages.uncertainty import noise_uncertainty
-from discreet.web.problems import public_error
+from discreet.web.problems import note_refusal, public_error
 from discreet.web.query import refuse_unknown
-from discreet.web.release_cache import GridCache
+from discreet.web.release_cache import GridCache, ReleaseCache
 from discreet.web.responses import open_service
 from discreet.web.templating import render_page
 from discreet.web.urls import link
 from discreet.workspace.options import Options
 
 
-def page_router(registry: DatasetRegistry, options: Options) -> APIRouter:
+def page_router(registry: DatasetRegistry, options: Options, releases: ReleaseCache) -> APIRouter:
     """The routes of all pages."""
     router = APIRouter(include_in_schema=False)
-    grids = GridCache()
+    grids = GridCache(releases)
 
     @router.get("/datasets/{dataset_id}")
     def table_page(request: Request, dataset_id: str) -> Response:

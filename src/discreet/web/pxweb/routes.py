@@ -77,8 +77,7 @@ from discreet.web.pxweb.table_list import (
 )
 from discreet.web.pxweb.value_selection import any_case, canonical_selection, find_code_list, select
 from discreet.web.release_cache import ReleaseCache
-from discreet.web.responses import add_charge_header, as_json, conditional, headers_only, strong_etag
-from discreet.web.transfer import is_head
+from discreet.web.responses import add_charge_header, as_json, conditional, headers_only, is_head, strong_etag
 from discreet.web.urls import site_url
 from discreet.workspace.options import Options
 
@@ -177,9 +176,11 @@ def api_base() -> str:
     return site_url().base + PREFIX
 
 
-def pxweb_router(registry: DatasetRegistry, options: Options, count: Callable[[str], None]) -> APIRouter:
+def pxweb_router(
+    registry: DatasetRegistry, options: Options, count: Callable[[str], None], releases: ReleaseCache
+) -> APIRouter:
     """The routes under /api/pxweb/v2; `count` counts the calls of an IP address, and refuses too many."""
-    service = PxWebService(registry, options, ReleaseCache())
+    service = PxWebService(registry, options, releases)
 
     async def take_token(request: Request) -> None:
         count(request.client.host if request.client else "")
@@ -451,7 +452,7 @@ def _data_response(request: Request, service: PxWebService, query: SavedQuery) -
     checked = check_tables(dataset, selected, output, service.options.pxweb_cells)
 
     def respond() -> Response:
-        if is_head(request):
+        if is_head():
             requests = [each.request for each in checked.values()]
             response = headers_only(dataset, requests, output.media_type)
         else:

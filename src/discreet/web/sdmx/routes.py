@@ -42,6 +42,7 @@ from discreet.web.responses import (
     document_response,
     etag_of,
     headers_only,
+    is_head,
     strong_etag,
 )
 from discreet.web.sdmx.dataflows import (
@@ -53,7 +54,6 @@ from discreet.web.sdmx.dataflows import (
     parse_data_query,
 )
 from discreet.web.sdmx.structures import DEPTH, MEDIA_TYPE, Query, find_structures, structure_message
-from discreet.web.transfer import is_head
 
 Kind = Annotated[
     str,
@@ -265,7 +265,7 @@ def _data(registry: DatasetRegistry, request: Request, flow: str) -> Response:
 
 
 def _answer(request: Request, service: DatasetService, query: DataQuery, form: Format) -> Response:
-    if is_head(request):
+    if is_head():
         return headers_only(service, [query.checked.request], form.media_type)
     release = service.answer(query.checked)
     response = document_response(request, gather(document(release, query, form)), form.media_type)

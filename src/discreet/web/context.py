@@ -1,0 +1,70 @@
+"""The context of the current request: one object, created by the audit middleware and read by everything below it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.errors import DiscreetError
+    from discreet.ledger.requester import Requester
+    from discreet.web.admission import Reservation
+    from discreet.web.i18n.messages import RequestLanguage
+    from discreet.web.urls import SiteUrl
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """What middlewares and routes know about one request.
+
+    Args:
+        requester: The account; None for an anonymous request.
+        refusal: Why a middleware refused the request; the router answers with it.
+        site_url: The URL under which the reader reached the server.
+        language: The language of the response.
+        reservation: The capacity that the request holds.
+        cache_seconds: How long the response may be cached; 0 for not at all.
+        is_head: Whether the request is HEAD.
+        route: The path template of the route that answered.
+        code: The error code of a refused request.
+        metered: Whether a query of it is counted or charged per account.
+        queries: For the audit log: the queries by dataset and canonical request, with their outcome.
+    """
+
+    requester: Requester | None = None
+    refusal: DiscreetError | None = None
+    site_url: SiteUrl | None = None
+    language: RequestLanguage | None = None
+    reservation: Reservation | None = None
+    cache_seconds: float = 0.0
+    is_head: bool = False
+    route: str = ""
+    code: str = ""
+    metered: bool = False
+    queries: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def refuse(self, error: DiscreetError) -> None:
+        """Answer the request with this error; the first one counts."""
+        self.refusal = self.refusal or error
+
+
+_CONTEXT: ContextVar[RequestContext | None] = ContextVar("discreet_request", default=None)
+
+
+def request_context() -> RequestContext:
+    """The context of the current request; outside a request an empty one."""
+    return _CONTEXT.get() or RequestContext()
+
+
+@contextmanager
+def use_context(context: RequestContext) -> Iterator[RequestContext]:
+    """Make a context the current one."""
+    token = _CONTEXT.set(context)
+    try:
+        yield context
+    finally:
+        _CONTEXT.reset(token)
