@@ -234,11 +234,7 @@ def test_a_table_that_keeps_zero_is_left_as_it_is():
 def test_one_row_is_written_with_a_zero_that_stays_and_noise_of_its_own_on_zero_is_not_written():
     noise = ArrangedRow((-1, 1), (2, 4))
     one = make_table(4, [noise], repeats=1, family="x", parameters={})
-    assert [table_for_export(one, "ONS").row(count).values for count in (0, 1, 9)] == [
-        (0,),
-        (-1, 1),
-        (-1, 1),
-    ]
+    assert [table_for_export(one, "ONS").row(count).values for count in (0, 1, 9)] == [(0,), (-1, 1), (-1, 1)]
     two = make_table(4, [ArrangedRow((0, 1), (2, 4)), noise], repeats=1, family="x", parameters={})
     with pytest.raises(BadNoiseTable, match="Count 0 has noise of its own; ONS never"):
         table_for_export(two, "ONS")

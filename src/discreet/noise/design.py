@@ -68,16 +68,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class SymmetricDesign:
-    """One distribution p(z) ∝ e^(-γ z²) on [-D, D] with its guarantee.
-
-    Args:
-        goal: The criterion that it optimises.
-        epsilon: Privacy loss of one cell.
-        delta: δ at that ε, by eq. 21: the exact divergence of the ideal distribution.
-        D: Largest change.
-        gamma: γ.
-        V: Variance.
-    """
+    """One distribution p(z) ∝ e^(-γ z²) on [-D, D]: its goal, its variance V, and δ at an ε by eq. 21."""
 
     goal: str
     epsilon: float

@@ -90,11 +90,7 @@ class Side:
 
 
 def compare(
-    epsilon: float,
-    *,
-    delta: float | None = None,
-    m: int | None = None,
-    match: Match = "closest",
+    epsilon: float, *, delta: float | None = None, m: int | None = None, match: Match = "closest"
 ) -> tuple[float, tuple[Side, ...]]:
     """The common δ, and each family that declares `sides` with the least noise that keeps it.
 

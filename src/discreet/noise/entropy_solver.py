@@ -27,14 +27,9 @@ SMALLEST_PROBABILITY = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """The constraints of one row.
+    """The constraints of one row: its support (ascending), V, a lower bound of p(0), and monotonicity left of 0.
 
-    Args:
-        values: The support, ascending.
-        variance: V.
-        p_stay: Lower bound of p(0), or 0.
-        monotone: Whether p rises towards 0 from the left; no effect if 0 is not in the support.
-        equality: Whether the variance must equal V, or may be smaller.
+    With `equality` the variance must equal V; otherwise it may be smaller.
     """
 
     values: tuple[int, ...]

@@ -36,15 +36,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a family.
-
-    Args:
-        name: Its name.
-        meaning: Its meaning.
-        kind: Its type.
-        required: Whether it must be given.
-        unless: Another parameter that replaces it.
-    """
+    """One parameter of a family; a required one may be replaced by the parameter `unless`."""
 
     name: str
     meaning: str

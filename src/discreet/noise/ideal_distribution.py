@@ -87,12 +87,7 @@ class IdealRow:
 class IdealTable:
     """A design: rows for the counts 0, 1, ...; the last `repeats` rows serve all larger counts.
 
-    Args:
-        rows: The row of count 0 first.
-        repeats: Length of the repeating block of last rows.
-        family: The family that made it.
-        parameters: The parameters of the design.
-        notes: Remarks for readers: a bound not reached, a parameter relaxed.
+    `notes` are remarks for readers: a bound not reached, a parameter relaxed.
     """
 
     rows: tuple[IdealRow, ...]

@@ -236,17 +236,10 @@ _NO_BIAS = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RowReport:
-    """The effect of quantisation on the row of one count.
+    """The effect of quantisation on the row of one count: exact bias and variance, and the design's bias.
 
-    Args:
-        count: The first count that the row serves.
-        bias: The exact mean of the integers.
-        ideal_bias: The mean of the design.
-        variance: The exact variance of the integers.
-        variance_error: (V^Q - V) / V; 0 if the design has no variance.
-        lost: Values of the design that no key selects.
-        paper_epsilon: ε^Q of eq. 45; infinite if a value was lost.
-        paper_delta: δ^Q of eq. 46.
+    `variance_error` is (V^Q - V) / V, 0 if the design has no variance; `lost` are values that no key selects;
+    `paper_epsilon` is ε^Q of eq. 45, infinite if a value was lost; `paper_delta` is δ^Q of eq. 46.
     """
 
     count: int

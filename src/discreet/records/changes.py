@@ -27,14 +27,7 @@ PART = 1_000_000
 
 
 class Changes(Confidential):
-    """The number of records that differ. Confidential.
-
-    Args:
-        added: New records.
-        removed: Records that are gone.
-        changed: Records of the same person with another value; zero if keys cannot be compared.
-        left_out: Variables that cannot be compared, because a version lacks them or has other categories.
-    """
+    """The number of records added, removed and changed, and the variables that cannot be compared. Confidential."""
 
     __slots__ = ("added", "changed", "left_out", "removed")
 

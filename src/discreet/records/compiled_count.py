@@ -187,7 +187,6 @@ def _longer(lookup: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
 
 
 def _columns(codes: CodeFile, moves: dict[str, NDArray[np.uint32]]) -> tuple[Any, ...]:
-    """The records and lookups as arguments of the kernel."""
     starts = np.array([codes.starts[name] for name in moves], dtype=np.int64)
     widths = np.array([codes.widths[name] for name in moves], dtype=np.int64)
     lookups = np.concatenate([np.empty(0, np.uint32), *moves.values()])
@@ -263,15 +262,7 @@ def write_codes(batches: Iterable[pa.RecordBatch], records: int, dataset: Datase
 
 @dataclass(frozen=True, eq=False)
 class CodeFile:
-    """The memory-mapped records of a version.
-
-    Args:
-        raw: All bytes.
-        widths: The bytes per value of each column.
-        starts: The offset of each column.
-        records: The number of records.
-        sorted_by: The sort variable; None without geography.
-    """
+    """The memory-mapped records of a version: width in bytes and offset of each column, and the sort variable, if any."""
 
     raw: NDArray[np.uint8]
     widths: dict[str, int]

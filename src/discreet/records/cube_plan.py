@@ -41,15 +41,7 @@ MOST = 4_000
 
 @dataclass(frozen=True, slots=True)
 class PlannedCube:
-    """A cube worth building.
-
-    Args:
-        variables: Its margin.
-        rows: Their number, at most, on average over possible records.
-        bytes: Its size.
-        tables: The number of tables that it makes faster.
-        before: The rows that these read now, on average.
-    """
+    """A cube worth building: expected rows, bytes, the tables that it makes faster, and the rows that these read now."""
 
     variables: Margin
     rows: int

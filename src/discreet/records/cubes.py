@@ -191,10 +191,6 @@ class MarginCache(Confidential):
 
     A later table under any filter on the same variables reads the margin instead of the cube. Only margins much smaller
     than their cube are cached; the size is known from the description: at most its cells, times the bytes of a row.
-
-    Args:
-        dataset: The description.
-        most_bytes: Of all margins together.
     """
 
     def __init__(self, dataset: Dataset, most_bytes: int = MOST_BYTES) -> None:

@@ -59,13 +59,7 @@ class IdSketch:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The overlap of the ids of one sketch with another.
-
-    Args:
-        matched: The number of sampled ids in both.
-        sampled: The number of ids compared.
-        whole: Whether these are all ids, so that the share is exact.
-    """
+    """The number of ids in both of two sketches; `whole` if all ids were compared, so that the share is exact."""
 
     matched: int
     sampled: int
@@ -173,11 +167,7 @@ class Fingerprint:
 
     def digest(self, description: str) -> str:
         """The version id: it covers the records, their number and the text of `dataset.toml`."""
-        parts = (
-            self._sum.to_bytes(16, "little"),
-            self._records.to_bytes(8, "little"),
-            description.encode(),
-        )
+        parts = (self._sum.to_bytes(16, "little"), self._records.to_bytes(8, "little"), description.encode())
         return hashlib.blake2b(
             b"".join(parts), key=self._key, digest_size=16, person=b"discreet-digest"
         ).hexdigest()

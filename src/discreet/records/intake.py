@@ -36,13 +36,8 @@ FULL_DISK = ("No space left", "not enough space", "File too large", "quota excee
 class Loaded(NamedTuple):
     """The identifiers and the number of stored records. Confidential.
 
-    Args:
-        digest: The version id.
-        fingerprint: Of the records.
-        records: The number kept.
-        left_out: Under `dp`, the records dropped as invalid, for the custodian only; None elsewhere.
-        surplus: Under `dp`, the number of records dropped by the contribution bound, for the custodian only.
-        ids: A sketch of their ids; None if records have none.
+    Under `dp`, `left_out` has the invalid records and `surplus` the number beyond the contribution bound, for the custodian
+    only. `ids` is a sketch of their ids; None if records have none.
     """
 
     digest: str
@@ -72,9 +67,6 @@ def load_records(
         folder: The new version's folder; the caller moves it into place or removes it.
         kind: The engine.
         progress: Called with the progress.
-
-    Returns:
-        The version id and the fingerprint of the records.
     """
     fingerprint = Fingerprint(secret, dataset.lineage)
     staged = folder / "staged.arrow"

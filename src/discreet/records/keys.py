@@ -227,12 +227,7 @@ def record_keys(secret: Secret, lineage: str, id_hashes: NDArray[np.uint8]) -> N
 
 
 def record_tag(secret: Secret, digest: str) -> str:
-    """The tag stored with the records of a version: it authenticates them at constant cost.
-
-    Args:
-        secret: The workspace's secret.
-        digest: The version id, which covers records, description, noise and algorithm versions.
-    """
+    """The tag stored with the records of a version, which authenticates them at constant cost."""
     return secret.derive(Purpose.RECORDS_TAG, digest).hex()
 
 

@@ -41,18 +41,11 @@ class CellSums(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class SampleRows(Confidential):
-    """The rows of a sample.
+    """The rows of a sample, with base categories for each dimension and fixed-point sums of weights and replicate weights.
 
-    Args:
-        shape: Their table.
-        codes: One array of base categories for each dimension.
-        stratum: The stratum of each row; all zero without strata.
-        unit: The cluster of each row; without clusters its stratum.
-        weights: Fixed-point sums of weights.
-        squares: Sums of squared weights, in people; None with clusters or replicates.
-        replicates: Fixed-point sums of each replicate weight.
-        units: The number of sampling units of each stratum in the whole sample.
-        scale: One person in fixed point.
+    Without strata `stratum` is zero; without clusters `unit` is the stratum. `squares` are sums of squared weights, in
+    people; None with clusters or replicates. `units` counts the sampling units of each stratum; `scale` is one person in
+    fixed point.
     """
 
     shape: TableShape

@@ -21,13 +21,7 @@ BATCH_VALUES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ColumnNotes:
-    """Metadata of a column in a file of a statistics program.
-
-    Args:
-        label: Its label.
-        labels: The labels of its values, by the text of the value.
-        missing: Values that count as missing.
-    """
+    """Metadata of a column in a file of a statistics program: its label, the labels of its values, and missing values."""
 
     label: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -70,13 +64,7 @@ class Source:
 
 
 class Stream:
-    """Rows from Python as a source of text columns; keeps the error that ends reading.
-
-    Args:
-        names: The columns.
-        rows: The rows, as long as `names`.
-        what: The file, for messages.
-    """
+    """Rows from Python as a source of text columns; keeps the error that ends reading. `what` is the file, for messages."""
 
     def __init__(self, names: Sequence[str], rows: Iterable[Sequence[Any]], what: str) -> None:
         self._names, self._rows, self._what = list(names), rows, what

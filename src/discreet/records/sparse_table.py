@@ -97,13 +97,7 @@ AT_ONCE = 2**22
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Disjoint outputs of a dimension.
-
-    Args:
-        output: For each base category its place in the layer, or -1.
-        first: The place of the layer's first output in the dimension.
-        length: The number of places.
-    """
+    """Disjoint outputs of a dimension: the place of each base category (or -1), the layer's first place and length."""
 
     output: NDArray[np.int32]
     first: int
@@ -121,11 +115,7 @@ def wide_blocks(
 ) -> Iterator[SparseCells]:
     """The nonempty cells, each once; the code of a cell is its flat index in the table, ascending in a block.
 
-    Args:
-        engine: The engine.
-        shape: The cells; their number must fit 63 bits.
-        weights: Add up the weights too.
-        sums: Other stored columns to add up.
+    The number of cells must fit 63 bits; `sums` are other stored columns to add up.
     """
     query = replace(query_of(shape), weights=weights, sums=sums)
     records = int(engine.aggregate(AggregateQuery(query.group_by[:1], query.filters)).counts.sum())
@@ -179,7 +169,6 @@ def _slices(dimension: Dimension, size: int) -> Iterator[tuple[int, ...]]:
 
 
 def _all_axes(cells: SparseCells, axes: tuple[int, ...], count: int) -> SparseCells:
-    """Groups by some axes, with one category for each other axis."""
     known = dict(zip(axes, cells.codes, strict=True))
     nothing = np.zeros(cells.counts.size, dtype=np.uint8)
     codes = tuple(known.get(axis, nothing) for axis in range(count))
@@ -226,7 +215,6 @@ def _walk(
 
 
 def _to_flat_positions(cells: SparseCells, firsts: tuple[int, ...], shape: TableShape) -> SparseCells:
-    """The groups of a block by their flat index, in order."""
     place = np.zeros(cells.counts.size, dtype=np.int64)
     for codes, first, length in zip(cells.codes, firsts, shape.lengths, strict=True):
         place *= length

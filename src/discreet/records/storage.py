@@ -117,10 +117,8 @@ def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
     """The coders of strata and clusters, by stored name."""
     design = design_of(dataset)
     listed = () if design is None else tuple(value for value, _ in design.fpc if value)
-    return {
-        name: UnitCoder(listed, only=bool(listed)) if name == STRATUM else UnitCoder()
-        for name in unit_columns(dataset)
-    }
+    coders = {STRATUM: UnitCoder(listed, only=bool(listed)), CLUSTER: UnitCoder()}
+    return {name: coders[name] for name in unit_columns(dataset)}
 
 
 class DesignReader:
@@ -233,11 +231,7 @@ def connect_duckdb(
 ) -> duckdb.DuckDBPyConnection:
     """A DuckDB connection without a progress bar, which would be drawn on standard output.
 
-    Args:
-        path: The database; in memory by default.
-        temporary: A folder for spilled rows; with it `MEMORY_LIMIT` applies.
-        read_only: Whether the database is opened read-only.
-        threads: The number of threads; all cores by default.
+    With `temporary`, a folder for spilled rows, `MEMORY_LIMIT` applies. The default is in memory and on all cores.
     """
     limits = {} if temporary is None else {"memory_limit": MEMORY_LIMIT, "temp_directory": str(temporary)}
     connection = duckdb.connect(str(path or ":memory:"), read_only=read_only, config=dict(limits))

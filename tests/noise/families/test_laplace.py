@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise import laplace
-from discreet.noise.families.laplace import (
-    end_probability,
-    ideal_laplace,
-    last_key_m,
-    smallest_m,
-)
+from discreet.noise.families.laplace import end_probability, ideal_laplace, last_key_m, smallest_m
 
 
 @settings(max_examples=60, deadline=None)

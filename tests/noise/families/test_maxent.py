@@ -25,9 +25,7 @@ from discreet.noise.families.maxent import (
     smallest_variance,
     symmetric_gamma,
 )
-from discreet.noise.families.maxent import (
-    maxent as maxent_maxent,
-)
+from discreet.noise.families.maxent import maxent as maxent_maxent
 from discreet.noise.table import NoiseTable
 from discreet.privacy import audit
 

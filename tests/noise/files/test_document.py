@@ -28,15 +28,7 @@ def through_json(table):
 
 def test_a_document_has_the_keys_that_design_promises_and_gives_the_table_back():
     document = to_document(TABLE)
-    assert list(document)[:7] == [
-        "family",
-        "parameters",
-        "modulus",
-        "rows",
-        "repeats",
-        "moments",
-        "notes",
-    ]
+    assert list(document)[:7] == ["family", "parameters", "modulus", "rows", "repeats", "moments", "notes"]
     assert document["rows"][1] == {
         "count": 1,
         "values": [-1, 0, 1],

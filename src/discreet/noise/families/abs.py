@@ -35,12 +35,7 @@ _SHARE = 10
 
 
 def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = None) -> IdealTable:
-    """The distribution of Proposition 3 for every count, zero included.
-
-    Args:
-        epsilon: Privacy loss of one cell.
-        D: Largest change.
-        delta: In place of D: the guide's D*, the smallest D whose δ does not exceed it.
+    """The distribution of Proposition 3 for every count, zero included; `delta` gives the guide's D*.
 
     >>> ideal_abs(0.5, delta=1e-4).parameters["D"]
     25

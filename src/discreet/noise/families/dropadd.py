@@ -22,12 +22,7 @@ _MOST_ROWS = 100_000
 
 
 def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
-    """Rows for every count up to where q reaches its cap m; the last serves all larger counts.
-
-    Args:
-        m: The cap of q.
-        percent: q as a share of the count, in percent, rounded up.
-    """
+    """Rows for every count up to the one where q, `percent` of the count rounded up, reaches its cap m."""
     if m < 1 or not 0 < percent <= 100:
         raise InfeasibleDesign(f"m = {m}, percent = {percent}: m is at least 1 and percent lies in (0, 100].")
     share = Fraction(percent) / 100
@@ -47,10 +42,7 @@ dropadd = table_maker("dropadd", ideal_dropadd)
 FAMILY = Family(
     "dropadd",
     "Uniform noise on -q..q, q a share of the count; zeros stay zero.",
-    (
-        Parameter("m", "cap of q", int),
-        Parameter("percent", "q as a share of the count, in percent"),
-    ),
+    (Parameter("m", "cap of q", int), Parameter("percent", "q as a share of the count, in percent")),
     ideal_dropadd,
     page="methods/dropadd.md",
     make=dropadd,

@@ -25,12 +25,9 @@ _MOST_ENTRIES = 1_000_000
 
 
 def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None) -> IdealTable:
-    """Hellinger-type noise for the counts 0..largest.
+    """Hellinger-type noise for the counts 0..largest, a public bound of the counts.
 
-    Args:
-        epsilon: Privacy loss of one cell.
-        largest: The largest count with a separate row: a public bound of the counts.
-        top: The largest released value; by default the distribution of `largest` leaves 1e-6 beyond it.
+    The largest released value is `top`; by default the distribution of `largest` leaves 1e-6 beyond it.
     """
     require_epsilon(epsilon)
     if largest < 1:

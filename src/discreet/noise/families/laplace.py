@@ -38,11 +38,7 @@ def ideal_laplace(
 ) -> IdealTable:
     """Discrete Laplace noise for every count, zero included.
 
-    Args:
-        epsilon: Privacy loss of one cell.
-        m: Truncation; without it and without `delta`, the last value with a whole key.
-        delta: In place of m: the smallest m whose δ = p(m) does not exceed it.
-        modulus: The number of keys, for the truncation.
+    `delta` gives the smallest m whose δ = p(m) does not exceed it; without both, m is the last value with a whole key.
 
     >>> round(ideal_laplace(1.0, 10).last.probabilities[0], 9)
     2.0981e-05

@@ -24,12 +24,7 @@ _WIDEST = 5_000
 
 
 def ideal_normal(epsilon: float, m: int | None = None, *, delta: float | None = None) -> IdealTable:
-    """Truncated normal noise for every count, zero included.
-
-    Args:
-        epsilon: Privacy loss of one cell.
-        m: Truncation.
-        delta: In place of m: the smallest m whose δ = p(m) does not exceed it.
+    """Truncated normal noise for every count, zero included; `delta` gives the smallest m whose δ = p(m) does not exceed it.
 
     >>> round(ideal_normal(1.0, 10).last.probabilities[0], 6)
     0.001054

@@ -31,25 +31,10 @@ TABLE = "staged"
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """The statistics of one column.
+    """The statistics of one column. Words for a missing value, declared or usual, do not count as values.
 
-    Args:
-        name: Its name in the file.
-        records: Records of the file.
-        filled: Records with a value; words for a missing value do not count.
-        distinct: Different values.
-        single: Whether most of many values occur in one record only.
-        numeric: Whether all values are numbers.
-        whole: Whether all of them are whole.
-        dates: Whether all values are ISO dates.
-        low: The smallest number.
-        high: The largest.
-        total: The sum of the numbers, with four decimals.
-        squares: The sum of their squares.
-        decimals: The most decimals of a value.
-        lengths: The shortest and the longest value, in characters.
-        missing: The words for a missing value that occur, and those that the file declares.
-        notes: The file's metadata.
+    `single` is whether most of many values occur in one record only, `total` has four decimals, `lengths` are those of the
+    shortest and longest value, and `missing` has the words for a missing value.
     """
 
     name: str

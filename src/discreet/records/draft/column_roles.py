@@ -111,16 +111,7 @@ AGE_CLASSES = (tuple(range(4, 85, 5)), tuple(range(9, 80, 10)), (14, 24, 64))
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The roles of columns.
-
-    Args:
-        id: The id, if any.
-        why: Why it was chosen.
-        weight: The weight.
-        strata: The strata of the sample.
-        clusters: Its primary sampling units.
-        replicates: Replicate weights, in order.
-    """
+    """The roles of columns: id with the reason for it, weight, strata and primary units of the sample, replicate weights."""
 
     id: ColumnFacts | None
     why: str
@@ -154,7 +145,6 @@ def find_roles(columns: Sequence[ColumnFacts]) -> Roles:
 
 
 def _has_name(column: ColumnFacts, pattern: re.Pattern[str]) -> bool:
-    """Whether the name, or a word of it, matches."""
     return any(pattern.fullmatch(word) for word in (column.name.lower(), *words_of(column.name)))
 
 

@@ -143,7 +143,16 @@ def _draft(
     if looked.source.found.given():
         given = [f"{key} = {toml_string(value)}" for key, value in looked.source.found.given().items()]
         sections.append(["# How the file is read.", "[file]", *given])
-    sections.append(survey_lines(roles) + _replicate_lines(roles))
+    survey = survey_lines(roles)
+    if roles.replicates and roles.weight is not None:
+        first, last = roles.replicates[0].name, roles.replicates[-1].name
+        method, why = replicate_method(first)
+        survey += [
+            f"replicates = {toml_string(f'{first}..{last}')}",
+            f"method = {toml_string(method)}  # {why}",
+        ]
+        survey += ["fay = 0.5"] if method == "fay" else []
+    sections.append(survey)
     for variable in choice.variables:
         file = f"{lists}.{variable.name}.csv" if lists and len(variable.categories) > LONG_LIST else ""
         if file:
@@ -291,15 +300,6 @@ def _top(path: Path, roles: Roles) -> list[str]:
         decimals = min(roles.weight.decimals, 4)
         lines += [f"weight_column = {toml_string(roles.weight.name)}", f"weight_decimals = {decimals}"]
     return lines
-
-
-def _replicate_lines(roles: Roles) -> list[str]:
-    if not roles.replicates or roles.weight is None:
-        return []
-    first, last = roles.replicates[0].name, roles.replicates[-1].name
-    method, why = replicate_method(first)
-    lines = [f"replicates = {toml_string(f'{first}..{last}')}", f"method = {toml_string(method)}  # {why}"]
-    return [*lines, "fay = 0.5"] if method == "fay" else lines
 
 
 def _assumptions(looked: StagedColumns, roles: Roles, choice: _Choice, places: set[str]) -> list[str]:

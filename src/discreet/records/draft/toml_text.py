@@ -38,16 +38,7 @@ class DraftCategory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DraftVariable:
-    """A variable of a draft.
-
-    Args:
-        column: Its column.
-        name: Its name in tables.
-        categories: In order.
-        values: Ranges that become categories, for classes.
-        comment: A line above it.
-        from_records: Whether a category is there only because a record has it.
-    """
+    """A variable of a draft: `values` are ranges that become categories; `from_records` if a record alone has a category."""
 
     column: ColumnFacts
     name: str

@@ -35,12 +35,7 @@ from discreet.records.compiled_count import (
     write_codes,
 )
 from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
-from discreet.records.storage import (
-    RECORD_KEY,
-    WEIGHT,
-    connect_duckdb,
-    to_numpy,
-)
+from discreet.records.storage import RECORD_KEY, WEIGHT, connect_duckdb, to_numpy
 
 DATABASE = "data.duckdb"
 RECORDS = "records"
@@ -55,26 +50,54 @@ CODES_BATCH = 1_000_000
 AHEAD = "1MB"
 
 
-class DuckDBEngine:
-    """Counts the records of one stored version of a dataset.
+class DuckDBCounts:
+    """Aggregates by DuckDB, for records in any place that it reads; each thread has a cursor."""
 
-    Args:
-        path: The `data.duckdb` of the version.
-        threads: The number of DuckDB threads; all cores by default. The result does not depend on it.
-        codes: The records for the compiled count, if there are many.
-    """
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._local = threading.local()
+
+    def aggregate(self, query: AggregateQuery) -> SparseCells:
+        """Run one aggregate."""
+        try:
+            found = self._result(aggregate_sql(query)).to_arrow_table()
+        except duckdb.Error:
+            raise uncountable() from None
+        return cells_of(found, query)
+
+    def sound(self) -> bool:
+        """True: the records are in sealed files."""
+        return True
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _result(self, sql: str) -> duckdb.DuckDBPyRelation:
+        return self._cursor().sql(sql)
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        if not hasattr(self._local, "cursor"):
+            self._local.cursor = self._connection.cursor()
+            # Per cursor: how far DuckDB reads ahead.
+            self._local.cursor.execute(f"SET streaming_buffer_size = '{AHEAD}'")
+        cursor: duckdb.DuckDBPyConnection = self._local.cursor
+        return cursor
+
+
+class DuckDBEngine(DuckDBCounts):
+    """Counts the records of one stored version; `codes` are the records for the compiled count, if there are many."""
 
     def __init__(self, path: Path, *, threads: int | None = None, codes: CodeFile | None = None) -> None:
         self._codes, self._threads = codes, threads
         try:
-            self._connection = connect_duckdb(path, read_only=True, threads=threads)
+            super().__init__(connect_duckdb(path, read_only=True, threads=threads))
         except duckdb.Error:
             raise WorkspaceUnusable(
                 f"The stored records {path.parent.name}/{path.name} cannot be opened.",
                 "Load the dataset again.",
             ) from None
         self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
-        self._local = threading.local()
         sql = "SELECT table_name FROM information_schema.tables"
         names = {name for (name,) in self._connection.execute(sql).fetchall()}
         if not {RECORDS, SEAL} <= names <= {RECORDS, FORMER, SEAL}:
@@ -84,18 +107,10 @@ class DuckDBEngine:
                 "Load the dataset again.",
             )
 
-    def aggregate(self, query: AggregateQuery) -> SparseCells:
-        """Run one aggregate; each thread has a cursor."""
-        try:
-            found = self._cursor().sql(aggregate_sql(query)).to_arrow_table()
-        except duckdb.Error:
-            raise uncountable() from None
-        return cells_of(found, query)
-
     def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
         """The rows themselves, some at a time: DuckDB's table of groups would outweigh ours."""
         try:
-            for rows in self._cursor().sql(rows_sql(query)).to_arrow_reader(BATCH):
+            for rows in self._result(rows_sql(query)).to_arrow_reader(BATCH):
                 yield cells_of(pa.Table.from_batches([rows]), query)
         except (duckdb.Error, pa.ArrowException):
             raise uncountable() from None
@@ -115,22 +130,10 @@ class DuckDBEngine:
         found = self._cursor().execute(f"SELECT tag FROM {SEAL} LIMIT 2").fetchall()
         return str(found[0][0]) if len(found) == 1 else ""
 
-    def sound(self) -> bool:
-        """True: the records are in a sealed file."""
-        return True
-
     def close(self) -> None:
         """Close the database and unmap the codes."""
         self._codes = None
-        self._connection.close()
-
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        if not hasattr(self._local, "cursor"):
-            self._local.cursor = self._connection.cursor()
-            # Per cursor: how far DuckDB reads ahead.
-            self._local.cursor.execute(f"SET streaming_buffer_size = '{AHEAD}'")
-        cursor: duckdb.DuckDBPyConnection = self._local.cursor
-        return cursor
+        super().close()
 
 
 def aggregate_sql(query: AggregateQuery) -> str:

@@ -10,7 +10,6 @@ format.
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import cast
 
@@ -19,8 +18,8 @@ import pyarrow as pa
 
 from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
-from discreet.records.engine import AggregateQuery, EngineKind, SparseCells
-from discreet.records.engines.duckdb import aggregate_sql, cells_of, uncountable
+from discreet.records.engine import EngineKind
+from discreet.records.engines.duckdb import DuckDBCounts
 from discreet.records.storage import connect_duckdb
 
 RECORDS, SEAL = "records", "seal.json"
@@ -52,43 +51,26 @@ def parquet_files(folder: Path) -> list[str]:
     return sorted(str(path) for path in folder.glob("*.parquet"))
 
 
-class ParquetEngine:
+class ParquetEngine(DuckDBCounts):
     """Counts the records of one stored version."""
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        self.tag = read_tag(folder)
+        self._tag = read_tag(folder)
         self._files = parquet_files(folder / RECORDS)
         if not self._files:
             raise RecordsAway(
                 "The files of the records are not there.", "Restore them, or load the dataset again."
             )
-        self._connection = connect_duckdb(threads=threads)
-        self._local = threading.local()
+        super().__init__(connect_duckdb(threads=threads))
 
-    def aggregate(self, query: AggregateQuery) -> SparseCells:
-        """Run one aggregate; each thread has a cursor."""
-        try:
-            files = self._cursor().read_parquet(self._files)
-            found = cast(
-                "duckdb.DuckDBPyRelation", files.query(RECORDS, aggregate_sql(query))
-            ).to_arrow_table()
-        except duckdb.Error:
-            raise uncountable() from None
-        return cells_of(found, query)
+    @property
+    def tag(self) -> str:
+        """The tag stored with the records."""
+        return self._tag
 
-    def sound(self) -> bool:
-        """True: the records are in sealed files."""
-        return True
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        if not hasattr(self._local, "cursor"):
-            self._local.cursor = self._connection.cursor()
-        cursor: duckdb.DuckDBPyConnection = self._local.cursor
-        return cursor
+    def _result(self, sql: str) -> duckdb.DuckDBPyRelation:
+        files = self._cursor().read_parquet(self._files)
+        return cast("duckdb.DuckDBPyRelation", files.query(RECORDS, sql))
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:

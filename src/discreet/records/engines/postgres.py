@@ -19,7 +19,7 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -177,13 +177,17 @@ def _sum_sql(schema: str) -> str:
     )
 
 
-def _binary(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
-    """Rows in binary COPY format: the number of columns, and each value with its length."""
-    kinds = [_TYPES[field.type][1] for field in schema]
+def _row_type(kinds: Sequence[str]) -> np.dtype[np.void]:
+    """A row in binary COPY format: the number of columns, and each value with its length."""
     fields: list[tuple[str, str]] = [("n", ">i2")]
     for place, kind in enumerate(kinds):
         fields += [(f"l{place}", ">i4"), (f"c{place}", kind)]
-    rows = np.empty(batch.num_rows, dtype=np.dtype(fields))
+    return np.dtype(fields)
+
+
+def _binary(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
+    kinds = [_TYPES[field.type][1] for field in schema]
+    rows = np.empty(batch.num_rows, dtype=_row_type(kinds))
     rows["n"] = len(kinds)
     for place, kind in enumerate(kinds):
         rows[f"l{place}"] = np.dtype(kind).itemsize
@@ -193,14 +197,9 @@ def _binary(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
 
 def _numbers(raw: bytes, width: int) -> list[NDArray[np.int64]]:
     """The columns of a binary COPY of 64-bit integers; a missing value means damage."""
-    fields: list[tuple[str, str]] = [("n", ">i2")]
-    for place in range(width):
-        fields += [(f"l{place}", ">i4"), (f"c{place}", ">i8")]
-    body = raw[len(_HEADER) : -len(_TRAILER)]
-    if len(body) % np.dtype(fields).itemsize:
-        raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
-    rows = np.frombuffer(body, dtype=np.dtype(fields))
-    if any((rows[f"l{place}"] != 8).any() for place in range(width)):
+    row, body = _row_type([">i8"] * width), raw[len(_HEADER) : -len(_TRAILER)]
+    rows = np.frombuffer(body, dtype=row) if len(body) % row.itemsize == 0 else None
+    if rows is None or any((rows[f"l{place}"] != 8).any() for place in range(width)):
         raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
     return [rows[f"c{place}"].astype(np.int64) for place in range(width)]
 

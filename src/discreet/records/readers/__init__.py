@@ -100,13 +100,7 @@ def reader_of(path: Path) -> Reader:
 def open_source(
     connection: DuckDBPyConnection, records: object, aside: Path, options: FileOptions | None = None
 ) -> Source:
-    """Open a path, frame, table or stream of batches.
-
-    Args:
-        connection: The connection of the relation.
-        records: The path or object.
-        aside: A folder for temporary files; the caller removes it.
-        options: The options of a file.
+    """Open a path, frame, table or stream of batches; temporary files go to the folder `aside`, which the caller removes.
 
     Raises:
         NotFound: No such file.

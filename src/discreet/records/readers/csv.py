@@ -56,16 +56,8 @@ _COMMA_NUMBER, _POINT_NUMBER = re.compile(r"-?\d+,\d+\Z"), re.compile(r"-?\d+\.\
 class Dialect:
     """The dialect of a CSV file.
 
-    Args:
-        encoding: Python's name of the encoding.
-        delimiter: Between fields.
-        quote: Around fields.
-        escape: Before a quote within quotes: the quote itself, or a backslash.
-        decimal: The decimal sign.
-        skip: Lines before the header: blank ones, and Excel's `sep=;`.
-        names: The columns.
-        mixed: Whether line ends differ.
-        width: Characters of an average record.
+    `escape` precedes a quote within quotes: the quote itself, or a backslash. `skip` counts lines before the header (blank
+    ones, and Excel's `sep=;`). `mixed` is whether line ends differ, `width` the characters of an average record.
     """
 
     encoding: str
@@ -154,7 +146,9 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
     header = body.split("\n", 1)[0].strip()
     quote = "'" if re.match(r"'[^']*'([,;\t|]'[^']*')*\Z", header) else '"'  # single quotes around all names
     escape = "\\" if re.search(rf"\\{quote}", body) and not re.search(rf"{quote}{quote}\w", body) else quote
-    delimiter = named or _delimiter(body, quote)
+    outside = re.sub(rf"{quote}[^{quote}]*{quote}", "", body)
+    line = outside.lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
+    delimiter = named or max(",;\t|", key=line.count)
     mixed = len(set(re.findall(r"\r\n|\n|\r", body[:-1]))) > 1
     dialect = Dialect(encoding, delimiter, quote, escape, ".", 0, (), mixed=mixed, width=1.0)
     rows: list[list[str]] = []
@@ -202,13 +196,6 @@ def _western(strange: bytes, name: str) -> str:
             'Name its encoding: --encoding cp1251, or [file] encoding = "cp1251".',
         )
     return "cp1250" if _SIGN_IN_WORD.search(text) else "cp1252"
-
-
-def _delimiter(text: str, quote: str) -> str:
-    """The separator of the header line outside quotes that gives most names."""
-    header = re.sub(rf"{quote}[^{quote}]*{quote}", "", text)
-    line = header.lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
-    return max(",;\t|", key=line.count)
 
 
 def _decimal(rows: list[list[str]], delimiter: str) -> str:
@@ -289,21 +276,16 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         escapechar=dialect.escape,
     )
     packed = path.suffix.lower() in PACKED
+    pairs = ((dialect.encoding, "utf-8"), (dialect.delimiter, ","), (dialect.decimal, "."))
     return Source(
         relation,
         int(path.stat().st_size * (PACKED_RATIO if packed else 1) / dialect.width),
         path.name,
-        found=_found(dialect),
+        found=FileOptions(*("" if found == usual else found for found, usual in pairs)),
         unit="line",
         places=lambda numbers: record_lines(path, dialect, numbers),
         torn=lambda: find_bad_line(path, dialect),
     )
-
-
-def _found(dialect: Dialect) -> FileOptions:
-    """The options that a draft writes down: those that differ from the default."""
-    pairs = ((dialect.encoding, "utf-8"), (dialect.delimiter, ","), (dialect.decimal, "."))
-    return FileOptions(*("" if found == usual else found for found, usual in pairs))
 
 
 def _copy(path: Path, dialect: Dialect, aside: Path) -> Path:

@@ -110,8 +110,5 @@ def _range(low: Any, high: Any, kind: str) -> str:
 
 
 READER = Reader(
-    "SPSS, Stata or SAS",
-    tuple(FUNCTIONS),
-    _open,
-    needs=Extra("discreet[statistics]", ("pyreadstat",)),
+    "SPSS, Stata or SAS", tuple(FUNCTIONS), _open, needs=Extra("discreet[statistics]", ("pyreadstat",))
 )

@@ -97,14 +97,8 @@ def _encipher_prefix(key: bytes, hashes: NDArray[np.uint8]) -> NDArray[np.int64]
 class PartitionReport:
     """The report of a partition to the driver.
 
-    Args:
-        number: Of the partition.
-        file: The name of its file in the staged folder; empty if it has none.
-        records: Their number.
-        tags: The sum of the tags of its records, and their number, as in `Fingerprint.so_far`.
-        weights: The sums of its weights.
-        problems: The first of them, and the number per variable.
-        refused: The message and the advice of an error that ends the load.
+    `file` is empty if there is none; `tags` is `Fingerprint.so_far`; `weights` are sums; `problems` are the first ones
+    and the number per variable; `refused` has the message and the advice of an error that ends the load.
     """
 
     number: int
