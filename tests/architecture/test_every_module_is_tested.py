@@ -15,6 +15,7 @@ TESTS = Path(__file__).parents[1]
 THROUGH = {
     "cli/commands/bench.py": "cli/test_registry.py",
     "cli/commands/reproduce.py": "cli/test_registry.py",
+    "records/kernel.py": "records/test_compiled_count.py",
     "records/readers/sqlite.py": "records/readers/test_readers.py",
     "rules/kinds/size_limits.py": "rules/test_rule_set.py",
 }

@@ -18,7 +18,7 @@ import discreet.noise
 from discreet.assess.cases import case_names, cases_of
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.noise import families
+from discreet.noise import families, maxent
 from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal_distribution import IdealTable, row_from_weights
 from discreet.noise.quantise import quantise
@@ -237,3 +237,35 @@ def test_every_family_has_its_page_and_its_row(family):
     assert len(rows) == 1
     for name in family.names():
         assert f"`{name}`" in rows[0], name
+
+
+def test_a_family_named_in_a_description_builds_the_same_table_as_the_function():
+    built = families.build("maxent", {"D": 5, "V": 3, "js": 2}, 2**32)
+    assert built == maxent(D=5, V=3, js=2)
+    assert built.parameters["D"] == 5
+
+
+def test_an_unknown_family_is_refused_with_the_nearest_name():
+    with pytest.raises(BadRequest, match='Did you mean "maxent"'):
+        families.build("maxentt", {}, 256)
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_name():
+    with pytest.raises(BadRequest, match=r'"pstays".*Did you mean "pstay"'):
+        families.build("maxent", {"D": 5, "V": 3, "pstays": 0.5}, 256)
+
+
+def test_a_missing_parameter_is_named_with_its_meaning():
+    with pytest.raises(BadRequest, match=r"needs V \(variance"):
+        families.build("maxent", {"D": 5}, 256)
+
+
+@pytest.mark.parametrize("wrong", [{"D": 5.5, "V": 3}, {"D": True, "V": 3}, {"D": 5, "V": "3"}])
+def test_a_parameter_of_the_wrong_kind_is_refused(wrong):
+    with pytest.raises(BadRequest, match="must be a"):
+        families.build("maxent", wrong, 256)
+
+
+def test_a_list_serves_row_by_row():
+    ideal = families.ideal("maxent", {"D": 2, "V": 1.05, "js": 1, "monotone": [True, True, False, True]})
+    assert ideal.rows[3].probabilities[0] > ideal.rows[3].probabilities[1]
