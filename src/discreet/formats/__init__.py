@@ -1,10 +1,7 @@
-"""A `Release` to a file: one module, one format, found by the registry; nothing else lists them.
+"""File formats of a release: one module per format, found by the registry.
 
-A module of this folder binds `FORMAT`. Other packages and tests call `register`. Two formats may share an
-ending, and then one of them owns it: that is the format of a file which is named by its ending alone.
-
-A format gives a document in `pieces`, so that a large one leaves while it is made: `stream` is what faces send and
-save, `write` is the same bytes at once.
+A module of this folder binds `FORMAT`; other packages call `register`. Formats can share a file extension, but one of them
+owns it, for files without a format. A format yields a document in `pieces`, so that a large one is sent while it is made.
 """
 
 from __future__ import annotations
@@ -30,18 +27,18 @@ class Format:
     """A file format.
 
     Args:
-        name: What `--format` and `format=` take.
-        label: What people call it, on a button.
-        summary: What it is, in a few words.
-        extension: The ending of its files, without the dot.
-        media_type: What HTTP calls it; with a charset if it is text.
-        pieces: The release as a document, piece by piece. What it cannot write it refuses before the first.
-        owns_extension: Whether a file with its ending, and no format named, is in this format.
-        python_name: The tail of `Table.to_...`; the name, with underscores, by default.
-        needs: What must be installed for it.
-        place: Where it stands among the formats: the smaller, the earlier.
-        for_people: Whether people open it in a program with windows, rather than read it with code.
-        lists: Whether it writes lines alone, so that it can write those of a listing, too.
+        name: The value of `--format` and `format=`.
+        label: The label of a button.
+        summary: A short description.
+        extension: The file extension, without the dot.
+        media_type: The media type, with a charset if it is text.
+        pieces: Yields the document of a release; it must refuse before the first piece.
+        owns_extension: Whether a file with this extension and no named format has this format.
+        python_name: The suffix of `Table.to_...`; by default the name, with underscores.
+        needs: The optional dependencies.
+        place: The position in the list of formats, ascending.
+        for_people: Whether people open it in an application, rather than read it with code.
+        lists: Whether it writes rows only, so that it can write a listing, too.
     """
 
     name: str
@@ -83,7 +80,7 @@ class Format:
 
     @property
     def installed(self) -> bool:
-        """Whether it can be written here."""
+        """Whether its dependencies are installed."""
         return self.needs is None or not self.needs.missing
 
 
@@ -101,15 +98,15 @@ _REGISTRY: Registry[Format] = Registry(
 
 
 def formats() -> tuple[Format, ...]:
-    """Every format, in the order in which people are offered them."""
+    """Every format, in the order in which they are offered."""
     return tuple(sorted(_REGISTRY.members(), key=lambda form: form.place))
 
 
 def register(form: Format) -> None:
-    """Offer a format of another package.
+    """Add a format of another package.
 
     Raises:
-        ValueError: Its name is taken, or its ending has an owner already.
+        ValueError: Its name is taken, or its extension has an owner already.
     """
     _REGISTRY.register(form)
 
@@ -125,11 +122,11 @@ def format_by_name(name: str) -> Format:
 
 
 def format_of_file(path: str | Path) -> Format:
-    """The format that owns the ending of a file, ready to write.
+    """The format that owns the extension of a file, ready to write.
 
     Raises:
-        BadRequest: The file has no ending.
-        UnknownFormat: With the nearest ending.
+        BadRequest: The file has no extension.
+        UnknownFormat: With the nearest extension.
         MissingExtra: It is not installed; the message says what to install.
     """
     owners = {form.extension: form for form in formats() if form.owns_extension}
@@ -145,7 +142,7 @@ def format_of_file(path: str | Path) -> Format:
 
 
 def listing_format(form: Format) -> Format:
-    """The format, where it can write cells that are not 0 and nothing else.
+    """The format, if it can write only the cells that are not 0.
 
     Raises:
         BadRequest: It needs all cells.

@@ -1,8 +1,8 @@
-"""Arrow stream: the columns of the tidy CSV, dictionary-coded, with all that must be told inside the schema.
+"""Arrow stream: the columns of the tidy CSV, dictionary-encoded, with the metadata in the schema.
 
-Codes, labels and status are dictionaries of text; `value` and the numbers beside it are null where nothing is
-released. The schema's metadata has the key `discreet`: a JSON object with title, notes, promise, version, digest
-and citation; each column of a variable has its label as metadata. The lines come in batches.
+Codes, labels and status are dictionaries of text; `value` and the other numbers are null where nothing is released. The
+schema has the metadata key `discreet`: a JSON object with title, notes, promise, version, digest and citation. Each column
+of a variable has its label as metadata.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.model.columns import Listing, Numbers, Part
+    from discreet.model.columns import Listing, Part
     from discreet.model.release import Release
 
 
-#: Lines of one batch of a stream, and of one row group of a Parquet file.
+#: Rows per batch of a stream, and per row group of a Parquet file.
 BATCH = 65_536
 
 
@@ -43,31 +43,33 @@ def to_arrow(release: Release | Listing) -> Iterator[bytes]:
 
 
 def batch_maker(release: Release | Listing) -> Callable[[Part], pa.RecordBatch]:
-    """What makes some lines of the release a batch; all batches share their dictionaries and their schema."""
+    """A function from some rows of the release to a batch; all batches share their dictionaries and schema."""
     import pyarrow as pa
 
     from discreet.model.columns import numbers_of, places_of, statuses_of
     from discreet.model.release import STATUS_MEANING, STATUSES
 
+    def encode(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(places), texts)
+
     texts = [(pa.array(d.codes, pa.string()), pa.array(d.labels, pa.string())) for d in release.dimensions]
-    letters, words = pa.array(STATUSES, pa.string()), {"discreet": _metadata(release)}
+    letters, metadata = pa.array(STATUSES, pa.string()), {"discreet": _metadata(release)}
 
     def make(lines: Part) -> pa.RecordBatch:
-        named: list[tuple[str, pa.Array, dict[str, str]]] = []
+        columns: list[tuple[str, pa.Array, dict[str, str]]] = []
         for (dimension, places), (codes, labels) in zip(places_of(release, lines), texts, strict=True):
-            told = {"label": dimension.label}
-            named.append((dimension.name, _dictionary_array(codes, places), told))
-            named.append((f"{dimension.name}_label", _dictionary_array(labels, places), told))
-        value, *beside = [(n.name, _nullable(n), {"meaning": n.meaning}) for n in numbers_of(release, lines)]
-        status = (
-            "status",
-            _dictionary_array(letters, statuses_of(release, lines).astype("int32")),
-            STATUS_MEANING,
-        )
-        named += [value, status, *beside]
-        fields = [pa.field(name, column.type, metadata=told) for name, column, told in named]
-        schema = pa.schema(fields, metadata=words)
-        return pa.RecordBatch.from_arrays([column for _, column, _ in named], schema=schema)
+            label = {"label": dimension.label}
+            columns.append((dimension.name, encode(codes, places), label))
+            columns.append((f"{dimension.name}_label", encode(labels, places), label))
+        value, *others = [
+            (n.name, pa.array(n.values, mask=n.missing), {"meaning": n.meaning})
+            for n in numbers_of(release, lines)
+        ]
+        status = ("status", encode(letters, statuses_of(release, lines).astype("int32")), STATUS_MEANING)
+        columns += [value, status, *others]
+        fields = [pa.field(name, column.type, metadata=meaning) for name, column, meaning in columns]
+        arrays = [column for _, column, _ in columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
 
     return make
 
@@ -79,28 +81,16 @@ def arrow_table(release: Release) -> pa.Table:
     return pa.Table.from_batches([batch_maker(release)(slice(0, release.cells))])
 
 
-def _dictionary_array(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.DictionaryArray.from_arrays(pa.array(places), texts)
-
-
-def _nullable(numbers: Numbers) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(numbers.values, mask=numbers.missing)
-
-
 def _metadata(release: Release | Listing) -> str:
-    """What must be told, as JSON: a name that stands on several lines has a list."""
+    """The provenance as JSON; notes and promises are lists."""
     from discreet.model.messages.citation import provenance
 
-    told: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for name, text in provenance(release):
-        told.setdefault(name, []).append(text)
+        texts.setdefault(name, []).append(text)
     listed = {"note", "promise"}
     return json.dumps(
-        {name: texts if name in listed else texts[0] for name, texts in told.items()}, ensure_ascii=False
+        {name: each if name in listed else each[0] for name, each in texts.items()}, ensure_ascii=False
     )
 
 

@@ -1,10 +1,8 @@
-"""Tidy CSV: one header row, one line a cell, UTF-8.
+"""Tidy CSV: one header row, one row per cell, UTF-8.
 
-For each variable a column of codes under its name and a column `<name>_label`; then `value`, empty where
-nothing is released, and `status`; a table in which counts below zero are shown as zero also has them as they were
-(`signed`); a weighted table also has `relative_standard_error` and `noise_share`, the
-noise's part of the error's variance, both in percent. Text that a spreadsheet would take for a formula is led
-by an apostrophe. Each category is quoted once and Arrow joins the lines of a block.
+Each variable has a column of codes under its name and a column `<name>_label`; then follow `value`, empty where nothing is
+released, `status`, and the other numbers that the table has: `signed`, `relative_standard_error` and `noise_share`, both in
+percent. Text that a spreadsheet would take for a formula gets a leading apostrophe. Arrow joins the fields of a block.
 """
 
 from __future__ import annotations
@@ -12,15 +10,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from discreet.model.columns import Listing, Numbers, Part
     from discreet.model.release import Release
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
-#: What no dialect need quote, unless it has its separator in it.
+#: Text that needs no quotes, unless it contains the separator.
 _PLAIN = re.compile(r"[\w .()/-]+\Z")
 
 
@@ -38,7 +38,7 @@ def to_csv(release: Release | Listing) -> Iterator[bytes]:
 
 
 def safe_text(text: str) -> str:
-    """Text that no spreadsheet runs: a leading apostrophe where it would start a formula.
+    """Text that no spreadsheet takes for a formula: with a leading apostrophe where needed.
 
     >>> safe_text("=1+1"), safe_text("-5"), safe_text("5-9")
     ("'=1+1", '-5', '5-9')
@@ -46,12 +46,33 @@ def safe_text(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
 
 
+def text_array(texts: Iterable[str]) -> pa.Array:
+    """Texts as an Arrow array."""
+    import pyarrow as pa
+
+    return pa.array(list(texts), pa.large_string())
+
+
+def text_scalar(text: str) -> pa.Scalar:
+    """A text as an Arrow scalar."""
+    import pyarrow as pa
+
+    return pa.scalar(text, pa.large_string())
+
+
+def take(texts: pa.Array, places: NDArray[np.integer[Any]]) -> pa.Array:
+    """The texts at some places."""
+    import pyarrow as pa
+
+    return texts.take(pa.array(places))
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV file is written.
+    """A dialect of CSV.
 
     Args:
-        separator: What stands between fields.
+        separator: Between fields.
         decimal: The decimal sign.
         safe: Makes a text harmless to the program that opens the file.
     """
@@ -76,37 +97,32 @@ def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
 def _columns(
     release: Release | Listing, lines: Part, texts: list[tuple[pa.Array, pa.Array]], dialect: Dialect
 ) -> list[pa.Array]:
-    """The fields of some lines, column by column."""
-    import pyarrow as pa
-
+    """The fields of some rows, column by column."""
     from discreet.model.columns import numbers_of, places_of, statuses_of
     from discreet.model.release import STATUSES
 
     columns = [
-        each.take(pa.array(places))
+        take(each, places)
         for (_, places), pair in zip(places_of(release, lines), texts, strict=True)
         for each in pair
     ]
-    value, *beside = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release, lines)]
-    status = pa.array(STATUSES, pa.large_string()).take(pa.array(statuses_of(release, lines)))
-    return [*columns, value, status, *beside]
+    value, *others = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release, lines)]
+    return [*columns, value, take(text_array(STATUSES), statuses_of(release, lines)), *others]
 
 
 def join_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> bytes:
-    """Lines made of their fields."""
-    import pyarrow as pa
+    """Rows of text, joined from their fields."""
     import pyarrow.compute as pc
 
-    between, last, nothing = (pa.scalar(text, pa.large_string()) for text in (separator, end, ""))
-    ended = pc.binary_join_element_wise(columns[-1], last, nothing)
-    lines = pc.binary_join_element_wise(*columns[:-1], ended, between)
+    ended = pc.binary_join_element_wise(columns[-1], text_scalar(end), text_scalar(""))
+    lines = pc.binary_join_element_wise(*columns[:-1], ended, text_scalar(separator))
     return b"".join(
         chunk.buffers()[2].to_pybytes() for chunk in getattr(lines, "chunks", [lines]) if len(chunk)
     )
 
 
 def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.Array:
-    """Whole numbers as they are, a float by the fewest digits that give it back, and a text where there is none."""
+    """Numbers as text: whole ones as they are, a float by the fewest digits that give it back."""
     import numpy as np
     import pyarrow as pa
 
@@ -120,15 +136,11 @@ def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.
 
 def quote_fields(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
     """Each text as a CSV field."""
-    import pyarrow as pa
-
-    return pa.array(
-        [_quote_field(dialect.safe(text), dialect.separator) for text in texts], pa.large_string()
-    )
+    return text_array(_quote_field(dialect.safe(text), dialect.separator) for text in texts)
 
 
 def _quote_field(text: str, separator: str) -> str:
-    """A text as it is where it is plain; else as Python's own writer quotes it."""
+    """A plain text unchanged; any other as quoted by Python's own writer."""
     if _PLAIN.match(text) and separator not in text:
         return text
     buffer = io.StringIO()

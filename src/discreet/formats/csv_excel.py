@@ -1,11 +1,10 @@
-"""CSV for a double click in Excel: the columns of the tidy CSV with a byte order mark, semicolons and decimal commas.
+"""CSV that Excel opens by itself: the columns of the tidy CSV with a byte order mark, semicolons and decimal commas.
 
-Excel splits a file by the separator of the reader's own settings, which no server can know. This is what it expects
-where the comma is the decimal sign, as in most of Europe; `csv_excel_point` is for where the point is. A first line
-`sep=;` is no way out: Excel is said not to read the byte order mark then, and the decimal sign stays the reader's.
-
-An apostrophe leads every text that Excel would change: a formula, or a code that it would take for a date (`5-9`), a
-time, or a number with other digits than it has (`007`, `1E5`, more than 15 digits).
+Excel splits a file by the separator of the reader's locale, which no server can know. This is the one of locales with a
+decimal comma, as in most of Europe; `csv_excel_point` is for a decimal point. A first line `sep=;` does not help: Excel is
+said to ignore the byte order mark then, and the decimal sign stays the reader's. Every text that Excel would change gets a
+leading apostrophe: a formula, or a code that it would take for a date (`5-9`), a time, or a number with other digits (`007`,
+`1E5`, more than 15 digits).
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from discreet.model.messages.text import message
 if TYPE_CHECKING:  # help starts without NumPy
     from discreet.model.release import Release
 
-#: Numbers that Excel keeps as they are.
+#: Numbers that Excel does not change.
 _KEPT = re.compile(r"(0|-?[1-9]\d{0,14})\Z")
-#: Texts of digits and signs only, which Excel reads as a date, a time, an amount or a number.
+#: Texts of digits and signs only, which Excel parses as a date, a time, an amount or a number.
 _DIGITS = re.compile(r"(?=.*\d)[\d\s.,:/+\-()%$€£eE]+\Z")
-#: How the names of months begin, in the languages of western and northern Europe.
+#: The first letters of months in the languages of western and northern Europe.
 _MONTHS = (
     "jan feb fév fev mar mär mrz mrt maa apr abr avr mai may maj mag mei jun jui giu jul lug aug ago aoû"
 )
@@ -37,18 +36,18 @@ _OTHERS = re.compile(r"[=+\-@\t\r]|(\d+:\d+.*|\d+ *[ap]m?|true|false|wahr|falsch
 
 
 def to_csv_excel(release: Release) -> Iterator[bytes]:
-    """The release as CSV that Excel opens by itself where the comma is the decimal sign."""
+    """The release as CSV for Excel with a decimal comma."""
     return excel_pieces(release, ";", ",")
 
 
 def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[bytes]:
-    """The release as CSV for Excel of one decimal sign."""
+    """The release as CSV for Excel with a decimal sign."""
     yield b"\xef\xbb\xbf"
     yield from csv_pieces(release, Dialect(separator, decimal, excel_safe_text))
 
 
 def excel_safe_text(text: str) -> str:
-    """Text that Excel keeps: a leading apostrophe where it would make something else of it.
+    """Text that Excel does not change: with a leading apostrophe where needed.
 
     >>> [excel_safe_text(text) for text in ("5-9", "007", "12", "=1+1", "North")]
     ["'5-9", "'007", '12', "'=1+1", 'North']

@@ -1,7 +1,4 @@
-"""CSV for a double click in Excel where the point is the decimal sign: commas between the fields, decimal points.
-
-The texts are those of `csv_excel`: what Excel would change is led by an apostrophe.
-"""
+"""CSV that Excel opens by itself where the point is the decimal sign: `csv_excel` with commas and decimal points."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ if TYPE_CHECKING:  # help starts without NumPy
 
 
 def to_csv_excel_point(release: Release) -> Iterator[bytes]:
-    """The release as CSV that Excel opens by itself where the point is the decimal sign."""
+    """The release as CSV for Excel with a decimal point."""
     return excel_pieces(release, ",", ".")
 
 

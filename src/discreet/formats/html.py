@@ -1,8 +1,8 @@
-"""HTML: the table as it reads, rows down the side and columns along the top, and below it all that must be told.
+"""HTML: the table with rows down the side and columns along the top, and its provenance below.
 
-It stands alone: no script, no picture, no other file. Each layer is a table of its own. A header has its scope, and its
-`<data value>` is the code; each label is in a `<bdi>`, so that marks of writing direction cannot turn what stands
-beside it. Where there are numbers beside the value, they are the innermost columns. A letter in a cell is its status.
+The document is self-contained: no script, picture or other file. Each layer is a separate table. A header has its scope, and
+its `<data value>` is the code; labels are in `<bdi>`, so that writing direction marks cannot affect other text. Further
+numbers are the innermost columns. A letter in a cell is its status.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts
+from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _STYLE = (
 
 
 def to_html(release: Release) -> Iterator[bytes]:
-    """The release as an HTML document: one table a layer, block by block."""
+    """The release as an HTML document: one table per layer, block by block."""
     rows, columns, layers = _axes(release)
     count, width = (prod(d.length for d in axis) for axis in (layers, columns))
     title, captions, head = safe_html(release.title), _captions(layers), _head(release, rows, columns)
@@ -53,7 +53,7 @@ def to_html(release: Release) -> Iterator[bytes]:
 
 
 def safe_html(text: str) -> str:
-    """Text as HTML shows it, whatever it holds; NUL, which HTML does not have, is shown as a replacement.
+    """Text as HTML; NUL, which HTML does not have, becomes a replacement character.
 
     >>> safe_html("<b>")
     '<bdi>&lt;b&gt;</bdi>'
@@ -75,13 +75,13 @@ def _axes(release: Release) -> list[list[Dimension]]:
 
 
 def _captions(layers: list[Dimension]) -> list[str]:
-    """What stands above the table of each layer; nothing where there are no layers."""
+    """The caption of each layer's table; empty without layers."""
     labelled = [[f"{safe_html(d.label)}: {text}" for text in _category_labels(d)] for d in layers]
     return [f"<caption>{', '.join(each)}</caption>" if each else "" for each in product(*labelled)]
 
 
 def _category_labels(dimension: Dimension) -> list[str]:
-    """The labels of a variable, each with its code."""
+    """The labels of a variable with their codes."""
     return [
         f'<data value="{_escape(code)}">{safe_html(label)}</data>'
         for code, label in zip(dimension.codes, dimension.labels, strict=True)
@@ -89,7 +89,7 @@ def _category_labels(dimension: Dimension) -> list[str]:
 
 
 def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> str:
-    """The header rows: a corner for each row variable, what the columns are, their categories, their numbers."""
+    """The header rows: a corner for each row variable, the column variables, their categories, their numbers."""
     from discreet.model.columns import NONE, numbers_of
 
     contents = [safe_html(_in_words(numbers)) for numbers in numbers_of(release, NONE)]
@@ -113,77 +113,68 @@ def _in_words(numbers: Numbers) -> str:
 def _body(
     release: Release, rows: list[Dimension], layer: int, lengths: tuple[int, int, int]
 ) -> Iterator[bytes]:
-    """The lines of one layer, some cells at a time: a line opens before its first cell and ends after its last."""
+    """The rows of one layer, in blocks of cells: a row is opened before its first cell and closed after its last."""
     import numpy as np
-    import pyarrow as pa
 
     from discreet.model.columns import BLOCK
 
     height, width, count = lengths
-    stubs, ends = _stubs(rows), pa.array(["", "</tr>\n"], pa.large_string())
+    stubs, ends = _stubs(rows), text_array(["", "</tr>\n"])
     for start in range(0, height * width, BLOCK):
         place = np.arange(start, min(start + BLOCK, height * width))
         column = place % width
         opening = _opening(stubs, place[column == 0] // width)
         first = np.where(column == 0, np.cumsum(column == 0), 0)
-        end = ends.take(pa.array((column == width - 1).astype(np.int8)))
-        yield join_lines(
-            [opening.take(pa.array(first)), *_cells(release, place * count + layer), end], "", ""
-        )
+        end = take(ends, (column == width - 1).astype(np.int8))
+        yield join_lines([take(opening, first), *_cells(release, place * count + layer), end], "", "")
 
 
 def _stubs(rows: list[Dimension]) -> list[pa.Array]:
-    """The header cell of each category of the row variables; a finer level stands within the coarser one."""
-    import pyarrow as pa
-
+    """The header cell of each category of the row variables; a finer level is indented."""
     found = []
     for dimension in rows:
         depths = [min(output.depth, 3) for output in dimension.outputs] + [0] * dimension.total
         looks = [f' class="d{depth}"' if depth else "" for depth in depths]
-        texts = [
-            f'<th scope="row"{look}>{t}</th>'
-            for look, t in zip(looks, _category_labels(dimension), strict=True)
-        ]
-        found.append(pa.array(texts, pa.large_string()))
+        labels = _category_labels(dimension)
+        found.append(
+            text_array(f'<th scope="row"{look}>{t}</th>' for look, t in zip(looks, labels, strict=True))
+        )
     return found
 
 
 def _opening(stubs: list[pa.Array], numbers: NDArray[np.int64]) -> pa.Array:
-    """Nothing, and then what opens each of some rows."""
+    """An empty text, followed by the opening of each of some rows."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     places = np.unravel_index(numbers, [len(texts) for texts in stubs]) if stubs else ()
-    headers = [texts.take(pa.array(each)) for texts, each in zip(stubs, places, strict=True)]
-    start = pa.repeat(pa.scalar("<tr>", pa.large_string()), len(numbers))
-    opened = pc.binary_join_element_wise(start, *headers, pa.scalar("", pa.large_string()))
-    return pa.concat_arrays([pa.array([""], pa.large_string()), opened])
+    headers = [take(texts, each) for texts, each in zip(stubs, places, strict=True)]
+    start = pa.repeat(text_scalar("<tr>"), len(numbers))
+    return pa.concat_arrays([text_array([""]), pc.binary_join_element_wise(start, *headers, text_scalar(""))])
 
 
 def _cells(release: Release, lines: Lines) -> list[pa.Array]:
-    """What stands in some cells: the value with its status, then the numbers beside it."""
-    import pyarrow as pa
-
+    """The content of some cells: the value with its status, then the other numbers."""
     from discreet.model.columns import numbers_of
     from discreet.model.release import STATUS_MEANING, UNRELIABLE
 
     marked = [f'<abbr title="{meaning}">{letter}</abbr>' for letter, meaning in STATUS_MEANING.items()]
     marked[UNRELIABLE - 1] = " " + marked[UNRELIABLE - 1]
-    marks = pa.array(["", *marked], pa.large_string()).take(pa.array(release.status.flat[lines]))
-    open_, close, between = (pa.scalar(text, pa.large_string()) for text in ("<td>", "</td>", "</td><td>"))
-    value, *beside = [number_texts(numbers) for numbers in numbers_of(release, lines)]
-    return [open_, value, marks, *(part for texts in beside for part in (between, texts)), close]
+    marks = take(text_array(["", *marked]), release.status.flat[lines])
+    value, *others = [number_texts(numbers) for numbers in numbers_of(release, lines)]
+    between = [part for texts in others for part in (text_scalar("</td><td>"), texts)]
+    return [text_scalar("<td>"), value, marks, *between, text_scalar("</td>")]
 
 
 def _about(release: Release) -> str:
-    """All that must be told of the table, and what its numbers are."""
+    """The provenance of the table, and the meaning of its numbers."""
     from discreet.model.columns import NONE, numbers_of
     from discreet.model.messages.citation import provenance
 
-    _, *beside = numbers_of(release, NONE)
-    told = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in beside)]
-    return "".join(f"<dt>{safe_html(name)}</dt><dd>{safe_html(text)}</dd>\n" for name, text in told)
+    _, *others = numbers_of(release, NONE)
+    pairs = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in others)]
+    return "".join(f"<dt>{safe_html(name)}</dt><dd>{safe_html(text)}</dd>\n" for name, text in pairs)
 
 
 FORMAT = Format(

@@ -1,10 +1,8 @@
 """JSON-stat 2.0, compact: dense values, category indices as objects, status by position.
 
-The mandatory note is `note[0]`; what the protection promises is under `extension.confidentiality`. The numbers beside
-the value are lists under `extension`, by their names. A total is the category `_T`.
-
-`json_stat` is the document as a dictionary in which long lists are `Later`; `json_pieces` writes it, each long list
-block by block when its turn comes.
+The mandatory note is `note[0]`; the guarantee is under `extension.confidentiality`. Further numbers are lists under
+`extension`, by their names. A total is the category `_T`. `json_stat` is the document as a dictionary in which long lists
+are `Later`; `json_pieces` writes it, each long list block by block.
 Read by pyjstat, rjstat and jsonstat-toolkit; https://json-stat.org/full/.
 """
 
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts
+from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:  # help starts without NumPy
@@ -28,18 +26,18 @@ if TYPE_CHECKING:  # help starts without NumPy
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A long list or object of a document, which is made when it is written.
+    """A long list or object of a document, made when it is written.
 
     Args:
         brackets: `[]` or `{}`.
-        items: Makes the items in pieces, each item followed by a comma.
+        items: Yields the items in pieces, each item followed by a comma.
     """
 
     brackets: str
     items: Callable[[], Iterator[bytes]]
 
     def pieces(self) -> Iterator[bytes]:
-        """The JSON of it."""
+        """Its JSON."""
         yield self.brackets[0].encode()
         before = b""
         for piece in filter(None, self.items()):
@@ -59,7 +57,7 @@ def json_pieces(document: dict[str, Any]) -> Iterator[bytes]:
     >>> b"".join(json_pieces({"a": Later("[]", lambda: iter([b"1,2,", b"3,"])), "b": None}))
     b'{"a":[1,2,3],"b":null}'
     """
-    mark, waiting = secrets.token_hex(16), []  # a text that no document can hold by chance or on purpose
+    mark, waiting = secrets.token_hex(16), []  # a text that no document contains
 
     def later(value: Any) -> str:
         if not isinstance(value, Later):
@@ -104,7 +102,7 @@ def json_stat(release: Release) -> dict[str, Any]:
 
 
 def _column(release: Release, number: int) -> Later:
-    """One of the columns of numbers, in the order of the cells; null where nothing is released."""
+    """One column of numbers in the order of the cells; null where nothing is released."""
     from discreet.model.columns import blocks, numbers_of
 
     def items() -> Iterator[bytes]:
@@ -115,24 +113,23 @@ def _column(release: Release, number: int) -> Later:
 
 
 def _statuses(release: Release) -> Iterator[bytes]:
-    """The letters of the cells that have one, by position."""
+    """The status letters by position."""
     import numpy as np
     import pyarrow as pa
 
     from discreet.model.columns import blocks
     from discreet.model.release import STATUSES
 
-    letters = pa.array([f'":"{letter}"' for letter in STATUSES], pa.large_string())
-    quote = pa.scalar('"', pa.large_string())
+    letters = text_array(f'":"{letter}"' for letter in STATUSES)
     for lines in blocks(release):
         status = release.status.flat[lines]
         marked = np.flatnonzero(status)
         places = pa.array(marked + lines.start).cast(pa.large_string())
-        yield join_lines([quote, places, letters.take(pa.array(status[marked]))], "", ",")
+        yield join_lines([text_scalar('"'), places, take(letters, status[marked])], "", ",")
 
 
 def json_dimension(dimension: Dimension) -> dict[str, Any]:
-    """One dimension, with what lies within what."""
+    """One dimension, with its hierarchy."""
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
     category: dict[str, Any] = {"index": index, "label": labels}
@@ -146,17 +143,17 @@ def json_dimension(dimension: Dimension) -> dict[str, Any]:
 
 
 def _variable_notes(dataset: Dataset, name: str) -> dict[str, Any]:
-    """What is told of a variable: notes as JSON-stat has them, the rest under its extension."""
+    """The metadata of a variable: notes as JSON-stat has them, the rest under its extension."""
     if name not in {variable.name for variable in dataset.variables}:
         return {}
     variable = dataset.variable(name)
-    told = {
+    metadata = {
         "definition": variable.description,
         "universe": variable.universe,
         "source": variable.source,
         "classification": variable.classification,
     }
-    known = {key: text for key, text in told.items() if text}
+    known = {key: text for key, text in metadata.items() if text}
     return ({"note": [variable.notes]} if variable.notes else {}) | ({"extension": known} if known else {})
 
 

@@ -1,4 +1,4 @@
-"""Parquet: the table of the Arrow stream as a file, dictionary-coded, with all that must be told inside the schema."""
+"""Parquet: the table of the Arrow stream as a file, dictionary-encoded, with the metadata in the schema."""
 
 from __future__ import annotations
 

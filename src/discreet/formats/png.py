@@ -1,4 +1,4 @@
-"""PNG: the chart of `svg`, as pixels."""
+"""PNG: the chart of `svg` as pixels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # help starts without NumPy
 
 
 def to_png(release: Release) -> Iterator[bytes]:
-    """The release as a picture of pixels."""
+    """The release as a PNG chart."""
     from discreet.pictures.chart_data import chart_data
     from discreet.pictures.charts import draw
     from discreet.pictures.save import render

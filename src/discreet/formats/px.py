@@ -1,13 +1,11 @@
 """PX: the file of PxWeb and PC-Axis, keywords in their order, `DATA` last.
 
-The mandatory note is NOTEX, which every program must show; promise, version and citation are NOTE. A number that
-is missing is a symbol: `"."` is withheld (c), `".."` cannot occur (z), `"..."` is an error that a cell does not have.
-PX has one number a cell. Where a table has numbers beside its values, they are one more variable, `content`,
-which comes last: value, signed, relative_standard_error, noise_share, and `unreliable`, 1 where the value is of low
-reliability (u).
-
-PX text has no quotation mark and no line end: they become an apostrophe and a blank. `AGGREGALLOWED=NO`, since sums
-of protected numbers add up their noise. Source: the PX file format of Statistics Sweden, AXIS-VERSION 2013.
+The mandatory note is NOTEX, which every program must show; promise, version and citation are NOTE. A missing number is a
+symbol: `"."` is withheld (c), `".."` cannot occur (z), `"..."` is an error that a cell does not have. PX has one number per
+cell, so further numbers are categories of a last variable, `content`: value, signed, relative_standard_error, noise_share,
+and `unreliable`, 1 where the value is of low reliability (u). PX text has no quotation marks and no line ends: they become
+apostrophes and blanks. `AGGREGALLOWED=NO`, because sums of protected numbers add up their noise.
+Source: the PX file format of Statistics Sweden, AXIS-VERSION 2013.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts
+from discreet.formats.csv import join_lines, number_texts, take, text_array
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
     from discreet.model.release import Release
 
 
-#: The variable that says which number stands in a column, and its category for low reliability.
+#: The variable of the numbers, and its category for low reliability.
 CONTENT, UNRELIABLE = "content", "unreliable"
-#: Letters of one quoted piece: a line of PX has at most 256.
+#: Characters of one quoted piece: a line of PX has at most 256.
 PIECE = 200
-#: What stands in place of a missing number, by the number of the cell's status.
+#: The symbol of a missing number, by the status of the cell.
 _SYMBOLS = ('"..."', '"."', '".."', '"..."')
 
 
@@ -48,13 +46,10 @@ def to_px(release: Release) -> Iterator[bytes]:
         axes.append((CONTENT, CONTENT, codes, tuple(numbers.meaning for numbers in contents)))
     names = unique_texts(label for _, label, _, _ in axes)
     lines = _head(release, names, decimals=_decimals(contents))
-    lines += [
-        _line("VALUES", unique_texts(texts), name) for name, (_, _, _, texts) in zip(names, axes, strict=True)
-    ]
-    lines += [
-        _line("CODES", unique_texts(texts), name) for name, (_, _, texts, _) in zip(names, axes, strict=True)
-    ]
-    lines += [_line("VARIABLECODE", [axis[0]], name) for name, axis in zip(names, axes, strict=True)]
+    named = list(zip(names, axes, strict=True))
+    lines += [_line("VALUES", unique_texts(labels), name) for name, (_, _, _, labels) in named]
+    lines += [_line("CODES", unique_texts(codes), name) for name, (_, _, codes, _) in named]
+    lines += [_line("VARIABLECODE", [axis[0]], name) for name, axis in named]
     lines += _words(release)
     yield ("\n".join(lines) + "\nDATA=\n").encode()
     for block in blocks(release):
@@ -63,7 +58,7 @@ def to_px(release: Release) -> Iterator[bytes]:
 
 
 def clean_text(text: str) -> str:
-    r"""Text that PX can hold: no quotation mark, no line end and no control character.
+    r"""Text that PX can hold: no quotation marks, line ends or control characters.
 
     >>> clean_text('two\nlines, "said"')
     "two lines, 'said'"
@@ -72,7 +67,7 @@ def clean_text(text: str) -> str:
 
 
 def unique_texts(texts: Iterable[str]) -> list[str]:
-    """Clean texts, all different as PX wants them; one that is there already gets a number.
+    """Clean texts, made distinct by numbers.
 
     >>> unique_texts(["a", 'say "x"', "say 'x'", "a"])
     ['a', "say 'x'", "say 'x' (2)", 'a (2)']
@@ -88,7 +83,7 @@ def unique_texts(texts: Iterable[str]) -> list[str]:
 
 
 def _contents(release: Release, lines: Lines, *, flagged: bool) -> list[Numbers]:
-    """The numbers of some cells; where some of the table are unreliable, which."""
+    """The numbers of some cells, with a flag of low reliability if the table has such cells."""
     import numpy as np
 
     from discreet.model.columns import Numbers, numbers_of
@@ -107,7 +102,7 @@ def _decimals(contents: list[Numbers]) -> int:
 
 
 def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
-    """Everything before the categories, in the order of the specification."""
+    """The keywords before the categories, in the order of the specification."""
     dataset = release.dataset
     return [
         _line("CHARSET", ["ANSI"]),
@@ -129,7 +124,7 @@ def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
 
 
 def _words(release: Release) -> list[str]:
-    """Source, the mandatory note, and all else that travels with the table."""
+    """Source, the mandatory note, and the other provenance."""
     from discreet.model.messages.citation import provenance
     from discreet.model.release import STATUS_MEANING
 
@@ -144,7 +139,7 @@ def _words(release: Release) -> list[str]:
 
 
 def _line(keyword: str, texts: Iterable[str], of: str = "") -> str:
-    """One keyword with its texts; a long text is broken into pieces on lines of their own."""
+    """One keyword with its texts; a long text is split into pieces on separate lines."""
     return keyword + (f'("{of}")' if of else "") + "=" + ",\n".join(map(_quote, texts)) + ";"
 
 
@@ -159,7 +154,7 @@ def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    symbols = pa.array(_SYMBOLS, pa.large_string()).take(pa.array(release.status.flat[lines]))
+    symbols = take(text_array(_SYMBOLS), release.status.flat[lines])
     return [
         pc.if_else(pa.array(numbers.missing), symbols, number_texts(numbers))
         for numbers in _contents(release, lines, flagged=flagged)

@@ -1,10 +1,10 @@
 """SDMX-CSV 2.0: `STRUCTURE,STRUCTURE_ID,ACTION`, the variables, `OBS_VALUE`, then the attributes.
 
-`OBS_STATUS` by SDMX's own code list: A is a released value, Q is withheld (c), M cannot occur (z), U is of low
-reliability (u); `CONF_STATUS` is C for all that is withheld and F elsewhere. The numbers beside the value are SIGNED,
-RELATIVE_STANDARD_ERROR and NOISE_SHARE. Title, notes, promise, digest and citation belong to the table: they are
-attributes that the first line carries for all. No field has a line end: sdmx1 reads line by line.
-`model/sdmx.py` names the dataflow and the codes. Source: https://github.com/sdmx-twg/sdmx-csv, version 2.0.0.
+`OBS_STATUS` has SDMX's own codes: A is a released value, Q is withheld (c), M cannot occur (z), U is of low reliability (u);
+`CONF_STATUS` is C for everything that is withheld and F elsewhere. Further numbers are SIGNED, RELATIVE_STANDARD_ERROR and
+NOISE_SHARE. Title, notes, promise, digest and citation are attributes of the table, on its first row only. No field has a
+line end, because sdmx1 reads line by line. `model/sdmx.py` names the dataflow and the codes.
+Source: https://github.com/sdmx-twg/sdmx-csv, version 2.0.0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import Dialect, join_lines, number_texts, quote_fields
+from discreet.formats.csv import (
+    Dialect,
+    join_lines,
+    number_texts,
+    quote_fields,
+    take,
+    text_array,
+    text_scalar,
+)
 from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
@@ -31,65 +39,51 @@ def to_sdmx_csv(release: Release) -> Iterator[bytes]:
 
 
 def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
-    """The release as data of a dataflow, block by block; a dimension that the table does not have is its total."""
+    """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
     from discreet.model.columns import NONE, blocks, numbers_of
-    from discreet.model.sdmx import words_of
+    from discreet.model.sdmx import sdmx_id, words_of
 
     _, *beside = numbers_of(release, NONE)
     words = words_of(release)
     attributes = ["OBS_STATUS", "CONF_STATUS", *(numbers.name.upper() for numbers in beside), *words]
     header = ["STRUCTURE", "STRUCTURE_ID", "ACTION", *flow.dimensions, "OBS_VALUE", *attributes]
     yield (",".join(header) + "\n").encode()
-    codes = _codes(release)
+    codes = {d.name: text_array(map(sdmx_id, d.codes)) for d in release.dimensions}
     for lines in blocks(release):
         columns = _observations(release, lines, codes, flow)
         yield join_lines([*columns, *_first_line(lines, words)], ",")
 
 
-def _codes(release: Release) -> dict[str, pa.Array]:
-    """For each variable the ids of its codes."""
-    import pyarrow as pa
-
-    from discreet.model.sdmx import sdmx_id
-
-    return {
-        d.name: pa.array([sdmx_id(code) for code in d.codes], pa.large_string()) for d in release.dimensions
-    }
-
-
 def _observations(
     release: Release, lines: slice, codes: dict[str, pa.Array], flow: Flow
 ) -> list[pa.Array | pa.Scalar]:
-    """The fields that every line has."""
-    import pyarrow as pa
-
+    """The fields of every row."""
     from discreet.model.columns import numbers_of, places_of
     from discreet.model.sdmx import CONF_PLACES, CONF_STATUS, OBS_STATUS
     from discreet.model.variable import TOTAL
 
-    status = pa.array(release.status.flat[lines])
-    shown = {d.name: codes[d.name].take(pa.array(places)) for d, places in places_of(release, lines)}
-    total = pa.scalar(TOTAL, pa.large_string())
-    value, *beside = [number_texts(numbers) for numbers in numbers_of(release, lines)]
+    status = release.status.flat[lines]
+    shown = {d.name: take(codes[d.name], places) for d, places in places_of(release, lines)}
+    value, *others = [number_texts(numbers) for numbers in numbers_of(release, lines)]
     return [
-        *(pa.scalar(text, pa.large_string()) for text in ("dataflow", flow.reference, "I")),
-        *(shown.get(name, total) for name in flow.dimensions),
+        *map(text_scalar, ("dataflow", flow.reference, "I")),
+        *(shown.get(name, text_scalar(TOTAL)) for name in flow.dimensions),
         value,
-        pa.array([code for code, _ in OBS_STATUS], pa.large_string()).take(status),
-        pa.array([CONF_STATUS[place][0] for place in CONF_PLACES], pa.large_string()).take(status),
-        *beside,
+        take(text_array(code for code, _ in OBS_STATUS), status),
+        take(text_array(CONF_STATUS[place][0] for place in CONF_PLACES), status),
+        *others,
     ]
 
 
 def _first_line(lines: slice, words: dict[str, str]) -> list[pa.Array]:
-    """Columns that have a text in the first line of the table and nothing below it."""
+    """Columns with a text in the first row of the table and empty below."""
     import numpy as np
     import pyarrow as pa
 
-    places = pa.array((np.arange(lines.start, lines.stop) > 0).astype(np.int8))
-    nothing = pa.array([""], pa.large_string())
+    places = (np.arange(lines.start, lines.stop) > 0).astype(np.int8)
     return [
-        pa.concat_arrays([quote_fields((text,), Dialect()), nothing]).take(places) for text in words.values()
+        take(pa.concat_arrays([quote_fields((text,), Dialect()), text_array([""])]), places)
+        for text in words.values()
     ]
 
 

@@ -1,13 +1,12 @@
-"""SDMX-JSON: one data message with its structure inside, one observation a cell.
+"""SDMX-JSON: one data message with its structure, one observation per cell.
 
     {"header": ..., "structure": {dimensions, attributes}, "dataSets": [{"observations": {"0:1": [12, 0, 0], ...}}]}
 
-A key has the place of the category in each dimension. Beside the value stand places of attribute values: OBS_STATUS
+A key has the index of the category in each dimension. After the value follow indices of attribute values: OBS_STATUS
 (A, Q, M, U) and CONF_STATUS (F, C), then SIGNED, RELATIVE_STANDARD_ERROR and NOISE_SHARE where a table has them. A
 value that is not released is null. Title, notes, promise, version, digest and citation are attributes of the data set.
-
-This is the layout of version 1.0.0-wd, with header, structure and data sets side by side: the one that sdmx1 reads.
-`model/sdmx.py` names the dataflow and the codes. Source: https://github.com/sdmx-twg/sdmx-json, tag v1.0.0-wd.
+This is the layout of version 1.0.0-wd, which sdmx1 reads. `model/sdmx.py` names the dataflow and the codes.
+Source: https://github.com/sdmx-twg/sdmx-json, tag v1.0.0-wd.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts
+from discreet.formats.csv import join_lines, number_texts, text_scalar
 from discreet.formats.json_stat import Later, json_pieces
 from discreet.model.messages.text import message
 
@@ -41,7 +40,7 @@ def to_sdmx_json(release: Release) -> Iterator[bytes]:
 
 
 def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
-    """The release as data of a dataflow, block by block; a dimension that the table does not have is its total."""
+    """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
     known = _distinct_numbers(release)
     structure = _structure(release, flow, known)
     data = {
@@ -53,7 +52,7 @@ def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
 
 
 def _distinct_numbers(release: Release) -> Known:
-    """For each column of numbers beside the value its different numbers, ascending; a column without any is left out."""
+    """The distinct numbers of each further column, ascending; a column without any is left out."""
     import numpy as np
 
     from discreet.model.columns import NONE, blocks, numbers_of
@@ -90,14 +89,14 @@ def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
 
 
 def _attributes(release: Release) -> dict[str, str]:
-    """The attributes of a value: those of every table, and what a view derives from it."""
+    """The attributes of a value: those of every table, and those that a view derives."""
     from discreet.model.sdmx import OF_VALUES
 
     return OF_VALUES | {column.name.upper(): column.meaning for column in release.derived}
 
 
 def _of_values(release: Release, known: Known) -> list[dict[str, Any]]:
-    """All attributes of a value, in one order, each with a value: sdmx1 matches them with those of the structure."""
+    """All attributes of a value in one order, each with a value: sdmx1 matches them with those of the structure."""
     from discreet.model.sdmx import CONF_STATUS, OBS_STATUS
 
     coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
@@ -134,61 +133,46 @@ def _text_component(name: str, label: str, texts: list[str]) -> dict[str, Any]:
 
 
 def _observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]:
-    """One line a cell: `"0:1":[12,0,0],`."""
+    """One row per cell: `"0:1":[12,0,0],`."""
+    import numpy as np
     import pyarrow.compute as pc
 
     from discreet.model.columns import blocks, numbers_of, places_of
+    from discreet.model.sdmx import CONF_PLACES
 
     for lines in blocks(release):
-        value, *beside = numbers_of(release, lines)
+        value, *others = numbers_of(release, lines)
         shown = {d.name: _digits(places) for d, places in places_of(release, lines)}
-        keys = [shown.get(name, _text("0")) for name in flow.dimensions]
-        key = pc.binary_join_element_wise(*keys, _text(":"))
-        number = number_texts(value, missing="null")
-        first = pc.binary_join_element_wise(_text('\n"'), key, _text('":['), number, _text(""))
+        keys = [shown.get(name, text_scalar("0")) for name in flow.dimensions]
+        key = pc.binary_join_element_wise(*keys, text_scalar(":"))
+        start = (text_scalar('\n"'), key, text_scalar('":['), number_texts(value, missing="null"))
+        status = release.status.flat[lines]
         columns = [
-            first,
-            *_statuses(release, lines),
-            *_in_order(list(_attributes(release))[2:], beside, known),
+            pc.binary_join_element_wise(*start, text_scalar("")),
+            _digits(status),
+            _digits(np.array(CONF_PLACES)[status]),
+            *_in_order(list(_attributes(release))[2:], others, known),
         ]
         yield join_lines(columns, ",", "],")
 
 
-def _statuses(release: Release, lines: slice) -> list[pa.Array]:
-    """The places of OBS_STATUS and CONF_STATUS."""
+def _in_order(names: list[str], numbers: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
+    """The columns up to the last present one, each in its position among all attributes."""
     import numpy as np
 
-    from discreet.model.sdmx import CONF_PLACES
-
-    status = release.status.flat[lines]
-    return [_digits(status), _digits(np.array(CONF_PLACES)[status])]
-
-
-def _in_order(names: list[str], beside: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
-    """The columns up to the last that there is, each in its place among all attributes."""
-    import numpy as np
-
-    there = {
-        numbers.name.upper(): _digits(
-            np.searchsorted(known[numbers.name.upper()], numbers.values), numbers.missing
-        )
-        for numbers in beside
-        if numbers.name.upper() in known
+    columns = {
+        each.name.upper(): _digits(np.searchsorted(known[each.name.upper()], each.values), each.missing)
+        for each in numbers
+        if each.name.upper() in known
     }
-    last = max((names.index(name) + 1 for name in there), default=0)
-    return [there.get(name, _text("null")) for name in names[:last]]
+    last = max((names.index(name) + 1 for name in columns), default=0)
+    return [columns.get(name, text_scalar("null")) for name in names[:last]]
 
 
 def _digits(places: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> pa.Array:
     import pyarrow as pa
 
     return pa.array(places, mask=missing).cast(pa.large_string()).fill_null("null")
-
-
-def _text(text: str) -> pa.Scalar:
-    import pyarrow as pa
-
-    return pa.scalar(text, pa.large_string())
 
 
 FORMAT = Format(

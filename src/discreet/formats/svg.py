@@ -1,7 +1,7 @@
-"""SVG: a chart of the table, with its note, the words of the picture, and the interval of each number.
+"""SVG: a chart of the table, with its note, its text and the interval of each number.
 
-`release.picture` says which chart and how sure the numbers are; without it the chart that fits best is drawn, without
-intervals. A table that no chart fits is refused with the reason.
+`release.picture` has the chart and the limits; without it the chart that fits best is drawn, without intervals. A table that
+fits no chart is refused with the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PICTURES = Extra("discreet[pictures]", ("altair", "vl_convert"))
 
 
 def to_svg(release: Release) -> Iterator[bytes]:
-    """The release as a picture of lines and words."""
+    """The release as an SVG chart."""
     from discreet.pictures.chart_data import chart_data
     from discreet.pictures.svg import svg_of
 

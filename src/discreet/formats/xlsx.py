@@ -1,12 +1,11 @@
-"""Excel: a workbook with the sheets data, notes and definitions, and no formula.
+"""Excel: a workbook with the sheets data, notes and definitions, without formulas.
 
-The sheet data has the columns of the tidy CSV: codes and labels as text, `value` empty where nothing is released,
-`status` beside it. The sheet notes has the mandatory note and all that travels with the table, the sheet
-definitions the columns, categories and status letters. Every text is written as text: a label never becomes a
-formula, a link, a number or a date.
+The sheet data has the columns of the tidy CSV: codes and labels as text, `value` empty where nothing is released, `status`
+next to it. The sheet notes has the provenance, the sheet definitions the columns, categories and status letters. Every text
+is written as text: a label never becomes a formula, a link, a number or a date.
 
-XlsxWriter makes the workbook with all its words. The lines of the sheet data are then put in block by block, as
-XML that Arrow joins: a text is the number of a text of the workbook, each of which stands in the sheet definitions.
+XlsxWriter makes the workbook with all its texts. The rows of the sheet data are then inserted block by block, as XML that
+Arrow joins: a text is its index in the workbook's list of texts, all of which are in the sheet definitions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
 from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts
+from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
 from discreet.model.file_io import Outbox
 from discreet.model.messages.text import message
 from discreet.model.plugins import Extra
@@ -31,17 +30,17 @@ if TYPE_CHECKING:
     from discreet.model.release import Release
 
 
-#: The lines and the letters of a cell that Excel can hold.
+#: The maximum number of rows, and of characters of a cell, in Excel.
 MOST_LINES, MOST_LETTERS = 1_048_575, 32_767
-#: A workbook tells when it was made; the same release is the same file, so the time is a fixed one.
+#: A workbook has a creation time; it is fixed, so that the same release gives the same file.
 _MADE = datetime(2000, 1, 1)  # noqa: DTZ001 - Excel knows no time zones
-#: The lines that are made at a time: their XML is long.
+#: Rows per block: their XML is long.
 _LINES = 2_048
-#: The parts of the file that are the sheet data, and the list of the sheets.
+#: The parts of the file with the sheet data and the list of the sheets.
 _DATA, _SHEETS = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
-#: The part that lists all texts, and how it writes a letter that XML cannot have.
+#: The part with all texts, and its escape of a character that XML cannot have.
 _TEXTS, _ESCAPED = "xl/sharedStrings.xml", re.compile("_x([0-9A-Fa-f]{4})_")
-#: Where these parts say that the sheet data ends with its header.
+#: The extent of the sheet data in these parts, which ends with its header.
 _HEADER_ONLY = re.compile(rb'(\$?A\$?1:\$?[A-Z]+\$?)1(?=["<])')
 
 
@@ -49,7 +48,7 @@ def to_xlsx(release: Release) -> Iterator[bytes]:
     """The release as an Excel workbook.
 
     Raises:
-        BadRequest: It has more cells than a sheet has lines.
+        BadRequest: It has more cells than a sheet has rows.
     """
     refuse_long(release.cells)
     outbox = Outbox()
@@ -67,7 +66,7 @@ def to_xlsx(release: Release) -> Iterator[bytes]:
 
 
 def _part(release: Release, name: str, made: bytes, texts: dict[str, int]) -> Iterator[bytes]:
-    """A part of the file: as it was made, but for the lines of the data, and for how far they reach."""
+    """A part of the file, unchanged except for the rows of the data and their extent."""
     if name not in {_DATA, _SHEETS}:
         yield made
         return
@@ -80,7 +79,7 @@ def _part(release: Release, name: str, made: bytes, texts: dict[str, int]) -> It
 
 
 def _book(release: Release) -> io.BytesIO:
-    """The workbook with the header of the sheet data alone."""
+    """The workbook, with only the header of the sheet data."""
     import xlsxwriter
 
     from discreet.model.messages.citation import provenance
@@ -97,7 +96,7 @@ def _book(release: Release) -> io.BytesIO:
 
 
 def _numbers_of_texts(shared: bytes) -> dict[str, int]:
-    """The number of each text, by its place in the file's list of them (ECMA-376 part 1, 18.4 and 22.9.2.19)."""
+    """The index of each text in the file's list of texts (ECMA-376 part 1, 18.4 and 22.9.2.19)."""
     from xml.etree import ElementTree as ET
 
     items = ET.fromstring(shared)  # noqa: S314 - XlsxWriter has just written it
@@ -108,7 +107,7 @@ def _numbers_of_texts(shared: bytes) -> dict[str, int]:
 
 
 def refuse_long(cells: int) -> None:
-    """Refuse what a sheet cannot hold."""
+    """Refuse a table that is too long for a sheet."""
     if cells > MOST_LINES:
         raise BadRequest(
             f"The table has {cells:,} cells; a sheet of Excel has {MOST_LINES:,} lines below its header.",
@@ -117,7 +116,6 @@ def refuse_long(cells: int) -> None:
 
 
 def _write_header(sheet: Any, release: Release, bold: Any) -> None:
-    """The names of the columns, and how the sheet looks."""
     from discreet.model.columns import NONE, numbers_of
 
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
@@ -131,7 +129,6 @@ def _write_header(sheet: Any, release: Release, bold: Any) -> None:
 
 
 def _data(release: Release, texts: dict[str, int]) -> Iterator[bytes]:
-    """The lines of the sheet data, block by block."""
     from discreet.model.columns import blocks
     from discreet.model.release import STATUSES
 
@@ -142,41 +139,37 @@ def _data(release: Release, texts: dict[str, int]) -> Iterator[bytes]:
 
 
 def _text_cells(texts: Iterable[str], numbers: dict[str, int]) -> pa.Array:
-    """For each text, what follows the name of a cell that holds it; an empty text is an empty cell."""
-    import pyarrow as pa
-
-    return pa.array(
-        [f'" t="s"><v>{numbers[text[:MOST_LETTERS]]}</v></c>' if text else '"/>' for text in texts],
-        pa.large_string(),
+    """The end of a cell element for each text; an empty text is an empty cell."""
+    return text_array(
+        f'" t="s"><v>{numbers[text[:MOST_LETTERS]]}</v></c>' if text else '"/>' for text in texts
     )
 
 
 def _lines(
     release: Release, lines: slice, texts: list[tuple[pa.Array, pa.Array]], letters: pa.Array
 ) -> list[pa.Array]:
-    """The XML of some lines, column by column."""
+    """The XML of some rows, column by column."""
     import numpy as np
     import pyarrow as pa
 
     from discreet.model.columns import numbers_of, places_of
 
     row = pa.array(np.arange(lines.start, lines.stop) + 2).cast(pa.large_string())
-    places = [pa.array(each) for _, each in places_of(release, lines)]
-    cells = [each.take(place) for place, pair in zip(places, texts, strict=True) for each in pair]
-    value, *beside = [_number_cells(number_texts(numbers)) for numbers in numbers_of(release, lines)]
-    cells += [value, letters.take(pa.array(release.status.flat[lines])), *beside]
-    parts = [pa.scalar('<row r="', pa.large_string()), row, pa.scalar('">', pa.large_string())]
+    pairs = zip(places_of(release, lines), texts, strict=True)
+    cells = [take(each, places) for (_, places), pair in pairs for each in pair]
+    value, *others = [_number_cells(number_texts(numbers)) for numbers in numbers_of(release, lines)]
+    cells += [value, take(letters, release.status.flat[lines]), *others]
+    parts = [text_scalar('<row r="'), row, text_scalar('">')]
     for column, cell in enumerate(cells):
-        parts += [pa.scalar(f'<c r="{_letters(column)}', pa.large_string()), row, cell]
-    return [*parts, pa.scalar("</row>", pa.large_string())]
+        parts += [text_scalar(f'<c r="{_letters(column)}'), row, cell]
+    return [*parts, text_scalar("</row>")]
 
 
 def _number_cells(texts: pa.Array) -> pa.Array:
-    """For each number, what follows the name of a cell that holds it; an empty cell where there is none."""
-    import pyarrow as pa
+    """The end of a cell element for each number; an empty cell where there is none."""
     import pyarrow.compute as pc
 
-    start, end, nothing, empty = (pa.scalar(t, pa.large_string()) for t in ('"><v>', "</v></c>", "", '"/>'))
+    start, end, nothing, empty = map(text_scalar, ('"><v>', "</v></c>", "", '"/>'))
     return pc.if_else(
         pc.equal(texts, nothing), empty, pc.binary_join_element_wise(start, texts, end, nothing)
     )
@@ -195,7 +188,6 @@ def _letters(column: int) -> str:
 def _write_lines(
     sheet: Any, header: tuple[str, ...], lines: Iterable[tuple[str, ...]], bold: Any, wrapped: Any
 ) -> None:
-    """A sheet of words."""
     for column, name in enumerate(header):
         sheet.write_string(0, column, name, bold)
     for number, line in enumerate(lines, start=1):
@@ -207,7 +199,7 @@ def _write_lines(
 
 
 def _definitions(release: Release) -> list[tuple[str, ...]]:
-    """Every column, category and status letter, with what it means."""
+    """Every column, category and status letter with its meaning."""
     from discreet.model.columns import NONE, numbers_of
     from discreet.model.release import STATUS_MEANING
 
