@@ -4,6 +4,7 @@ Which table answers a cell of a joint universe: the smallest that can say it, wh
 """
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -187,6 +188,28 @@ def test_the_order_of_categories_moves_no_noise(joint_town, stored, secret):
     there = StoredResiduals(plan, noisy_residuals(plan, swapped, secret, turned, "f" * 64))
     levels = plan.levels(("sex",))
     assert np.array_equal(here.values(levels).ravel(), there.values(levels).ravel()[::-1])
+
+
+def test_threads_share_one_computation_of_a_table_and_evict_the_oldest(stored, monkeypatch):
+    """Wrong alternative: a cache without a lock, which one thread changes while another sums its sizes."""
+    computed = []
+    compute = joint_noise.table_values
+
+    def watched(space, table, residual):
+        computed.append(table)
+        return compute(space, table, residual)
+
+    monkeypatch.setattr(joint_noise, "table_values", watched)
+    plan = stored.dp.plan.joint
+    residuals = StoredResiduals(plan, stored.dp.residuals.numbers)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(residuals.values, [plan.space.parts[-1]] * 40))
+    assert len(computed) == 1
+    assert all(each is found[0] for each in found)
+    monkeypatch.setattr(joint_noise, "CACHED_CELLS", 1)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(residuals.values, plan.space.parts * 5))
+    assert len(residuals._values) == 1
 
 
 def test_numbers_of_another_plan_and_too_many_are_refused(stored, monkeypatch):
