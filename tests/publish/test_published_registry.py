@@ -109,12 +109,12 @@ def test_nothing_exact_no_key_and_no_record_is_behind_a_door(ruled):
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from discreet.publish.doors import open_publication
-from discreet.publish.place import Folder
+from discreet.publish.published_registry import open_publication
+from discreet.publish.file_store import FolderStorage
 from discreet.records.signing import PublicKey
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-doors = open_publication(Folder(Path(sys.argv[1])), PublicKey(sys.stdin.read()))
+doors = open_publication(FolderStorage(Path(sys.argv[1])), PublicKey(sys.stdin.read()))
 for table in doors.door("town").tables[:3]:
     doors.door("town").release(table)
 inside = [name for name in opened if name.startswith(os.path.dirname(sys.argv[1]))]

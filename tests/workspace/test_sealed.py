@@ -47,7 +47,7 @@ def full_in_words(*_arguments):
 STEPS = {
     "schema": (load_version, "write_schema", full),
     "stage": (pa.ipc, "new_file", full),
-    "store": (duckdb_engine, "_write_tag", full_in_words),
+    "store": (duckdb_engine, "write_codes", full_in_words),
     "first cube": (load_version, "write_first_cube", full),
     "seal": (load_version, "write_version", full),
     "fsync": (load_version, "fsync_tree", full),

@@ -66,7 +66,7 @@ def test_an_interrupted_load_leaves_the_old_version_and_is_swept_up(town, worksp
     """A process that is killed in the middle of a load: nothing of it is ever served."""
     program = (
         "import os, sys; from pathlib import Path; import discreet.workspace.versions.load_version as w\n"
-        "w.point_to = lambda *a: os._exit(9)\n"
+        "w.set_current = lambda *a: os._exit(9)\n"
         "import pyarrow.parquet as pq\n"
         "text = Path(sys.argv[2]).read_text().replace('A town', 'Half a town')\n"
         "w.load_dataset(Path(sys.argv[1]), text, Path(sys.argv[3]))"
