@@ -194,3 +194,20 @@ def test_an_unfiltered_question_pairs_with_one_that_leaves_out_a_category_in_eit
             for each in scores.see("a", LoggedRequest(census(), canonical(asked, census())), 0)
         ]
         assert "near-equal" in found
+
+
+def test_a_reload_that_changes_code_lists_is_judged_by_the_new_ones():
+    """Wrong alternative: facts by id, version and number of lists, with which detectors used the lists of the old load."""
+    old, new = sliver_dataset(), sliver_dataset()
+    (first, *rest) = new.code_lists
+    groups = tuple((code, label, members[:1]) for code, label, members in first.groups)
+    new = replace(new, code_lists=(replace(first, groups=groups), *rest))
+    assert (old.id, old.version, old.wording, len(old.code_lists)) == (
+        new.id,
+        new.version,
+        new.wording,
+        len(new.code_lists),
+    )
+    unions = [module._unions_of(dataset, "ward") for dataset in (old, new)]
+    assert unions[0] != unions[1]
+    assert module._unions_of(old, "ward") is unions[0], "computed once"

@@ -1,15 +1,12 @@
-"""From when on the watch says something, slows somebody down or stops them: `[watch]` of `workspace.toml`.
+"""Thresholds for alerting, throttling and blocking (`[watch]` of `workspace.toml`), and the file of alerts.
 
-[watch]
-hours = 24                     # what is older is forgotten
-hold_minutes = 60              # so long somebody is held back
-recodes = [15, 45, 0]          # alert, slow, stop; 0 for never
+    [watch]
+    hours = 24                     # the window of the scores
+    hold_minutes = 60              # how long a client is slowed or stopped
+    recodes = [15, 45, 0]          # alert, slow, stop; 0 for never
 
-Alerts: what the watch found, one line each, for custodians.
-
-    {"at", "who", "detector", "action", "score", "dataset", "variable", "requests", "until"}
-
-`requests` are the last canonical requests that led to it. There is no answer and no count in an alert.
+An alert is a line {"at", "who", "detector", "action", "score", "dataset", "variable", "requests", "until"}. `requests` are
+the last canonical requests of the client. An alert holds no answer and no count.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""The watch: reads the log of all processes as it grows, and does what the thresholds say.
+"""The monitor: a thread that runs the detectors over new lines of the audit log and applies the thresholds.
 
-    every 2 seconds: new lines -> questions -> scores -> alert, slow, stop
+    every 2 seconds: new lines -> queries -> scores -> alert, slow, stop
 
-One process of a server does it, whichever has the lock. It begins with what is in the log of the last hours, so that a
-restart forgets nothing. From a line to what follows from it pass a second of the log and two of the watch: somebody who
-asks fast gets a few more answers before they are slowed down. Whoever asks without an account, where addresses are not
-kept, raises alerts and is never held back.
+One worker of a server runs it, the one that holds the lock. It starts with the log of the last hours, so a restart loses
+nothing. Log and monitor add about three seconds of delay, in which a fast client gets a few more answers. Anonymous clients
+raise alerts and are never held if their addresses are not stored.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from discreet.web.detectors.alerts import ACTIONS, ALERT, Alert, Thresholds, add
 from discreet.web.detectors.patterns import LoggedRequest, Score, Scores, digest
 from discreet.workspace.sealed import try_lock
 
-#: Questions that are known again without reading their line.
+#: Recent queries that are recognised without parsing their lines.
 MOST_LATELY = 4_096
 SECONDS_BETWEEN = 2.0
 #: How many requests an alert shows.
@@ -42,11 +41,11 @@ log = logging.getLogger("discreet.server")
 
 
 class AlertFinder:
-    """From lines of the log to alerts.
+    """Turns lines of the log into alerts.
 
     Args:
-        doors: Of the workspace, for the public descriptions.
-        thresholds: From when on what follows.
+        doors: The datasets, for their descriptions.
+        thresholds: The thresholds of the workspace.
     """
 
     def __init__(self, doors: DatasetRegistry, thresholds: Thresholds) -> None:
@@ -56,24 +55,24 @@ class AlertFinder:
         self._told: dict[tuple[str, str, str], tuple[int, float]] = {}
 
     def remember(self, alerts: Iterable[Alert]) -> None:
-        """Know what was told before, so that it is not told again."""
+        """Load earlier alerts, so that they are not repeated."""
         for alert in alerts:
             key = (alert.who, alert.detector, f"{alert.dataset} {alert.variable}")
             self._told[key] = max(self._told.get(key, (-1, 0.0)), self._holds_until(alert))
 
     def find(self, line: dict[str, Any]) -> Iterator[Alert]:
-        """What follows from a line; nothing from one that asks no table, or asks nothing new, or had no room for it."""
+        """The alerts of a line; none if it has no query, no new query, or an incomplete one."""
         who = line_client(line)
         for item in line.get("asked", ()):
             known = (item["dataset"], item.get("sha256", item["request"]))
-            asked = self._asked(item, line) if self._scores.is_new(who, known) else None
+            asked = self._query(item, line) if self._scores.is_new(who, known) else None
             if asked is not None:
                 self._keep(who, f"{item['dataset']}?{item['request']}")
                 for score in self._scores.see(who, asked, _seconds(line["at"])):
                     yield from self._follow(who, score, line["at"])
 
-    def _asked(self, item: dict[str, Any], line: dict[str, Any]) -> LoggedRequest | None:
-        """The question of a line; None for one that is cut, or of a dataset that is gone, or not as it was."""
+    def _query(self, item: dict[str, Any], line: dict[str, Any]) -> LoggedRequest | None:
+        """The query of a line; None if it is incomplete or no longer valid for its dataset."""
         text = unpack_request(item)
         if text is None:
             return None
@@ -105,20 +104,20 @@ class AlertFinder:
         yield alert
 
     def _holds_until(self, alert: Alert) -> tuple[int, float]:
-        """How strict an alert was, and until when it need not be told again: the end of the hold, or of the window."""
+        """The rank of an alert, and until when it is not repeated: the end of its hold, or of the window."""
         end = _seconds(alert.until) if alert.until else _seconds(alert.at) + self._thresholds.hours * 3600
         return ACTIONS.index(alert.action), end
 
 
 class Monitor:
-    """A thread that watches, where no other process does.
+    """The thread of the monitor; it is idle while another process holds the lock.
 
     Args:
-        doors: Of the workspace.
-        folder: Where the server writes.
-        shared: Where holds stand.
-        thresholds: From when on what follows.
-        count: Told the detector and the action of every alert, for metrics.
+        doors: The datasets.
+        folder: The state folder of the server.
+        shared: The holds.
+        thresholds: The thresholds of the workspace.
+        count: Called with the detector and action of every alert, for metrics.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class Monitor:
             self._lock.release()
 
     def round(self) -> None:
-        """Read what is new in the log, if this process is the one that watches."""
+        """Read new lines of the log, if this process holds the lock."""
         if self._lock is None:
             self._lock = try_lock(self._folder / LOCK)
             if self._lock is None:
@@ -163,7 +162,7 @@ class Monitor:
         while not self._stopped.wait(SECONDS_BETWEEN):
             try:
                 self.round()
-            except Exception as error:  # noqa: BLE001 - the watch goes on, whatever one line does
+            except Exception as error:  # noqa: BLE001 - one bad line must not stop the monitor
                 log.error("The watch of requests failed: %s", type(error).__name__)  # noqa: TRY400 - it may quote values
 
     def _act(self, alert: Alert) -> None:
@@ -187,12 +186,12 @@ class Monitor:
                     self._read[path] = self._read.get(path, 0) + len(raw)
                     if self._is_again(raw):
                         continue
-                    line = _parsed(raw)
+                    line = _parse_line(raw)
                     if line is not None:
                         yield line
 
     def _is_again(self, raw: bytes) -> bool:
-        """Whether somebody asks what they asked lately: it tells nothing new, and thousands a second are not parsed."""
+        """Whether a line repeats a recent query: thousands of them per second need no parsing."""
         question = digest(_question(raw))
         if question in self._lately:
             return True
@@ -203,16 +202,16 @@ class Monitor:
 
 
 def read_request_lines(folder: Path) -> list[dict[str, Any]]:
-    """All lines of a log that ask something, of all processes, in the order of their time."""
+    """All lines of a log with a query, ordered by time."""
     found: list[dict[str, Any]] = []
     for path in folder.glob(f"{PREFIX}-*.jsonl"):
         with path.open("rb") as file:
-            found += [line for raw in file if (line := _parsed(raw)) is not None]
+            found += [line for raw in file if (line := _parse_line(raw)) is not None]
     return sorted(found, key=lambda line: str(line["at"]))
 
 
 def line_client(line: dict[str, Any]) -> str:
-    """Who asked, as holds name them."""
+    """The client of a line, as holds name it."""
     return f"account:{line['who']}" if "who" in line else f"address:{line.get('from', '')}"
 
 
@@ -220,7 +219,7 @@ def parse_permalink(dataset: Dataset, query: str) -> TableRequest:
     """The canonical request of a line.
 
     Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The dataset is not what it was.
+        BadRequest, UnknownVariable, UnknownCategory: The dataset has changed.
     """
     words = parse_qs(query)
 
@@ -244,11 +243,11 @@ def parse_permalink(dataset: Dataset, query: str) -> TableRequest:
 
 
 def _question(raw: bytes) -> bytes:
-    """A line without its number and time, and without what became of it: who asked what."""
+    """The client and the query in a line, without its number, time and outcome."""
     return raw[raw.find(b'", ', raw.find(b'"at": "') + 7) : raw.find(b', "status"')]
 
 
-def _parsed(raw: bytes) -> dict[str, Any] | None:
+def _parse_line(raw: bytes) -> dict[str, Any] | None:
     if b'"asked"' not in raw:
         return None
     try:
@@ -259,7 +258,7 @@ def _parsed(raw: bytes) -> dict[str, Any] | None:
 
 
 def _about(score: Score) -> tuple[str, str]:
-    """The dataset and the variable that a score is about."""
+    """The dataset and the variable of a score."""
     kind = score.kind if isinstance(score.kind, tuple) else (score.kind,)
     return str(kind[0]), str(kind[1]) if len(kind) > 1 else ""
 

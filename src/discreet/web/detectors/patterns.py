@@ -1,21 +1,18 @@
-"""What attacks look like in the questions alone: five detectors, each for one way of asking.
+"""Detectors of attacks in the sequence of queries, and the scores of clients.
 
-    recodes      many groupings of one variable: the same people in other words, to average the noise away
-    near-equal   one pair after another of groups that differ by the same few categories: their difference, again and again
-    areas        pairs of sets of areas that differ by one area: of one set with many others, or by one area again and again
-    refusals     most of what is asked is refused: somebody feels for the edge of the rules
-    slivers      both of two declared lists that are equal but for a category, in one table after another
+    recodes      many groupings of one variable, to average the noise of the same people
+    near-equal   many pairs of groups that differ by the same few categories (differencing)
+    areas        many pairs of sets of areas that differ by one area: with one set in common, or the same area
+    refusals     most queries are refused: the client probes the rules
+    slivers      both of two declared code lists that differ by one category, in many tables
 
-A detector sees canonical requests and the public description. It sees no answer and no count: what it finds tells nothing
-about people, and it cannot be used to learn anything. For each new request it gives events; a score is the largest number of
-different events of one kind that somebody has in the window. A group of categories is kept as a number with a bit for each,
-and the rest of a question as a digest: what is remembered and compared does not grow with what is sent. What each catches,
-and how often it is wrong on ordinary readers, is measured: docs/how-to/watch-requests.md.
+A detector sees canonical requests and the public description, no answer and no count, so an alert reveals nothing about
+people. Each new query yields events. A score is the largest number of different events of one kind of a client within the
+window. Groups are bit sets and the rest of a query as a digest, so memory does not grow with the queries.
+Detection and false alarms are measured in docs/how-to/watch-requests.md.
 
 Source: Rinott et al. (2018), sections 2.2 and 8; Fraser and Wooton (2005) on differencing; Asghar and Kaafar (2020) on
 averaging in table builders; docs/methods/attack-averaging.md, docs/methods/attack-bob.md.
-
-The scores of everybody who asks: how many different events of one kind each detector has seen of them in the window.
 """
 
 from __future__ import annotations
@@ -27,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import finer, level_groups, level_names
@@ -35,30 +33,30 @@ from discreet.model.request import TableRequest
 from discreet.model.variable import Variable
 from discreet.rules.close_groups import close_groups
 
-Known = TypeVar("Known")
-#: An event: of which kind, and which one.
+Fact = TypeVar("Fact")
+#: An event: its kind and its identity.
 Event = tuple["Hashable", "Hashable"]
 #: Two groups are near-equal if they differ by at most this share of the larger one.
 NEAR = 1 / 3
-#: Sets of fewer areas are compared by readers every day.
+#: Readers compare sets of fewer areas every day.
 FEWEST_AREAS = 3
 #: A group of fewer categories is near-equal to others by its size alone.
 FEWEST_IN_SLIVER = 4
 #: A smaller group is near-equal to none.
 FEWEST_COMPARED = 2
-#: How many contexts are remembered of one who asks.
+#: Maximum number of contexts per client.
 MOST_CONTEXTS = 5_000
-#: How many groups of one context, the newest, and of all: a new group is compared with all of its context, thresholds are
-#: some dozens of pairs, and a group of 5,000 areas takes a kilobyte.
+#: Maximum number of groups per context and per client. A new group is compared with its context; a group of 5,000 areas
+#: takes a kilobyte.
 MOST_GROUPS, MOST_GROUPS_IN_ALL = 500, 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequest:
-    """One question, as the log has it.
+    """A query of the audit log.
 
     Args:
-        dataset: What it is about.
+        dataset: The description of its dataset.
         request: The canonical request.
         refused: Whether it was refused.
     """
@@ -70,13 +68,13 @@ class LoggedRequest:
 
 @dataclass(slots=True)
 class RequestHistory:
-    """What is remembered of one who asks: per context of a variable the groups that were asked for."""
+    """The recent queries of a client: the groups of each variable by context, which is the rest of the query."""
 
     #: By variable and context, the groups with their sizes, the newest last.
     groups: OrderedDict[tuple[str, bytes], OrderedDict[int, int]] = field(default_factory=OrderedDict)
-    #: By context the variables of which groups were asked for in it.
+    #: By context, the variables with groups.
     grouped: OrderedDict[bytes, dict[str, None]] = field(default_factory=OrderedDict)
-    #: The questions themselves, without a group more.
+    #: Digests of the queries.
     asked: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
     lists: OrderedDict[Hashable, set[str]] = field(default_factory=OrderedDict)
     allowed: int = 0
@@ -84,7 +82,7 @@ class RequestHistory:
     in_all: int = 0
 
     def keep(self, name: str, context: bytes, groups: dict[int, int]) -> None:
-        """Keep groups of a variable in a context, as the newest ones."""
+        """Add groups of a variable in a context, as the newest ones."""
         known = self.groups.setdefault((name, context), OrderedDict())
         self.groups.move_to_end((name, context))
         before = len(known)
@@ -96,7 +94,7 @@ class RequestHistory:
         self.in_all += len(known) - before
 
     def forget(self) -> None:
-        """Keep no more than is affordable."""
+        """Evict the oldest entries over the limits."""
         while len(self.groups) > MOST_CONTEXTS or self.in_all > MOST_GROUPS_IN_ALL:
             self.in_all -= len(self.groups.popitem(last=False)[1])
         kept: OrderedDict[Any, Any]
@@ -107,13 +105,13 @@ class RequestHistory:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A way of asking that is watched for.
+    """A pattern of queries.
 
     Args:
-        name: Its name, in `[watch]` and in alerts.
-        sentence: What an alert of it means.
-        thresholds: Scores from which on there is an alert, a slowing down, a stop; 0 for never.
-        events: What a new question adds.
+        name: Its name in `[watch]` and in alerts.
+        sentence: The meaning of its alerts.
+        thresholds: Default scores for an alert, for slowing and for stopping the client; 0 for never.
+        events: The events of a new query.
     """
 
     name: str
@@ -123,16 +121,13 @@ class Detector:
 
 
 def _recodes(asked: LoggedRequest, _memory: RequestHistory) -> Iterator[Event]:
-    """Unions of one's own: groups, and filters on several categories that no declared list has; not of areas.
-
-    Readers tick areas one by one, which makes many unions: `areas` looks at these.
-    """
+    """Groups, and filters on several categories that are no declared union. Unions of areas belong to `areas`."""
     for name, groups in asked.request.groups:
         if any(len(group) > 1 for group in groups):
             yield (asked.dataset.id, name), digest(groups)
     for name, codes in asked.request.filters:
         own = len(codes) > 1 and name not in asked.dataset.geography
-        if own and frozenset(codes) not in _declared(asked.dataset, name):
+        if own and frozenset(codes) not in _unions_of(asked.dataset, name):
             yield (asked.dataset.id, name), digest(codes)
 
 
@@ -142,7 +137,7 @@ def _near_equal(asked: LoggedRequest, memory: RequestHistory) -> Iterator[Event]
 
 
 def _areas(asked: LoggedRequest, memory: RequestHistory) -> Iterator[Event]:
-    """Pairs that share a set, or the area by which they differ: ticking areas one by one makes neither."""
+    """Pairs that share a set, or the area by which they differ; selecting areas one by one yields neither."""
     for name, context, one, other in _near_pairs(asked, memory, areas=True):
         few = min(one.bit_count(), other.bit_count()) < FEWEST_AREAS
         if (one ^ other).bit_count() == 1 and not few:
@@ -151,7 +146,7 @@ def _areas(asked: LoggedRequest, memory: RequestHistory) -> Iterator[Event]:
 
 
 def _refusals(asked: LoggedRequest, memory: RequestHistory) -> Iterator[Event]:
-    """A refused question counts while refused ones are at least half of what was asked."""
+    """A refused query counts while at least half of the queries are refused."""
     if asked.refused and memory.refused >= memory.allowed:
         yield asked.dataset.id, digest(asked.request.identity)
 
@@ -183,7 +178,7 @@ DETECTORS = (
 
 
 def remember(asked: LoggedRequest, memory: RequestHistory) -> None:
-    """Put a question into the memory; the detectors look at it afterwards."""
+    """Add a query to the history; the detectors run afterwards."""
     memory.refused += asked.refused
     memory.allowed += not asked.refused
     for name, context, groups in _populations(asked):
@@ -196,7 +191,7 @@ def remember(asked: LoggedRequest, memory: RequestHistory) -> None:
 
 
 def _populations(asked: LoggedRequest) -> Iterator[tuple[str, bytes, dict[int, int]]]:
-    """For each variable that is filtered or grouped: the rest of the question, and the groups that it shows of it."""
+    """For each variable with a filter or groups: the rest of the query, and its groups with their sizes."""
     request = asked.request
     filters, groups = dict(request.filters), dict(request.groups)
     for name in filters.keys() | groups.keys():
@@ -214,7 +209,7 @@ def _populations(asked: LoggedRequest) -> Iterator[tuple[str, bytes, dict[int, i
 def _near_pairs(
     asked: LoggedRequest, memory: RequestHistory, *, areas: bool
 ) -> Iterator[tuple[str, bytes, int, int]]:
-    """Every near-equal pair of groups of one variable, all else being the same, of which the new question has one."""
+    """Near-equal pairs of groups of one variable in the same context, of which the new query has one."""
     for name, context, groups in _populations(asked):
         if (name in asked.dataset.geography) == areas:
             known: Mapping[int, int] = memory.groups.get((name, context), {})
@@ -230,7 +225,7 @@ def _near_pairs(
 
 
 def _near(one: int, size: int, others: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """The pairs of a group with those that are near-equal to it; sizes that are far apart are not compared."""
+    """The pairs of a group with near-equal ones; groups of very different size are skipped."""
     for other, its_size in others.items():
         most = NEAR * max(size, its_size)
         if abs(size - its_size) <= most and 0 < (one ^ other).bit_count() <= most:
@@ -244,7 +239,7 @@ def _whole(asked: LoggedRequest, name: str) -> dict[int, int]:
 
 
 def _bits(variable: Variable, codes: Iterable[str]) -> int:
-    """A group as a number: a bit for each category."""
+    """A group as a bit set of categories."""
     bits = bytearray(b"0" * len(variable))
     for code in codes:
         bits[variable.position(code)] = ord("1")
@@ -252,12 +247,12 @@ def _bits(variable: Variable, codes: Iterable[str]) -> int:
 
 
 def digest(*parts: object) -> bytes:
-    """What stands for a long text where it is only compared."""
+    """A short hash for comparisons."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
 def _lists_seen(asked: LoggedRequest) -> Iterator[tuple[str, str, bytes]]:
-    """For each variable of the table its finest variable, the lists at which it is shown, and the rest of the question."""
+    """For each variable of the table: its finest variable, the code lists in use, and the rest of the query."""
     levels = dict(asked.request.levels)
     for name in asked.request.variables:
         below = finer(asked.dataset, name)
@@ -273,12 +268,12 @@ def _lists_seen(asked: LoggedRequest) -> Iterator[tuple[str, str, bytes]]:
             yield base, level, digest(rest.identity)
 
 
-def _declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
+def _unions_of(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
     """The unions of a variable's categories that its description declares."""
-    return _known(dataset, ("declared", name), lambda: _work_out_declared(dataset, name))
+    return _fact(dataset, "declared", name, _compute_declared)
 
 
-def _work_out_declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
+def _compute_declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
     codes = dataset.variable(name).codes
     return frozenset(
         frozenset(codes[place] for place in group.members)
@@ -288,11 +283,11 @@ def _work_out_declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]
 
 
 def _sliver_lists(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of declared lists of a variable that have groups which are equal but for one category."""
-    return _known(dataset, ("slivers", base), lambda: _work_out_slivers(dataset, base))
+    """The pairs of declared lists of a variable with groups that differ by one category."""
+    return _fact(dataset, "slivers", base, _compute_slivers)
 
 
-def _work_out_slivers(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
+def _compute_slivers(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
     sizes = {
         (level, group.code): len(group.members)
         for level in level_names(dataset, base)
@@ -307,35 +302,37 @@ def _work_out_slivers(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...
     return tuple(found)
 
 
-_KNOWN: dict[Hashable, Any] = {}
+#: Facts of recent descriptions. The description is part of the entry, so that its id stays unique.
+_FACTS: LRUCache[tuple[int, str, str], tuple[Dataset, Any]] = LRUCache(1_000)
 
 
-def _known(dataset: Dataset, what: tuple[str, str], work_out: Callable[[], Known]) -> Known:
-    """What follows from a description, worked out once for each version."""
-    key = (dataset.id, dataset.version, dataset.wording, len(dataset.code_lists), *what)
-    if key not in _KNOWN:
-        if len(_KNOWN) > 1_000:
-            _KNOWN.clear()
-        _KNOWN[key] = work_out()
-    found: Known = _KNOWN[key]
+def _fact(dataset: Dataset, kind: str, name: str, compute: Callable[[Dataset, str], Fact]) -> Fact:
+    """What follows from a description, computed once per loaded description.
+
+    A version number is no key: a reload may change the code lists under the same one.
+    """
+    key = (id(dataset), kind, name)
+    if key not in _FACTS:
+        _FACTS[key] = dataset, compute(dataset, name)
+    found: Fact = _FACTS[key][1]
     return found
 
 
-#: Of so many people something is remembered; who was not heard of longest is forgotten.
+#: Maximum number of tracked clients; the least recently seen are evicted.
 MOST_WATCHED = 10_000
-#: Of one person so many questions.
+#: Maximum number of queries per client.
 MOST_QUESTIONS = 20_000
-#: Of one person so many events of one kind, the newest, and of all kinds: no threshold is higher.
+#: Maximum number of events per client, of one kind and of all kinds; no threshold is higher.
 MOST_EVENTS, MOST_EVENTS_IN_ALL = 2_000, 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a detector says of somebody.
+    """The score of a client.
 
     Args:
-        detector: Which.
-        score: How many events of one kind there are.
+        detector: The detector.
+        score: The number of events of one kind.
         kind: What the events have in common.
     """
 
@@ -346,10 +343,10 @@ class Score:
 
 @dataclass(slots=True)
 class _Watched:
-    """What is known of one who asks."""
+    """The state of a client."""
 
     memory: RequestHistory = field(default_factory=RequestHistory)
-    #: Digests of questions.
+    #: Digests of queries.
     seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
     events: OrderedDict[tuple[str, Hashable], OrderedDict[Hashable, float]] = field(
         default_factory=OrderedDict
@@ -357,7 +354,7 @@ class _Watched:
     in_all: int = 0
 
     def add(self, kind: tuple[str, Hashable], event: Hashable, at: float, oldest: float) -> int | None:
-        """Keep an event, and forget those before `oldest`; how many there are of its kind, None if it is not new."""
+        """Add an event and drop those before `oldest`; the number of its kind, or None for a repeated event."""
         events = self.events.setdefault(kind, OrderedDict())
         self.events.move_to_end(kind)
         if event in events:
@@ -373,10 +370,10 @@ class _Watched:
 
 
 class Scores:
-    """The scores of all who ask.
+    """The scores of all clients.
 
     Args:
-        seconds: The window.
+        seconds: The length of the window.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -384,7 +381,7 @@ class Scores:
         self._people: OrderedDict[str, _Watched] = OrderedDict()
 
     def is_new(self, who: str, question: Hashable) -> bool:
-        """Whether somebody asks a question for the first time; asking again tells nothing new."""
+        """Whether a client sends a query for the first time; repeated queries yield no events."""
         watched = self._people.setdefault(who, _Watched())
         self._people.move_to_end(who)
         if len(self._people) > MOST_WATCHED:
@@ -398,7 +395,7 @@ class Scores:
         return True
 
     def see(self, who: str, asked: LoggedRequest, at: float) -> Iterator[Score]:
-        """Add a new question, and give every score that rose by it."""
+        """Add a new query and yield the scores that it raises."""
         watched = self._people.setdefault(who, _Watched())
         remember(asked, watched.memory)
         for detector in DETECTORS:
