@@ -19,8 +19,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadOption
+from discreet.release.dataset_registry import open_registry
 from discreet.web.audit.chain import read_log_file, verify_log
-from discreet.web.run import listen
+from discreet.web.run import listen, serve
+from discreet.workspace.options import read_options
 from discreet.workspace.server_state import log_key
 from discreet_studies.bench.serve import free_port
 
@@ -158,9 +160,9 @@ import sys
 from pathlib import Path
 from discreet.web.run import serve
 from discreet.workspace.options import read_options
-from discreet.answer.doors import open_doors
+from discreet.release.dataset_registry import open_registry
 folder = Path(sys.argv[1])
-serve(open_doors(folder), read_options(folder, port=int(sys.argv[2])))
+serve(open_registry(folder), read_options(folder, port=int(sys.argv[2])))
 """
 
 
@@ -207,3 +209,15 @@ def test_it_says_one_line_answers_and_ends_quietly(small_folder):
     finally:
         server.kill()
     assert (server.returncode, out, err) == (0, "", "")
+
+
+def test_an_option_whose_machinery_is_gone_is_accepted_with_a_warning(small_folder, monkeypatch, caplog):
+    def stop(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.web.run.listen", stop)
+    for given, warned in (({"cache_folder": "/nowhere"}, True), ({}, False)):
+        caplog.clear()
+        with pytest.raises(KeyboardInterrupt):
+            serve(open_registry(small_folder), read_options(small_folder, **given))
+        assert ("cache_folder is ignored" in caplog.text) is warned

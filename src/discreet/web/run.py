@@ -7,6 +7,7 @@ charges. uvicorn's supervisor replaces a worker that dies. Workers end when the 
 from __future__ import annotations
 
 import errno
+import logging
 import multiprocessing
 import os
 import signal
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.release.dataset_registry import DatasetRegistry
     from discreet.workspace.options import Options
 
+log = logging.getLogger("discreet.server")
 #: How long responses in progress may take after a signal to stop, and a worker until it is killed.
 SECONDS_TO_FINISH, SECONDS_TO_END = 5, 10.0
 #: How long a worker may take to answer the supervisor's health check before it is replaced.
@@ -60,6 +62,8 @@ def serve(
     Raises:
         BadOption: An option is invalid, or the socket cannot be opened.
     """
+    if options.cache_folder:
+        log.warning("The option cache_folder is ignored: responses are cached in memory. Remove it.")
     create_app(registry, options)  # invalid options are reported before the socket is opened
     folder = server_folder(registry, options)
     if folder is not None:

@@ -72,8 +72,8 @@ class Options:
     cache_mb: int = _number(
         64, 0, 100_000, "Megabytes of answers that all processes keep in memory; 0 keeps none."
     )
-    cache_folder: str | None = _text(None, "A folder where answers are kept on disk too, for all processes.")
-    cache_folder_mb: int = _number(1_000, 1, 10_000_000, "Megabytes of answers in that folder.")
+    cache_folder: str | None = _text(None, "Ignored, with a warning: responses are cached in memory.")
+    cache_folder_mb: int = _number(1_000, 1, 10_000_000, "Ignored, as cache_folder.")
     connections: int = _number(2_000, 8, 1_000_000, "How many connections each process holds at once.")
     header_seconds: int = _number(
         10, 1, 3_600, "Seconds within which the headers of a request must be complete."
