@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from discreet.api.nonzero_cells import NonzeroCells, ServedCells
 from discreet.api.notebook import listing
-from discreet.api.remote import RemoteDoors
+from discreet.api.remote import RemoteRegistry
 from discreet.api.server_url import ServerUrl, is_url, parse_url
 from discreet.api.table import LOCAL_BACKEND, Table, TableBackend
 from discreet.errors import BadRequest
@@ -46,25 +46,25 @@ class Catalogue:
     """The datasets of a workspace or of a server: `list(catalogue)`, `catalogue["census"]`.
 
     Args:
-        doors: The registry of datasets, local or remote.
+        registry: The registry of datasets, local or remote.
         key: The API key of an account, for a workspace.
         answers: Writes files and computes intervals of the tables.
     """
 
     def __init__(
         self,
-        doors: DatasetRegistry | RemoteDoors,
+        registry: DatasetRegistry | RemoteRegistry,
         key: str | None = None,
         answers: TableBackend = LOCAL_BACKEND,
     ) -> None:
-        self._doors = doors
+        self._registry = registry
         self._key = key
         self._answers = answers
 
     @property
     def datasets(self) -> list[str]:
         """The ids of the datasets."""
-        return self._doors.ids()
+        return self._registry.ids()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.datasets)
@@ -83,7 +83,7 @@ class Catalogue:
 
     def describe(self, dataset: str, version: str = "") -> Dataset:
         """The public description of a dataset: its variables, categories and protection."""
-        return self._doors.door(dataset, version=version).dataset
+        return self._registry.door(dataset, version=version).dataset
 
     def table(
         self,
@@ -146,7 +146,7 @@ class Catalogue:
             additivity=additivity,
             fit_to=fit_to,
         )
-        table = Table(self._doors.door(dataset, self._key, version).release(request), self._answers)
+        table = Table(self._registry.door(dataset, self._key, version).release(request), self._answers)
         if not View(percent, rank, top, hide_empty, sort):
             return table
         return table.view(percent=percent, rank=rank, top=top, hide_empty=hide_empty, sort=sort)
@@ -160,23 +160,23 @@ class Catalogue:
             BadRequest: The cells cannot be listed, and why: see docs/methods/wide-tables.md.
             Refused: A rule refuses the table.
         """
-        door = self._doors.door(dataset, self._key, version)
+        service = self._registry.door(dataset, self._key, version)
         asked = _request(dataset, **parts)
-        if isinstance(door, DatasetService):
-            return NonzeroCells(door.nonzero(door.check_nonzero(asked)))
-        return ServedCells(partial(door.nonzero, asked))
+        if isinstance(service, DatasetService):
+            return NonzeroCells(service.nonzero(service.check_nonzero(asked)))
+        return ServedCells(partial(service.nonzero, asked))
 
     def versions(self, dataset: str) -> list[VersionFacts]:
         """The versions of a dataset, the newest last: `digest`, `version`, `loaded`, `current`, and why it is `closed`."""
-        return list(self._doors.versions(dataset))
+        return list(self._registry.versions(dataset))
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """The guarantee and cost of a dataset under `dp`, and the budget left: see docs/reference/cli.md."""
-        return self._doors.door(dataset).budget()
+        return self._registry.door(dataset).budget()
 
     def ledger(self, dataset: str) -> dict[str, Any]:
         """The charges to a dataset's budget by account; the workspace's folder is open to custodians only."""
-        return self._doors.door(dataset).ledger()
+        return self._registry.door(dataset).ledger()
 
     def methodology(self, dataset: str, *, version: str = "") -> dict[str, Any]:
         """The methods and guarantees of a dataset: see docs/reference/methodology.md.
@@ -185,7 +185,7 @@ class Catalogue:
             dataset: The dataset's id.
             version: The beginning of a version's digest, or its name; by default the one that is served.
         """
-        return self._doors.methodology(dataset, version)
+        return self._registry.methodology(dataset, version)
 
     def verify(self, dataset: str) -> str:
         """Compare all stored records of a dataset with their keyed hash: see docs/reference/versions.md.
@@ -196,7 +196,7 @@ class Catalogue:
         Raises:
             SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
         """
-        return self._doors.verify(dataset)
+        return self._registry.verify(dataset)
 
     def dry_run(self, dataset: str, *, version: str = "", **parts: Any) -> dict[str, Any]:
         """The size of a table and the verdict of the rules, without its numbers; takes the query arguments of `table`.
@@ -204,11 +204,11 @@ class Catalogue:
         Returns:
             `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
         """
-        return self._doors.door(dataset, self._key, version).dry_run(_request(dataset, **parts))
+        return self._registry.door(dataset, self._key, version).dry_run(_request(dataset, **parts))
 
     def close(self) -> None:
         """Close the records or the connection."""
-        self._doors.close()
+        self._registry.close()
 
     def __enter__(self) -> Self:
         return self
@@ -217,8 +217,8 @@ class Catalogue:
         self.close()
 
     def _repr_html_(self) -> str:
-        if isinstance(self._doors, RemoteDoors):
-            lines = self._doors.listed()
+        if isinstance(self._registry, RemoteRegistry):
+            lines = self._registry.summaries()
         else:
             found = map(self.describe, self)
             lines = [(each.id, each.label, ", ".join(v.name for v in each.variables)) for each in found]
@@ -226,10 +226,12 @@ class Catalogue:
 
     @property
     def _place(self) -> str:
-        return self._doors.place if isinstance(self._doors, RemoteDoors) else self._doors.folder.name
+        return (
+            self._registry.place if isinstance(self._registry, RemoteRegistry) else self._registry.folder.name
+        )
 
     def __repr__(self) -> str:
-        if isinstance(self._doors, RemoteDoors):  # a server is not asked for the sake of a line
+        if isinstance(self._registry, RemoteRegistry):  # a server is not asked for the sake of a line
             return f"<Catalogue at {self._place[:150]}>"
         ids = self.datasets
         more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
@@ -257,11 +259,11 @@ def open_workspace(
     return Catalogue(open_registry(chosen, threads=options.threads), key)
 
 
-def connect(address: ServerUrl, key: str | None = None) -> RemoteDoors:
+def connect(address: ServerUrl, key: str | None = None) -> RemoteRegistry:
     """The remote registry of a server, for an account's key or that of DISCREET_KEY."""
     from discreet.api.connection import Connection
 
-    return RemoteDoors(Connection(address.base, key or os.environ.get(KEY_ENVIRONMENT)))
+    return RemoteRegistry(Connection(address.base, key or os.environ.get(KEY_ENVIRONMENT)))
 
 
 def _open_server(text: str, key: str | None) -> Catalogue:
@@ -271,9 +273,9 @@ def _open_server(text: str, key: str | None) -> Catalogue:
             f'"{text}" is the address of a page.',
             f'Open the server, "{address.base}", and ask it for the table "{address.dataset}".',
         )
-    doors = connect(address, key)
-    doors.ids()  # a wrong address is told now
-    return Catalogue(doors, answers=doors)
+    registry = connect(address, key)
+    registry.ids()  # a wrong URL fails now
+    return Catalogue(registry, answers=registry)
 
 
 def load(

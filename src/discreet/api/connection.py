@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import httpx
+from cachetools import LRUCache
 
 from discreet import __version__
 from discreet.api.remote_release import reject_malformed
@@ -27,16 +27,16 @@ from discreet.errors import BadKey, DiscreetError, Refused, ServerUnusable, all_
 Query = Sequence[tuple[str, str]]
 
 T = TypeVar("T")
-#: An answer of more bytes, unpacked, is not read to its end.
+#: Largest response, decompressed.
 LARGEST_ANSWER = 512 * 2**20
-#: How many bytes of answers are kept.
+#: Size of the response cache.
 CACHE_BYTES = 64 * 2**20
-#: How often a question is asked again, and how many seconds are waited at most each time.
+#: Number of retries, and the longest wait before one, in seconds.
 RETRIES, LONGEST_WAIT = 3, 30.0
-#: Seconds for a connection, and for each part of an answer: a large table is counted before its first byte.
+#: Seconds to connect, and for each part of a response: a large table is counted before its first byte.
 TIMEOUT = httpx.Timeout(10.0, read=120.0)
 MOST_REDIRECTS = 5
-#: Characters of an error's text that are shown.
+#: Characters of an error's text to show.
 LONGEST_TEXT = 2000
 _TRY_LATER = {429, 503}
 
@@ -86,7 +86,7 @@ class Connection:
             )
         self.base = base
         self._sleep = sleep
-        self._kept: OrderedDict[str, ServerResponse] = OrderedDict()
+        self._cache: LRUCache[str, ServerResponse] = LRUCache(CACHE_BYTES, getsizeof=lambda r: len(r.body))
         headers = {"user-agent": f"discreet/{__version__}"} | (
             {"authorization": f"Bearer {key}"} if key else {}
         )
@@ -111,15 +111,16 @@ class Connection:
             ServerUnusable: No response, or none of a Discreet server.
         """
         address = self._address(path, query)
-        kept = None if tag else self._kept.get(address)
-        status, headers, body = self._ask(address, tag or (kept.tag if kept else ""), self._body)
-        if status == httpx.codes.NOT_MODIFIED and (tag or kept):
-            return kept
+        cached = None if tag else self._cache.get(address)
+        status, headers, body = self._ask(address, tag or (cached.tag if cached else ""), self._body)
+        if status == httpx.codes.NOT_MODIFIED and (tag or cached):
+            return cached
         if status != httpx.codes.OK:
             raise error_of_response(status, body, self.base)
         answer = ServerResponse(body, headers.get("etag", ""), headers.get("discreet-charged", ""))
-        if answer.tag and "no-store" not in headers.get("cache-control", ""):
-            self._keep(address, answer)
+        storable = answer.tag and "no-store" not in headers.get("cache-control", "")
+        if storable and len(answer.body) <= CACHE_BYTES:
+            self._cache[address] = answer
         return answer
 
     def fetch(self, path: str, query: Query = ()) -> ServerResponse:
@@ -142,18 +143,11 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection and clear the cache."""
-        self._kept.clear()
+        self._cache.clear()
         self._client.close()
 
     def _address(self, path: str, query: Query) -> str:
         return str(httpx.URL(self.base + path, params=list(query)))
-
-    def _keep(self, address: str, answer: ServerResponse) -> None:
-        """Keep an answer; the oldest go where all are too large together."""
-        self._kept.pop(address, None)
-        self._kept[address] = answer
-        while sum(len(each.body) for each in self._kept.values()) > CACHE_BYTES:
-            self._kept.popitem(last=False)
 
     def _ask(
         self, address: str, tag: str, read: Callable[[httpx.Response], T]
@@ -230,8 +224,8 @@ class Connection:
 def error_of_response(status: int, body: bytes, base: str) -> DiscreetError:
     """The error of a response, as the class that its code names."""
     try:
-        told = json.loads(body)
-        code, detail, advice = (str(told[name])[:LONGEST_TEXT] for name in ("code", "detail", "advice"))
+        problem = json.loads(body)
+        code, detail, advice = (str(problem[name])[:LONGEST_TEXT] for name in ("code", "detail", "advice"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return ServerUnusable(
             f"{base} answers with the status {status}, which is no answer of Discreet.", "Check the address."

@@ -67,7 +67,7 @@ class ServedCells:
             return pa.ipc.open_stream(io.BufferedReader(_Inbox(pieces)))
 
     @property
-    def _told(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         reader = self._reader
         with reject_malformed():
             return dict(json.loads(reader.schema.metadata[b"discreet"]))
@@ -75,12 +75,12 @@ class ServedCells:
     @property
     def title(self) -> str:
         """The title of the table."""
-        return str(self._told["title"])
+        return str(self._metadata["title"])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The mandatory notes."""
-        return tuple(map(str, self._told["note"]))
+        return tuple(map(str, self._metadata["note"]))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The cells as Arrow batches: codes and labels, `value` and `status`."""

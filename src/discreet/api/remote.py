@@ -1,7 +1,7 @@
 """The datasets of a server, with the interface of a workspace's registry, over HTTP.
 
-    doors = RemoteDoors(Connection("https://host"))
-    doors.door("census").release(request)      the numbers that the server releases
+    registry = RemoteRegistry(Connection("https://host"))
+    registry.door("census").release(request)      the numbers that the server releases
 
 Files, intervals and tests of a table are requested from the server as well, and refused if the server has another
 version of the table by then: two versions are never mixed.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from discreet.api.table import Cells, Limits
 
 
-class RemoteDoors:
+class RemoteRegistry:
     """The datasets of a server, and the backend of its tables."""
 
     def __init__(self, connection: Connection) -> None:
@@ -51,9 +51,9 @@ class RemoteDoors:
 
     def ids(self) -> list[str]:
         """The ids of the datasets."""
-        return [dataset_id for dataset_id, _, _ in self.listed()]
+        return [dataset_id for dataset_id, _, _ in self.summaries()]
 
-    def listed(self) -> list[tuple[str, str, str]]:
+    def summaries(self) -> list[tuple[str, str, str]]:
         """The id, the label and the variables of each dataset."""
         document = self._connection.fetch("/api/datasets").json()
         with reject_malformed():
@@ -61,9 +61,9 @@ class RemoteDoors:
                 (each["id"], each["label"], ", ".join(each["variables"])) for each in document["datasets"]
             ]
 
-    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteDoor:  # noqa: ARG002 - the connection has the key
+    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteService:  # noqa: ARG002 - the connection has the key
         """One dataset, or a version of it; an unknown one fails at the first query."""
-        return RemoteDoor(self._connection, dataset_id, version)
+        return RemoteService(self._connection, dataset_id, version)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
         """The versions of a dataset that are known, the newest last."""
@@ -92,9 +92,9 @@ class RemoteDoors:
         """The table as a document, in the bytes that the server sends."""
         drawn = [] if release.picture is None else release.picture.to_query()
         query = [*release.view.to_query(), ("format", form.name), *drawn]
-        return iter([self._asked(release, "table", query)[0]])
+        return iter([self._query(release, "table", query)[0]])
 
-    def viewed(self, release: Release, view: View) -> Release:
+    def apply_view(self, release: Release, view: View) -> Release:
         """The table with percentages and ranks, or with some of its rows, computed by the server.
 
         Raises:
@@ -102,13 +102,13 @@ class RemoteDoors:
         """
         if not view:
             return release
-        door = _door_of(self._connection, release)
-        found = door.release(release.request, view)
+        service = _service_of(self._connection, release)
+        found = service.release(release.request, view)
         if found.digest != release.digest:
             raise _version_error(release)
         return replace(found, charged=release.charged)
 
-    def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
+    def compare_versions(self, release: Release, other: Release, level: float) -> VersionComparison:
         """Two versions of the table, cell by cell, by the server."""
         from discreet.inference.version_comparison import common_cells, read_version_comparison
 
@@ -129,22 +129,22 @@ class RemoteDoors:
             query += [(name, _cell_text(release, cell_codes(release.dimensions, cell))) for cell in group]
         if not cells:
             raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
-        found = self._asked(release, "interval", query)[1]
+        found = self._query(release, "interval", query)[1]
         with reject_malformed():
             estimate, low, high = (found[name] for name in ("estimate", "low", "high"))
-            told = (
+            numbers = (
                 nan if estimate is None else estimate,
                 -inf if low is None else low,
                 inf if high is None else high,
                 found["level"],
             )
             if "relative_standard_error" in found:
-                return WeightedInterval(*told, found["relative_standard_error"])
-            return Interval(*told)
+                return WeightedInterval(*numbers, found["relative_standard_error"])
+            return Interval(*numbers)
 
     def every_interval(self, release: Release, level: float) -> Limits:
         """The smallest and the largest true count of every cell; -1 where no value is released."""
-        found = self._asked(release, "interval", [("level", str(level))])[1]
+        found = self._query(release, "interval", [("level", str(level))])[1]
         with reject_malformed():
             limits = {tuple(cell["codes"]): cell for cell in found["cells"]}
             shown = [limits[codes] for codes in product(*(d.codes for d in release.dimensions))]
@@ -174,22 +174,22 @@ class RemoteDoors:
                 "A server tests whole tables; this one shows some of its rows.",
                 "Test the table without top and hide_empty.",
             )
-        found = self._asked(release, "test/independence", [])[1]
+        found = self._query(release, "test/independence", [])[1]
         with reject_malformed():
             return read_likelihood_ratio(found)
 
-    def _asked(self, release: Release, what: str, query: list[tuple[str, str]]) -> tuple[bytes, Any]:
+    def _query(self, release: Release, what: str, query: list[tuple[str, str]]) -> tuple[bytes, Any]:
         """The body of a response about a table and, if it is no file, its JSON; only of the table's version."""
-        door = _door_of(self._connection, release)
-        answer = door.asked(what, [*table_query(release.request), *query])
-        door.refuse_replaced(release)
+        service = _service_of(self._connection, release)
+        answer = service.fetch(what, [*table_query(release.request), *query])
+        service.refuse_replaced(release)
         return answer.body, None if what == "table" else _printable_document(answer.json())
 
     def __repr__(self) -> str:
-        return f"<RemoteDoors of {self.place}>"
+        return f"<RemoteRegistry of {self.place}>"
 
 
-class RemoteDoor:
+class RemoteService:
     """One dataset of a server, or a version of it."""
 
     __slots__ = ("_connection", "_id", "_version")
@@ -207,25 +207,25 @@ class RemoteDoor:
     @property
     def dataset(self) -> Dataset:
         """The public description."""
-        return self._described()[0]
+        return self._description()[0]
 
-    def _described(self) -> tuple[Dataset, str]:
+    def _description(self) -> tuple[Dataset, str]:
         """The description and the digest of its version."""
-        document = self.asked("").json()
+        document = self.fetch("").json()
         with reject_malformed():
             shapes = [each["name"] for each in document["variables"] if each.get("boundaries")]
             return replace(read_dataset(document), boundaries=_Shapes(self, shapes)), document["digest"]
 
-    def asked(self, what: str, query: Sequence[tuple[str, str]] = ()) -> ServerResponse:
+    def fetch(self, what: str, query: Sequence[tuple[str, str]] = ()) -> ServerResponse:
         """The response for a path below the dataset's."""
-        return self._connection.fetch(f"{self.path}/{what}".rstrip("/"), self._versioned(query))
+        return self._connection.fetch(f"{self.path}/{what}".rstrip("/"), self._with_version(query))
 
     def nonzero(self, request: TableRequest, form: Format) -> Iterator[bytes]:
         """The nonzero cells, in the bytes that the server sends, as a stream."""
         query = [*table_query(request), ("nonzero", "yes"), ("format", form.name)]
-        return self._connection.stream(f"{self.path}/table", self._versioned(query))
+        return self._connection.stream(f"{self.path}/table", self._with_version(query))
 
-    def _versioned(self, query: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    def _with_version(self, query: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         return [*query, *([("version", self._version)] if self._version else [])]
 
     def release(self, request: TableRequest, view: View = NO_VIEW) -> RemoteRelease:
@@ -235,9 +235,9 @@ class RemoteDoor:
             ServerUnusable: The dataset is being replaced too often to be queried.
         """
         for _attempt in range(3):
-            answer = self.asked("table", _json_query(request, view))
+            answer = self.fetch("table", _json_query(request, view))
             document = answer.json()
-            dataset, digest = self._described()
+            dataset, digest = self._description()
             with reject_malformed():
                 found = read_release(document, dataset, answer.tag, answer.charged, self._version)
             if found.digest == digest:
@@ -257,7 +257,7 @@ class RemoteDoor:
             BadRequest: The server has a newer version.
         """
         tag = release.tag if isinstance(release, RemoteRelease) else ""
-        query = self._versioned(_json_query(release.request, release.view))
+        query = self._with_version(_json_query(release.request, release.view))
         answer = self._connection.get(f"{self.path}/table", query, tag)
         if answer is None:
             return
@@ -280,26 +280,26 @@ class RemoteDoor:
 
     def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         """The JSON document for a path below the dataset's."""
-        document = self.asked(what, query).json()
+        document = self.fetch(what, query).json()
         with reject_malformed():
             return dict(_printable_document(document))
 
     def __repr__(self) -> str:
-        return f"<RemoteDoor of {self._id} at {self._connection.base}>"
+        return f"<RemoteService of {self._id} at {self._connection.base}>"
 
 
 class _Shapes(Mapping[str, Boundaries]):
     """The boundaries of a dataset, each fetched when a map needs it."""
 
-    def __init__(self, door: RemoteDoor, names: Sequence[str]) -> None:
-        self._door, self._names = door, names
+    def __init__(self, service: RemoteService, names: Sequence[str]) -> None:
+        self._service, self._names = service, names
         self._found: dict[str, Boundaries] = {}
 
     def __getitem__(self, name: str) -> Boundaries:
         if name not in self._found:
             if name not in self._names:
                 raise KeyError(name)
-            self._found[name] = Boundaries(self._door.asked(f"boundaries/{name}").body)
+            self._found[name] = Boundaries(self._service.fetch(f"boundaries/{name}").body)
         return self._found[name]
 
     def __contains__(self, name: object) -> bool:
@@ -312,9 +312,9 @@ class _Shapes(Mapping[str, Boundaries]):
         return len(self._names)
 
 
-def _door_of(connection: Connection, release: Release) -> RemoteDoor:
+def _service_of(connection: Connection, release: Release) -> RemoteService:
     version = release.asked_version if isinstance(release, RemoteRelease) else ""
-    return RemoteDoor(connection, release.dataset.id, version)
+    return RemoteService(connection, release.dataset.id, version)
 
 
 def _version_error(release: Release) -> BadRequest:

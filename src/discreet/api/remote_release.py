@@ -29,7 +29,7 @@ Numbers = NDArray[np.int64] | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ServerLaw(UnstatedDistribution):
+class ServerDistribution(UnstatedDistribution):
     """The noise distribution, which only the server has."""
 
     @property
@@ -46,9 +46,9 @@ class ServerLaw(UnstatedDistribution):
         """Not available, like `laws`."""
         raise _ask_server_error()
 
-    def cut(self, places: tuple[NDArray[np.int64], ...]) -> ServerLaw:
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> ServerDistribution:
         """The distribution of fewer cells."""
-        return ServerLaw(tuple(kept.size for kept in places))
+        return ServerDistribution(tuple(kept.size for kept in places))
 
 
 def _ask_server_error() -> BadRequest:
@@ -145,7 +145,7 @@ def read_release(
         values=values,
         noisy=values.astype(np.int64),
         status=_status(document.get("status", {}), shape),
-        law=ServerLaw(shape),
+        law=ServerDistribution(shape),
         notes=tuple(document["note"]),
         promise=tuple(extension["confidentiality"]["promise"]),
         errors=errors,
@@ -200,12 +200,12 @@ def _measure(name: str, label: str, *, has_errors: bool) -> Measure:
 
 def _dimension(name: str, document: Document) -> Dimension:
     """A dimension with its categories in order, and their parents."""
-    told = document["dimension"][name]
-    index, labels = told["category"]["index"], told["category"]["label"]
+    metadata = document["dimension"][name]
+    index, labels = metadata["category"]["index"], metadata["category"]["label"]
     codes = sorted(index, key=index.__getitem__)
     parents = {
         child: index[parent]
-        for parent, children in told["category"].get("child", {}).items()
+        for parent, children in metadata["category"].get("child", {}).items()
         for child in children
     }
     total = codes[-1:] == [TOTAL]
@@ -217,7 +217,7 @@ def _dimension(name: str, document: Document) -> Dimension:
         )
     return Dimension(
         name,
-        told["label"],
+        metadata["label"],
         tuple(outputs),
         population=(),
         base=(),

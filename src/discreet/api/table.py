@@ -64,10 +64,10 @@ class TableBackend(Protocol):
     def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
         """Whether the two variables of the table are independent."""
 
-    def viewed(self, release: Release, view: View) -> Release:
+    def apply_view(self, release: Release, view: View) -> Release:
         """The table with percentages and ranks, or with some of its rows."""
 
-    def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
+    def compare_versions(self, release: Release, other: Release, level: float) -> VersionComparison:
         """Two versions of the table, cell by cell."""
 
 
@@ -100,7 +100,7 @@ class LocalBackend:
 
         return independence_test(release, **options)
 
-    def viewed(self, release: Release, view: View) -> Release:
+    def apply_view(self, release: Release, view: View) -> Release:
         """The table with percentages and ranks, or with some of its rows."""
         if not view:  # a plain table starts without what a view needs
             return release
@@ -108,7 +108,7 @@ class LocalBackend:
 
         return apply_view(release, view)
 
-    def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
+    def compare_versions(self, release: Release, other: Release, level: float) -> VersionComparison:
         """Two versions of the table, cell by cell."""
         from discreet.inference.version_comparison import compare
 
@@ -198,7 +198,7 @@ class Table:
             BadRequest: The table has no rows, or lacks a total that is needed.
         """
         view = View(percent, rank, top, hide_empty, sort)
-        return Table(self._answers.viewed(self.release, view), self._answers)
+        return Table(self._answers.apply_view(self.release, view), self._answers)
 
     def percent_intervals(self, percent: str, level: float = 0.95) -> pd.DataFrame:
         """The interval of every percentage: `view(percent=...).to_pandas()` with `percent_low` and `percent_high`."""
@@ -221,14 +221,14 @@ class Table:
         Raises:
             BadRequest: The tables differ in their queries, or their numbers have no intervals.
         """
-        return self._compared(other, "difference", level)
+        return self._version_frame(other, "difference", level)
 
     def ratio_to(self, other: Table, level: float = 0.95) -> pd.DataFrame:
         """This version over another of the same table; missing where the other is not above its noise."""
-        return self._compared(other, "ratio", level)
+        return self._version_frame(other, "ratio", level)
 
-    def _compared(self, other: Table, name: str, level: float) -> pd.DataFrame:
-        found = self._answers.compared(self.release, other.release, level)
+    def _version_frame(self, other: Table, name: str, level: float) -> pd.DataFrame:
+        found = self._answers.compare_versions(self.release, other.release, level)
         frame = Table(found.release).to_pandas().drop(columns="status")
         frame["other"] = Table(found.other).to_pandas()["value"]
         measured = getattr(found, name)

@@ -25,7 +25,7 @@ from discreet.model.request import request_from_text
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
-    from discreet.api.remote import RemoteDoor
+    from discreet.api.remote import RemoteService
     from discreet.api.server_url import ServerUrl
     from discreet.api.table import TableBackend
     from discreet.model.request import TableRequest
@@ -50,8 +50,8 @@ class Target:
     """
 
     dataset: str
-    door: DatasetService | RemoteDoor
-    at: Callable[[str], DatasetService | RemoteDoor]
+    door: DatasetService | RemoteService
+    at: Callable[[str], DatasetService | RemoteService]
     answers: TableBackend
     query: str = ""
     view: View = NO_VIEW
@@ -76,9 +76,9 @@ class Target:
 
     def check_view(self, request: TableRequest, view: View) -> None:
         """Refuse a view that does not fit the table, before anything is charged."""
-        from discreet.api.remote import RemoteDoor
+        from discreet.api.remote import RemoteService
 
-        if isinstance(self.door, RemoteDoor):
+        if isinstance(self.door, RemoteService):
             self.door.check(request, view)
             return
         from discreet.inference.table_view import check_view

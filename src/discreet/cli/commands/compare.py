@@ -56,7 +56,7 @@ def compare(
     doors = target.door, target.at(other)
     for door in doors:  # where one version refuses the table, the other is not charged for it
         door.check(request)
-    found = target.answers.compared(doors[0].release(request), doors[1].release(request), level)
+    found = target.answers.compare_versions(doors[0].release(request), doors[1].release(request), level)
     if as_json:
         emit_json(found.document())
     else:

@@ -127,7 +127,7 @@ def table(
     release = target.door.release(request)
     if release.charged is not None:
         print_message(printable(release.charged["sentence"]))
-    release = target.answers.viewed(release, view)
+    release = target.answers.apply_view(release, view)
     if chosen is None:
         _show(release, errors=errors)
     else:
