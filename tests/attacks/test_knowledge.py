@@ -38,18 +38,18 @@ CHILDREN = ("age", ("child",))
 )
 def test_the_margin_that_answers_and_its_noise_terms_are_public(knowledge, parts, margin, terms):
     request = TableRequest(knowledge.dataset.id, ("area",), totals=False, **parts)
-    table, each = knowledge.answered_by(request)
+    table, each = knowledge.margin_of(request)
     assert table.margin == margin
     assert each == terms
 
 
 def test_totals_that_other_margins_answer_are_refused(knowledge):
     with pytest.raises(BadRequest, match="totals"):
-        knowledge.answered_by(TableRequest(knowledge.dataset.id, ("area",), ("age",)))
+        knowledge.margin_of(TableRequest(knowledge.dataset.id, ("area",), ("age",)))
 
 
 def test_margins_cost_their_shares_once(knowledge):
-    plan = knowledge.declared
+    plan = knowledge.noise_plan
     assert epsilon_of_margins(plan, set()) == 0
     assert epsilon_of_margins(plan, {("age", "area")}) == Fraction(1, 2)
     assert epsilon_of_margins(plan, {table.margin for table in plan.tables}) == 2
@@ -61,7 +61,7 @@ def test_an_unknown_protection_and_a_missing_law_are_refused(knowledge):
     with pytest.raises(BadRequest, match="no noise table"):
         _ = knowledge.law
     with pytest.raises(BadRequest, match="no universe"):
-        _ = Knowledge(knowledge.dataset, CELLKEY).declared
+        _ = Knowledge(knowledge.dataset, CELLKEY).noise_plan
 
 
 def test_a_question_is_asked_once(knowledge):
@@ -76,4 +76,4 @@ def test_a_question_is_asked_once(knowledge):
     notebook = QueryCache(Counting(knowledge.dataset, people))
     for rows in (("age",), ("area",), ("age",)):
         notebook.ask(TableRequest(knowledge.dataset.id, rows))
-    assert notebook.asked == len(asked) == 2
+    assert notebook.queries == len(asked) == 2

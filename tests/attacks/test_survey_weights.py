@@ -17,7 +17,7 @@ from discreet.attacks.survey_weights import (
     Experience,
     PublicFacts,
     Reader,
-    Seen,
+    ReleasedCell,
     common_weights,
     possible_counts,
 )
@@ -43,16 +43,16 @@ def test_people_of_one_weight_give_it_away_by_what_divides_all_their_cells():
 
 
 def test_errors_that_are_a_function_of_the_number_shown_teach_nothing():
-    lessons = [(Seen(n + noise, 0, 100 + n + noise), n) for n in range(9) for noise in (0, 3)]
-    factors = Experience(lessons).factors(Seen(5, 0, 105), np.arange(9))
+    lessons = [(ReleasedCell(n + noise, 0, 100 + n + noise), n) for n in range(9) for noise in (0, 3)]
+    factors = Experience(lessons).factors(ReleasedCell(5, 0, 105), np.arange(9))
     assert factors.tolist() == [1.0] * 9
 
 
 def test_errors_made_from_true_counts_teach_them():
     lessons = [
-        (Seen(n + noise, 0, round(1000 / n**0.5)), n) for n in range(1, 9) for noise in range(-3, 4)
+        (ReleasedCell(n + noise, 0, round(1000 / n**0.5)), n) for n in range(1, 9) for noise in range(-3, 4)
     ] * 9
-    factors = Experience(lessons).factors(Seen(5, 0, 500), np.arange(1, 9))
+    factors = Experience(lessons).factors(ReleasedCell(5, 0, 500), np.arange(1, 9))
     assert np.argmax(factors) == 3  # four people: 1000 / 2
     assert factors[3] > 2
 

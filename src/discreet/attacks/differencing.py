@@ -200,7 +200,7 @@ def attack(
         for context in dict.fromkeys(plan[pair] for plan in plans):
             here = np.array([number for number, plan in enumerate(plans) if plan[pair] == context])
             evidence[here, pair], differs[here, pair] = asking.pair(context, here)
-        queries.append(asking.notebook.asked)
+        queries.append(asking.cache.queries)
         losses.append(asking.loss())
     epsilon = tuple(losses) if knowledge.protection == DP else None
     return Findings(evidence, differs, tuple(queries), epsilon, tuple(asking.read.values()))
@@ -210,7 +210,7 @@ def attack(
 class _Queries:
     """The tables of one attack, queried for all Bobs at once."""
 
-    notebook: QueryCache
+    cache: QueryCache
     knowledge: Knowledge
     scene: Scene
     bobs: Sequence[Bob]
@@ -225,32 +225,32 @@ class _Queries:
         rest = tuple(code for code in self.knowledge.dataset.variable(name).codes if code != alone)
         first, second = self._numbers(context, None, here), self._numbers(context, (name, rest), here)
         if self.knowledge.protection == DP:
-            return self._own_cells(context, here), first != second
-        columns = apply_to_pairs(self._of_pair, first, second)
+            return self._target_cells(context, here), first != second
+        columns = apply_to_pairs(self._pair_evidence, first, second)
         return add_evidence(columns[:, 0], columns[:, 1]), first != second
 
     def loss(self) -> float:
         """Under `dp`, the epsilon of all margins queried so far."""
         if self.knowledge.protection != DP:
             return 0.0
-        for request in self.notebook.answers:
+        for request in self.cache.answers:
             if request not in self.answered:
-                self.answered[request] = self.knowledge.answered_by(request)[0].margin
-        return float(epsilon_of_margins(self.knowledge.declared, set(self.answered.values())))
+                self.answered[request] = self.knowledge.margin_of(request)[0].margin
+        return float(epsilon_of_margins(self.knowledge.noise_plan, set(self.answered.values())))
 
-    def _of_pair(self, first: int, second: int) -> float:
+    def _pair_evidence(self, first: int, second: int) -> float:
         if self.knowledge.protection == UNPROTECTED:
             return log_ratio(float(first - second == 1), float(first == second))
         shared = self.knowledge.protection == CELLKEY
         return pair_evidence(self.knowledge.law, first, second, shared=shared)
 
-    def _own_cells(self, context: Context, here: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _target_cells(self, context: Context, here: NDArray[np.int64]) -> NDArray[np.float64]:
         """Under `dp`, Bob's cells of a margin; unions are sums of known cells."""
         if context is not None and len(context[1]) > 1:
             return np.zeros(here.size)
         name, alone = self.scene.alone
         request = self._request(context, (name, (alone,)))
-        table = self.knowledge.answered_by(request)[0]
+        table = self.knowledge.margin_of(request)[0]
         row = self.read.setdefault(table.margin, table.noise.rows[0])
         cells = self._numbers(context, (name, (alone,)), here)
         found = np.vectorize(partial(cell_evidence, row), otypes=[np.float64])(cells)
@@ -259,7 +259,7 @@ class _Queries:
     def _numbers(
         self, context: Context, also: tuple[str, tuple[str, ...]] | None, here: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        answer = self.notebook.ask(self._request(context, also))
+        answer = self.cache.ask(self._request(context, also))
         lines = {code: line for line, code in enumerate(answer.codes[0])}
         return answer.values[[lines[self.bobs[number].place] for number in here]]
 

@@ -62,19 +62,19 @@ class Knowledge:
         return self.noise
 
     @property
-    def declared(self) -> NoisePlan:
+    def noise_plan(self) -> NoisePlan:
         """The plan of a differentially private dataset."""
         if self.plan is None:
             raise BadRequest(f"The protection {self.protection} declares no universe.")
         return self.plan
 
-    def answered_by(self, request: TableRequest) -> tuple[PlannedTable, float]:
+    def margin_of(self, request: TableRequest) -> tuple[PlannedTable, float]:
         """The margin that answers a query under `dp`, and the mean number of noise terms per cell.
 
         Raises:
             BadRequest: The answer combines several margins.
         """
-        plan = self.declared
+        plan = self.noise_plan
         shape = table_shape(canonical(request, self.dataset), self.dataset)
         parts = choose_margins(shape, plan.universe, self.dataset, plan.variances())
         margins = {part.margin for part in parts}
@@ -148,7 +148,7 @@ class QueryCache:
         return self.answers[request]
 
     @property
-    def asked(self) -> int:
+    def queries(self) -> int:
         """The number of distinct queries sent."""
         return len(self.answers)
 

@@ -79,14 +79,14 @@ class Line:
         return [self.total, *self.parts]
 
     @property
-    def weighed(self) -> bool:
+    def uses_weights(self) -> bool:
         """Whether the line has weights and few enough combinations to use them."""
         sizes = [int(np.count_nonzero(part.likelihood)) for part in self.parts]
         return self.total.fits is not None and float(np.prod(sizes, dtype=float)) <= MOST_COMBINATIONS
 
-    def tell(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    def messages(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """The messages of the line to its cells, given the messages of the cells."""
-        return self._by_weights(said) if self.weighed else self._by_counts(said)
+        return self._by_weights(said) if self.uses_weights else self._by_counts(said)
 
     def _by_weights(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Sum over every combination of parts, with its count and its weight."""
@@ -99,7 +99,7 @@ class Line:
         place = counts - self.total.counts[0]
         inside = (place >= 0) & (place < self.total.counts.size)
         place = np.where(inside, place, 0)
-        assert self.total.fits is not None  # noqa: S101 - `weighed` has seen to it
+        assert self.total.fits is not None  # noqa: S101 - checked by `uses_weights`
         score = np.where(inside, self.total.fits(counts, low, high), 0.0)
         for axis, (at, words) in enumerate(zip(kept, said[1:], strict=True)):
             score = score * words[at].reshape([-1 if a == axis else 1 for a in range(len(kept))])
@@ -149,7 +149,7 @@ def strike_out(lines: Sequence[Line]) -> None:
         changed = False
         for line in lines:
             words = [(cell.likelihood > 0).astype(float) for cell in line.cells]
-            for cell, told in zip(line.cells, line.tell(words), strict=True):
+            for cell, told in zip(line.cells, line.messages(words), strict=True):
                 changed |= cell.strike(told > _FLOOR)
 
 
@@ -162,7 +162,7 @@ def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[NDArray[np.
                 _unit(beliefs[id(cell)] / np.maximum(heard, _FLOOR))
                 for cell, heard in zip(line.cells, line.heard, strict=True)
             ]
-            for number, (cell, told) in enumerate(zip(line.cells, line.tell(said), strict=True)):
+            for number, (cell, told) in enumerate(zip(line.cells, line.messages(said), strict=True)):
                 new = _unit(_unit(told) ** (1 - _DAMPING) * line.heard[number] ** _DAMPING)
                 changed = _unit(said[number] * new)
                 if changed.sum() > 0:

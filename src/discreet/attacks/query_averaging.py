@@ -105,24 +105,24 @@ def _subsets(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, most: int) -> Estimates:
     """Query up to `most` ways and average."""
-    notebook = QueryCache(interface)
+    cache = QueryCache(interface)
     seen: set[Hashable] = set()
     weight, total = 0.0, np.zeros(len(knowledge.dataset.variable(cell.place)))
     values, queries, variance = [], [], []
     for way in islice(ways(cell, knowledge.dataset, kind), most):
-        answer = _answer(notebook, way)
+        answer = _answer(cache, way)
         source, spread = _noise(knowledge, way)
         if source not in seen:
             seen.add(source)
             weight, total = weight + 1 / spread, total + answer / spread
         values.append(total / weight)
-        queries.append(notebook.asked)
+        queries.append(cache.queries)
         variance.append(0.0 if knowledge.protection == UNPROTECTED else 1 / weight)
     return Estimates(np.stack(values, axis=1), tuple(queries), tuple(variance))
 
 
-def _answer(notebook: QueryCache, way: Way) -> NDArray[np.int64]:
-    sums = [notebook.ask(table).values for table in way.tables]
+def _answer(cache: QueryCache, way: Way) -> NDArray[np.int64]:
+    sums = [cache.ask(table).values for table in way.tables]
     numbers: list[NDArray[np.int64]] = [each.reshape(each.shape[0], -1).sum(axis=1) for each in sums]
     return numbers[0] if way.less is None else numbers[0] - numbers[1]
 
@@ -133,7 +133,7 @@ def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
     if knowledge.protection == UNPROTECTED:
         return way, 1.0
     if knowledge.protection == DP:
-        answered = [knowledge.answered_by(table) for table in way.tables]
+        answered = [knowledge.margin_of(table) for table in way.tables]
         spread = sum(
             float(table.noise.rows[0].variance()) * each * number
             for (table, each), number in zip(answered, columns, strict=True)

@@ -168,7 +168,7 @@ def _chance(law: NoiseTable, count: int, shown: int) -> float:
 Cell = frozenset[tuple[str, str]]
 Class = tuple[str, ...]
 #: How believable each count of a cell is by its errors; None where the rule does not tell.
-ErrorRule = Callable[[Cell, "Seen", NDArray[np.int64]], NDArray[np.float64] | None]
+ErrorRule = Callable[[Cell, "ReleasedCell", NDArray[np.int64]], NDArray[np.float64] | None]
 
 COUNT, WEIGHTED = "count", "weighted"
 #: A weight of a class may be off by so much: weights are rounded to decimals.
@@ -219,7 +219,7 @@ class PublicFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReleasedCell:
     """The released numbers of one cell; None where not queried."""
 
     count: int | None = None
@@ -248,7 +248,7 @@ class Experience:
     function of the number shown, every factor is 1.
     """
 
-    def __init__(self, lessons: Iterable[tuple[Seen, int]] = ()) -> None:
+    def __init__(self, lessons: Iterable[tuple[ReleasedCell, int]] = ()) -> None:
         self._with: dict[tuple[int, tuple[int, int | None]], Counter[int]] = defaultdict(Counter)
         self._without: dict[int, Counter[int]] = defaultdict(Counter)
         for seen, truth in lessons:
@@ -256,7 +256,7 @@ class Experience:
                 self._with[seen.shown, seen.step][truth] += 1
                 self._without[seen.shown][truth] += 1
 
-    def factors(self, seen: Seen, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def factors(self, seen: ReleasedCell, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """The factor of each count, given the error."""
         both, alone = self._with.get((seen.shown, seen.step)), self._without.get(seen.shown)
         if not both or both == alone:
@@ -294,8 +294,8 @@ def attack(
     rule: ErrorRule = lambda _cell, _seen, _counts: None,
 ) -> Findings:
     """Query some tables in some measures, and estimate the counts."""
-    notebook = QueryCache(interface)
-    seen, frames = query_tables(notebook, tables, measures)
+    cache = QueryCache(interface)
+    seen, frames = query_tables(cache, tables, measures)
     unknowns = {cell: _unknown_count(reader, outside, cell, each) for cell, each in seen.items()}
     for cell, unknown in unknowns.items():
         if experience is not None:
@@ -316,24 +316,24 @@ def attack(
         tuple(unknowns),
         np.array([unknown.counts[int(np.argmax(belief))] for unknown, belief in pairs]),
         np.array([unknown.certain for unknown in unknowns.values()]),
-        notebook.asked,
+        cache.queries,
     )
 
 
 def query_tables(
-    notebook: QueryCache, tables: Sequence[TableRequest], measures: Sequence[str]
-) -> tuple[dict[Cell, Seen], list[NDArray[Any]]]:
+    cache: QueryCache, tables: Sequence[TableRequest], measures: Sequence[str]
+) -> tuple[dict[Cell, ReleasedCell], list[NDArray[Any]]]:
     """Query tables in all measures: the released numbers of each cell, and the cells of each table in their places."""
-    seen: dict[Cell, Seen] = {}
+    seen: dict[Cell, ReleasedCell] = {}
     frames = []
     for table in tables:
         for measure in measures:
-            answer = notebook.ask(replace(table, measure=measure))
+            answer = cache.ask(replace(table, measure=measure))
             frame = _frame(table, answer.codes)
             for place in np.ndindex(*answer.values.shape):
                 cell: Cell = frame.item(place)
                 value = int(answer.values[place])
-                old = seen.get(cell, Seen())
+                old = seen.get(cell, ReleasedCell())
                 if answer.missing[place]:
                     continue
                 error, part = (
@@ -346,7 +346,7 @@ def query_tables(
                     else replace(old, weighted=value, error=error, noise_share=part)
                 )
         frames.append(frame)
-    return {cell: each for cell, each in seen.items() if each != Seen()}, frames
+    return {cell: each for cell, each in seen.items() if each != ReleasedCell()}, frames
 
 
 def _frame(table: TableRequest, codes: tuple[tuple[str, ...], ...]) -> NDArray[Any]:
@@ -366,7 +366,7 @@ def _lines(frame: NDArray[Any]) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
             yield line[-1], tuple(line[:-1])
 
 
-def _unknown_count(reader: Reader, outside: PublicFacts, cell: Cell, seen: Seen) -> Unknown:
+def _unknown_count(reader: Reader, outside: PublicFacts, cell: Cell, seen: ReleasedCell) -> Unknown:
     if seen.count is None:
         unknown = reader.read_steps(seen.weighted or 0, *outside.bounds(cell, reader.step))
     elif seen.weighted is None:

@@ -70,14 +70,14 @@ class Estimates:
 def attack(interface: Interface, dataset: Dataset, target: Target) -> Estimates | None:
     """Estimate all cells of the areas of the finest level; None where no such table is released."""
     asking = AreaQuestions(QueryCache(interface), dataset, target)
-    above = asking.averaged(None)
+    above = asking.query_level(None)
     if above is None:
         return None
     upper: str | None = None
     parents = np.zeros(1, dtype=np.int64)
     estimate = _Level(above.shown, above.shown, np.zeros(1, dtype=np.bool_), above.variance)
     for level in target.levels:
-        own = asking.averaged(level)
+        own = asking.query_level(level)
         if own is None:
             if level == target.levels[-1]:
                 return None
@@ -85,7 +85,7 @@ def attack(interface: Interface, dataset: Dataset, target: Target) -> Estimates 
         parents = asking.parents(level, upper)
         estimate = _step(asking, estimate, own, parents, (upper, level))
         upper = level
-    return Estimates(estimate.gone, parents, estimate.guess, estimate.best, asking.notebook.asked)
+    return Estimates(estimate.gone, parents, estimate.guess, estimate.best, asking.cache.queries)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +102,8 @@ def _step(
     asking: AreaQuestions, above: _Level, own: AreaTable, parents: NDArray[np.int64], levels: Levels
 ) -> _Level:
     level = levels[1]
-    guess = asking.fitted(above.guess, parents, level)
-    start = asking.fitted(above.best, parents, level)
+    guess = asking.fit(above.guess, parents, level)
+    start = asking.fit(above.best, parents, level)
     best = _distribute_differences(asking, above, own, parents, start, levels)
     shown = ~own.gone
     alone = (np.bincount(parents[shown], minlength=len(above.gone)) == 0) & ~above.gone

@@ -77,11 +77,11 @@ Levels = tuple[str | None, str]
 class AreaQuestions:
     """The queries of one attack."""
 
-    notebook: QueryCache
+    cache: QueryCache
     dataset: Dataset
     target: Target
 
-    def averaged(self, level: str | None) -> AreaTable | None:
+    def query_level(self, level: str | None) -> AreaTable | None:
         """The target's table at a level, queried in all ways and combined by least squares."""
         names = self.target.variables
         plain = self._ask(self._request(level, names))
@@ -106,7 +106,7 @@ class AreaQuestions:
         solved = np.moveaxis(np.tensordot(inverse, total, axes=(1, axis)), 0, axis)
         return AreaTable(_lines(solved, level), gone, self.target.variance * float(np.diag(inverse).mean()))
 
-    def fitted(self, above: Floats, parents: NDArray[np.int64], level: str) -> Floats:
+    def fit(self, above: Floats, parents: NDArray[np.int64], level: str) -> Floats:
         """The parents' tables, scaled to each area and fitted to the released tables of the area."""
         people = self._people(level)
         share = people / np.maximum(np.bincount(parents, people, minlength=len(above)), TINY)[parents]
@@ -226,7 +226,7 @@ class AreaQuestions:
 
     def _ask(self, request: TableRequest) -> Answer | None:
         try:
-            return self.notebook.ask(request)
+            return self.cache.ask(request)
         except (BadRequest, Refused):
             return None
 

@@ -82,7 +82,7 @@ def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
         for also in ((), (("marital", ("single", "other")),), (("birthplace", ("here", "east")),)):
             filters = (("age", ("child",)), *also)
             request = TableRequest(knowledge.dataset.id, ("area",), filters=filters, totals=False)
-            table, terms = knowledge.answered_by(request)
+            table, terms = knowledge.margin_of(request)
             release = interface.door.release(request)
             assert [margin for margin, _ in release.law.margins] == [table.margin]
             assert release.law.margins[0][1] == table.noise

@@ -108,7 +108,7 @@ def _bounds(
     """Under `dp`: what epsilon implies, what the best attack on these cells reaches, and whether it held."""
     pairs = point["pairs"]
     epsilon = found.epsilon[pairs - 1] if found.epsilon else 0.0
-    bound = success_bound(epsilon, float(knowledge.declared.terms.delta))
+    bound = success_bound(epsilon, float(knowledge.noise_plan.terms.delta))
     best = max(point["success"], point["by_difference"]["success"])
     return {
         "epsilon": epsilon,

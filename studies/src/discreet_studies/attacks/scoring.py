@@ -91,7 +91,7 @@ def noise_in_words(knowledge: Knowledge) -> dict[str, Any]:
                 "variance": float(noise.rows[-1].variance()),
             }
         }
-    plan = knowledge.declared
+    plan = knowledge.noise_plan
     return {
         "noise": {
             "family": plan.tables[0].noise.family,

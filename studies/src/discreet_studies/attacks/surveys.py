@@ -41,7 +41,7 @@ from discreet.attacks.survey_weights import (
     Class,
     PublicFacts,
     Reader,
-    Seen,
+    ReleasedCell,
 )
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
@@ -282,7 +282,9 @@ class ErrorRule:
     decimals: int
     law: NoiseTable
 
-    def __call__(self, cell: Cell, seen: Seen, counts: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def __call__(
+        self, cell: Cell, seen: ReleasedCell, counts: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
         """How believable each count is; None for cells of several weights, and designs with unknown clusters."""
         weight = self.outside.weights.get(self.outside.class_of(cell) or ())
         if weight is None or seen.count is None or seen.weighted is None or seen.count < SMALL:
@@ -291,7 +293,7 @@ class ErrorRule:
             return None
         return np.array([self._chance(int(n), cell, weight, seen) for n in counts])
 
-    def _chance(self, count: int, cell: Cell, weight: float, seen: Seen) -> float:
+    def _chance(self, count: int, cell: Cell, weight: float, seen: ReleasedCell) -> float:
         """The chance of the printed error and share, for a count."""
         state = dict(cell)["state"]
         public = self._public_weight(state)

@@ -29,7 +29,7 @@ from discreet.attacks.survey_weights import (
     Experience,
     Findings,
     PublicFacts,
-    Seen,
+    ReleasedCell,
     attack,
     query_tables,
 )
@@ -202,7 +202,7 @@ class _Attacked:
         found = attack(self.interface, reader, tables, self.outside, measures, experience, rule)
         return _score(found, self.people, self.outside)
 
-    def lessons(self, tables: Sequence[TableRequest]) -> list[tuple[Seen, int]]:
+    def lessons(self, tables: Sequence[TableRequest]) -> list[tuple[ReleasedCell, int]]:
         """What an attacker learns of errors from a survey whose people are known."""
         seen, _ = query_tables(QueryCache(self.interface), tables, measures_of(self.form))
         return [(each, self.people.count(cell)) for cell, each in seen.items()]
