@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ import pytest
 from discreet.errors import BadOption
 from discreet.release.dataset_registry import open_registry
 from discreet.web.audit.chain import read_log_file, verify_log
-from discreet.web.run import listen, serve
+from discreet.web.run import _drop_traceback, listen, serve
 from discreet.workspace.options import read_options
 from discreet.workspace.server_state import log_key
 from discreet_studies.bench.serve import free_port
@@ -221,3 +222,23 @@ def test_an_option_whose_machinery_is_gone_is_accepted_with_a_warning(small_fold
         with pytest.raises(KeyboardInterrupt):
             serve(open_registry(small_folder), read_options(small_folder, **given))
         assert ("cache_folder is ignored" in caplog.text) is warned
+
+
+def test_arrow_does_not_import_pandas_in_a_server_and_a_program_still_can():
+    """The wrong alternative is what Arrow does by itself."""
+    arrow = "import sys; import pyarrow as pa; pa.array(['a']); print('pandas' in sys.modules); import pandas"
+    hide = "from discreet.web.run import hide_pandas_from_arrow; hide_pandas_from_arrow()"
+    for code, imported in ((f"{hide}; {arrow}", "False\n"), (arrow, "True\n")):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == imported
+
+
+def test_an_exception_in_a_middleware_is_logged_without_its_text(caplog):
+    """uvicorn logs the traceback of an exception that no handler caught."""
+    log = logging.getLogger("uvicorn.error")
+    log.addFilter(_drop_traceback)
+    error = ValueError("a canary")
+    log.error("Exception in ASGI application\n", exc_info=error)
+    log.removeFilter(_drop_traceback)
+    assert "ValueError" in caplog.text
+    assert "canary" not in caplog.text

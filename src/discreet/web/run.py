@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
@@ -111,6 +112,8 @@ class Application:
         is_worker = multiprocessing.parent_process() is not None
         if is_worker:
             threading.Thread(target=_end_with_parent, daemon=True).start()
+        hide_pandas_from_arrow()
+        logging.getLogger("uvicorn.error").addFilter(_drop_traceback)
         BoundedProtocol.limits = ConnectionLimits.from_options(self.options)
         with ExitStack() as opened:
             try:
@@ -230,6 +233,34 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def hide_pandas_from_arrow() -> None:
+    """Let Arrow find no pandas: it imports pandas with its first array, 60 MB per process, and a server has no frames."""
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            pa.array([0])
+        finally:
+            sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas:
+    """An importer that refuses pandas and leaves all other modules to the next one."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _drop_traceback(record: logging.LogRecord) -> bool:
+    """Log an exception in a middleware without its text, which could hold a value."""
+    if record.exc_info:
+        kind = record.exc_info[0]
+        record.msg, record.args = f"{record.msg} {kind.__name__ if kind else ''}".strip(), ()
+        record.exc_info = None
+    return True
 
 
 @contextmanager
