@@ -114,19 +114,19 @@ class PublishedRegistry(DatasetRegistry):
         """The service of a dataset; keys are refused, since a publication has no accounts."""
         if key:
             raise no_accounts_error()
-        found = self._opened(dataset_id)
+        found = self._open_dataset_once(dataset_id)
         if version or self._version:
             _refuse_other_version(found, version or self._version)
         return found.door.with_admission(self._gate.admit)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
         """The versions of a dataset that were known at publication, the newest last."""
-        return self._opened(dataset_id).versions
+        return self._open_dataset_once(dataset_id).versions
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
         """The public methodology as of the day of publication."""
         self.door(dataset_id, version=version)
-        return self._opened(dataset_id).methodology
+        return self._open_dataset_once(dataset_id).methodology
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
         """Read and verify all files of a dataset; returns the version's digest."""
@@ -168,7 +168,7 @@ class PublishedRegistry(DatasetRegistry):
             )
         return datasets[dataset_id]
 
-    def _opened(self, dataset_id: str) -> OpenDataset:
+    def _open_dataset_once(self, dataset_id: str) -> OpenDataset:
         entry = self._entry(dataset_id)
         with self._lock:
             if dataset_id in self._refused:

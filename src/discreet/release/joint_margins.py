@@ -115,7 +115,7 @@ class JointMargins:
         found = self.study()
         return {
             **found.as_json(),
-            **self._charged(self.charge(found.plan), None),
+            **self._charge_document(self.charge(found.plan), None),
             "notes": list(found.notes()),
         }
 
@@ -138,8 +138,8 @@ class JointMargins:
         exact = {margin: self._counts(asked[margin]) for margin in self.wanted.margins}
         run = _run(found.plan, exact, _KeyedNoise(self._dp, charge.request))
         notes = (joint_note(), *found.notes())
-        releases = {m: self._released(asked[m], run.margins[m], notes) for m in self.wanted.margins}
-        paid = self._charged(charge, receipt)
+        releases = {m: self._to_release(asked[m], run.margins[m], notes) for m in self.wanted.margins}
+        paid = self._charge_document(charge, receipt)
         return JointRelease(replace(found, runs=(run,)), releases, paid)
 
     def _check(self, margin: Axes) -> ParsedRequest:
@@ -151,7 +151,7 @@ class JointMargins:
         refuse_by_rules(asked.request, asked.shape, dataset, self.stored.rules)
         return asked
 
-    def _released(self, asked: ParsedRequest, table: NDArray[Any], notes: tuple[str, ...]) -> Release:
+    def _to_release(self, asked: ParsedRequest, table: NDArray[Any], notes: tuple[str, ...]) -> Release:
         """One margin as a release."""
         stored, shape = self.stored, asked.shape
         noisy = np.rint(table).astype(np.int64)
@@ -217,7 +217,7 @@ class JointMargins:
         """The true counts of a margin, its variables in the order of their axes."""
         return np.ascontiguousarray(tabulate(self.stored.engine, asked.shape).counts)
 
-    def _charged(self, charge: Charge, receipt: Receipt | None) -> dict[str, Any]:
+    def _charge_document(self, charge: Charge, receipt: Receipt | None) -> dict[str, Any]:
         paid = receipt is not None and receipt.repeat
         return {
             "dataset": self.stored.dataset.id,
@@ -252,7 +252,7 @@ class JointRelease:
         """The document with its documented keys; a withheld number is null."""
         wanted = self.study.plan.wanted
         document = self.study.as_json()
-        margins = {wanted.label(margin): _nested_list(release) for margin, release in self.releases.items()}
+        margins = {wanted.label(margin): _to_lists(release) for margin, release in self.releases.items()}
         document["runs"][0] |= {"max_l1": None, "margins": margins}
         dataset = next(iter(self.releases.values())).dataset
         names = [wanted.names[j] for j in sorted({j for margin in wanted.margins for j in margin})]
@@ -264,7 +264,7 @@ class JointRelease:
         }
 
 
-def _nested_list(release: Release) -> list[Any]:
+def _to_lists(release: Release) -> list[Any]:
     if not release.missing.any():
         plain: list[Any] = release.values.tolist()
         return plain

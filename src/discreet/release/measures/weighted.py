@@ -90,7 +90,7 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     survey = _survey_of(question.dataset)
     design = survey_design(question.dataset, survey)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
-    fixed = _weighted_sums(survey, cells.noisy, strata, design)
+    fixed = _estimates(survey, cells.noisy, strata, design)
     form, people = weight_form(survey.form), nearest_quotient(fixed, design.scale)
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
@@ -132,7 +132,7 @@ def _effects(
         return np.maximum(declared, strata.effects(_survey_of(dataset), cells.noisy))
     if exact is None:
         raise ValueError("errors from exact weights need the records")
-    without_noise = _weighted_sums(
+    without_noise = _estimates(
         _survey_of(dataset), exact.counts, None if strata is None else strata.exact(), design
     )
     own = design_effects(
@@ -228,11 +228,11 @@ def _noise_in_people(
     return np.asarray(variance * float(design.average_weight) ** 2)
 
 
-def _weighted_sums(
+def _estimates(
     survey: Survey, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
 ) -> NDArray[np.int64]:
     if strata is not None:
-        return strata.weighted_sums(survey, design)
+        return strata.estimates(survey, design)
     if survey.only_weights:
         return noisy * design.largest_weight
     return invariant(noisy, design) if survey.form == "invariant" else average_weight(noisy, design)
@@ -265,7 +265,7 @@ class Strata:
     axis: int | None
     shown: list[tuple[int, ...]]
 
-    def weighted_sums(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
+    def estimates(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
         """The weighted counts in fixed point, from the strata's public weights."""
         weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in self.codes])
         noisy = self.cells.noisy

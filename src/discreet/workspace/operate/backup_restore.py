@@ -195,7 +195,7 @@ def _manifest(inside: Path, secret: Secret, ledger: str) -> dict[str, Any]:
         "ledger": ledger,
         "files": files,
     }
-    return add_seal(document, secret, Purpose.BACKUP, *_sealed(document))
+    return add_seal(document, secret, Purpose.BACKUP, *_seal_input(document))
 
 
 def _verify_backup(backup: Path) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _verify_backup(backup: Path) -> dict[str, Any]:
         raise NotFound(f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made.")
     try:
         document = (
-            read_sealed(backup / MANIFEST, read_secret(inside / "secret"), Purpose.BACKUP, _sealed) or {}
+            read_sealed(backup / MANIFEST, read_secret(inside / "secret"), Purpose.BACKUP, _seal_input) or {}
         )
     except BadSeal:
         raise WorkspaceUnusable("The list of the backup was changed.", "Use another backup.") from None
@@ -296,7 +296,7 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sealed(document: dict[str, Any]) -> tuple[str]:
+def _seal_input(document: dict[str, Any]) -> tuple[str]:
     return (json.dumps(document, sort_keys=True),)
 
 

@@ -74,12 +74,12 @@ def _statement(whole: WholeLedger) -> dict[str, Any]:
             for dataset, lineage, method, budget in whole.lineages
             if not budget
         ],
-        "assumptions": [*ASSUMPTIONS, *_unchained_assumption(begun, found)],
+        "assumptions": [*ASSUMPTIONS, *_assumption_on_first_entries(begun, found)],
         "not_checked": list(NOT_CHECKED),
     }
 
 
-def _unchained_assumption(begun: str, found: int) -> list[str]:
+def _assumption_on_first_entries(begun: str, found: int) -> list[str]:
     if not found:
         return []
     return [

@@ -75,7 +75,7 @@ def read_history(home: Path, current: str, secret: Secret) -> History:
         WorkspaceUnusable: It was changed after it was written.
     """
     try:
-        found = read_sealed(home / HISTORY, secret, Purpose.HISTORY, lambda each: _sealed(home, each))
+        found = read_sealed(home / HISTORY, secret, Purpose.HISTORY, lambda each: _seal_input(home, each))
         if found is None:
             return History(current, (HistoryEntry(current),) if current else ())
         versions = tuple(HistoryEntry(**version) for version in found["versions"])
@@ -95,11 +95,11 @@ def read_history(home: Path, current: str, secret: Secret) -> History:
 def write_history(home: Path, history: History, secret: Secret) -> None:
     """Replace the history in one step."""
     document = asdict(history)
-    sealed = add_seal(document, secret, Purpose.HISTORY, *_sealed(home, document))
+    sealed = add_seal(document, secret, Purpose.HISTORY, *_seal_input(home, document))
     replace_file(home / HISTORY, json.dumps(sealed, indent=1) + "\n", ".history-")
 
 
-def _sealed(home: Path, document: dict[str, Any]) -> tuple[str, str]:
+def _seal_input(home: Path, document: dict[str, Any]) -> tuple[str, str]:
     return home.name, json.dumps(document)
 
 

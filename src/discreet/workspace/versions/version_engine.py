@@ -157,7 +157,7 @@ def write_cube_list(folder: Path, cubes: Iterable[CubeFile], secret: Secret, dig
     ordered = sorted(cubes, key=lambda cube: (cube.rows, cube.variables))
     document = {"cubes": [asdict(cube) for cube in ordered]}
     fsync_tree(place)
-    sealed = add_seal(document, secret, Purpose.CUBES_SEAL, *_sealed(digest, document))
+    sealed = add_seal(document, secret, Purpose.CUBES_SEAL, *_seal_input(digest, document))
     replace_file(place / CUBES_SEAL, json.dumps(sealed, indent=1), ".list-")
     for path in place.iterdir():
         if path.name not in {CUBES_SEAL, *(cube.file for cube in ordered)}:
@@ -172,7 +172,7 @@ def read_cube_list(folder: Path, secret: Secret, digest: str) -> tuple[CubeFile,
     """
     path = folder / CUBES / CUBES_SEAL
     try:
-        found = read_sealed(path, secret, Purpose.CUBES_SEAL, lambda document: _sealed(digest, document))
+        found = read_sealed(path, secret, Purpose.CUBES_SEAL, lambda document: _seal_input(digest, document))
         listed = () if found is None else found["cubes"]
         return tuple(CubeFile(**{**each, "variables": tuple(each["variables"])}) for each in listed)
     except (BadSeal, KeyError, TypeError):
@@ -278,7 +278,7 @@ class CubeShelf:
         return None
 
 
-def _sealed(digest: str, document: dict[str, Any]) -> tuple[str, str]:
+def _seal_input(digest: str, document: dict[str, Any]) -> tuple[str, str]:
     return digest, json.dumps(document["cubes"], sort_keys=True)
 
 
