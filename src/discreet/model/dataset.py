@@ -6,11 +6,11 @@ The custodian declares all of it in `dataset.toml`; nothing is derived from reco
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import pairwise
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.access import Access
@@ -21,6 +21,8 @@ from discreet.model.protection import Protection
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.model.variable import CodeList, Hierarchy, StructuralZero, Variable
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _ID = re.compile(r"[a-z][a-z0-9-]{0,63}\Z")
 #: The `id_column` of a file whose records have no id: their keys follow their places in the file.
 ROW_NUMBER = "row number"
@@ -232,3 +234,17 @@ class Dataset:
         return one_line(
             self, f"{self.id}: {self.label}, {len(self.variables)} variables, version {self.version}"
         )
+
+
+def per_dataset(compute: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
+    """Cache the results of a function of a dataset and positional, hashable arguments with the dataset."""
+
+    @wraps(compute)
+    def look_up(dataset: Dataset, /, *args: P.args, **_none: P.kwargs) -> T:
+        key = (compute, *args)
+        if key not in dataset.cache:
+            dataset.cache[key] = compute(dataset, *args, **_none)
+        value: T = dataset.cache[key]
+        return value
+
+    return look_up

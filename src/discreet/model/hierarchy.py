@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
-from discreet.model.dataset import Dataset
+from discreet.model.dataset import Dataset, per_dataset
 from discreet.model.messages.text import message, nearest
 from discreet.model.variable import Variable
 
@@ -65,11 +65,7 @@ def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ..
             message('"{variable}" has no level "{level}".', variable=variable, level=level),
             nearest(level, names),
         )
-    key = ("groups", variable, level)
-    if key not in dataset.cache:
-        dataset.cache[key] = _work_out(dataset, variable, level)
-    groups: tuple[Group, ...] = dataset.cache[key]
-    return groups
+    return _groups(dataset, variable, level)
 
 
 def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> tuple[str, ...]:
@@ -94,16 +90,15 @@ def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> 
     return tuple(ordered)
 
 
+@per_dataset
 def _nest(dataset: Dataset, variable: str, coarse: str, fine: str) -> bool:
-    key = ("nest", variable, coarse, fine)
-    if key not in dataset.cache:
-        wide, narrow = (level_groups(dataset, variable, level) for level in (coarse, fine))
-        owner = {member: place for place, group in enumerate(wide) for member in group.members}
-        dataset.cache[key] = all(len({owner.get(m, -1) for m in group.members}) == 1 for group in narrow)
-    return bool(dataset.cache[key])
+    wide, narrow = (level_groups(dataset, variable, level) for level in (coarse, fine))
+    owner = {member: place for place, group in enumerate(wide) for member in group.members}
+    return all(len({owner.get(member, -1) for member in group.members}) == 1 for group in narrow)
 
 
-def _work_out(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
+@per_dataset
+def _groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
     own = dataset.variable(variable)
     if level == variable:
         return tuple(Group(c.code, c.label, (place,)) for place, c in enumerate(own.categories))
@@ -206,18 +201,13 @@ def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> N
     return whole
 
 
+@per_dataset
 def finer(dataset: Dataset, name: str) -> frozenset[str]:
     """The levels below a variable in its hierarchies; each of them determines it."""
-    key = (finer, name)
-    if key not in dataset.cache:
-        dataset.cache[key] = frozenset(
-            level
-            for hierarchy in dataset.hierarchies
-            if name in hierarchy.levels
-            for level in hierarchy.levels[hierarchy.levels.index(name) + 1 :]
-        )
-    found: frozenset[str] = dataset.cache[key]
-    return found
+    found = (
+        each.levels[each.levels.index(name) + 1 :] for each in dataset.hierarchies if name in each.levels
+    )
+    return frozenset(level for levels in found for level in levels)
 
 
 def coarser(dataset: Dataset, name: str) -> tuple[str, ...]:

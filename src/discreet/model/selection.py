@@ -216,7 +216,8 @@ def shortest(variable: Variable, codes: tuple[str, ...]) -> tuple[str, ...]:
 def _written(scale: Scale, run: list[int]) -> list[str]:
     """Neighbours as a range if it parses to the same positions; else one by one."""
     codes = [scale.categories[place].code for place in run]
-    item = f"{_protect_dots(codes[0])}..{_protect_dots(codes[-1])}"
+    ends = (codes[0], codes[-1])
+    item = "..".join(protect(code, "." * (".." in code or "." in {code[0], code[-1]})) for code in ends)
     if len(run) < SHORTEST_RANGE or ":" in item:
         return codes
     try:
@@ -225,17 +226,13 @@ def _written(scale: Scale, run: list[int]) -> list[str]:
         return codes
 
 
-def _protect_dots(code: str) -> str:
-    """A code as an end of a range, with its dots escaped."""
-    return protect(code, "." if ".." in code or code[0] == "." or code[-1] == "." else "")
-
-
 def _places(scale: Scale, item: str) -> tuple[int, ...]:
     for text in (item, unescape(item)):
         place = scale.place(text)
         if place is not None:
             return (place,)
-    return _range(scale, item) or _matching(scale, item)
+    letters = re.findall(r"\\.|.", item, re.DOTALL)
+    return _range(scale, item) or (match_form(letters, scale.codes) if {"*", "?"} & set(letters) else ())
 
 
 def _range(scale: Scale, item: str) -> tuple[int, ...]:
@@ -327,11 +324,6 @@ def match_form(form: Iterable[str], codes: Iterable[str]) -> tuple[int, ...]:
     pattern = "".join(letter if letter in {"*", "?"} else glob.escape(letter[-1]) for letter in letters)
     matches = re.compile(fnmatch.translate(pattern)).match
     return tuple(place for place, code in enumerate(known) if matches(code))
-
-
-def _matching(scale: Scale, item: str) -> tuple[int, ...]:
-    letters = re.findall(r"\\.|.", item, re.DOTALL)
-    return match_form(letters, scale.codes) if {"*", "?"} & set(letters) else ()
 
 
 def _refuse_unknown(scale: Scale, text: str) -> NoReturn:

@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.model.dataset import Dataset
+from discreet.model.dataset import Dataset, per_dataset
 from discreet.model.hierarchy import groupings
 from discreet.model.shape import Dimension
 from discreet.rules.noisy_table import Slices
@@ -55,14 +55,11 @@ class Division:
 
 def divisions(place: Dimension, dataset: Dataset) -> list[Division]:
     """All areas with their parts, each after the one that contains it; then the groups of declared code lists."""
-    key = ("divisions", place)
-    if key not in dataset.cache:
-        dataset.cache[key] = _work_out(place, dataset)
-    found: list[Division] = dataset.cache[key]
-    return found
+    return _divisions(dataset, place)
 
 
-def _work_out(place: Dimension, dataset: Dataset) -> list[Division]:
+@per_dataset
+def _divisions(dataset: Dataset, place: Dimension) -> list[Division]:
     total = len(place.outputs)
     parts: dict[int, list[int]] = {total: []}
     for number, output in enumerate(place.outputs):
