@@ -38,16 +38,7 @@ class ListedCells:
 class Listing:
     """The cells of a table that are not 0, for tables too large to lay out; every other cell is 0.
 
-    Args:
-        dataset: The public description.
-        digest: The version id.
-        request: The canonical request.
-        dimensions: The variables in the order of the cells.
-        notes: Notes for readers; the first is mandatory.
-        promise: The privacy guarantee in plain sentences.
-        measure: The measure.
-        nothing: An empty block with all columns.
-        cells: The blocks; a stream that can be read once.
+    `cells` is a stream of blocks that can be read once; `nothing` is an empty block with all columns.
     """
 
     dataset: Dataset

@@ -161,14 +161,8 @@ def is_at_least_as_fine(dataset: Dataset, fine: str, coarse: str) -> bool:
 def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str) -> NDArray[np.int64] | None:
     """Labels of the categories of `name` as labels of the categories of `onto`, for the same people.
 
-    Args:
-        dataset: The description.
-        name: The labelled variable.
-        labels: One per category; -1 for people who are left out.
-        onto: The same variable, a finer level, or a coarser one.
-
-    Returns:
-        The labels, or None where `onto` cannot express them. A coarser category without people has -1.
+    A label is -1 for people who are left out. None where `onto` is neither a finer level nor a coarser one that can express
+    the labels.
     """
     if onto == name:
         return labels

@@ -31,12 +31,7 @@ Member = TypeVar("Member", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """The optional packages of a member.
-
-    Args:
-        install: The argument of `pip install`, as `discreet[spark]`.
-        packages: The packages that must be importable.
-    """
+    """The optional packages of a member, and the argument of `pip install` for them, as `discreet[spark]`."""
 
     install: str
     packages: tuple[str, ...]

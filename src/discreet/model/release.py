@@ -42,12 +42,7 @@ WITHHELD, NOT_APPLICABLE, UNRELIABLE = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The cells of a whole table that a release shows.
-
-    Args:
-        title: The title of the whole.
-        codes: The codes shown, for each variable that does not show all.
-    """
+    """The cells of a whole table that a release shows: its title, and the codes of each variable that does not show all."""
 
     title: str
     codes: tuple[tuple[str, tuple[str, ...]], ...]
@@ -69,14 +64,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """An additional column computed from released values alone (`inference/table_view.py`).
-
-    Args:
-        name: The column name in every format.
-        meaning: A sentence that explains it.
-        values: In the shape of the table.
-        missing: Cells without a value.
-    """
+    """An additional column computed from released values alone (`inference/table_view.py`), in the shape of the table."""
 
     name: str
     meaning: str
@@ -99,19 +87,14 @@ class Release:
         law: The distribution of the noise of every cell of `noisy`.
         notes: Notes for readers; the first is mandatory in every format.
         promise: The privacy guarantee in plain sentences.
-        errors: For a weighted table, the relative standard error of each cell in tenths of a percent, noise
-            included; negative where there is none.
+        errors: Relative standard errors of a weighted table, noise included, in tenths of a percent; negative for none.
         noise_shares: The share of the noise in the error's variance, in tenths of a percent.
-        verdict: The result of the rules on noisy counts, as data; None where none applies.
-        measure: The measure.
+        verdict: The result of the rules on noisy counts, as data.
         charged: The charge for this request; for the requester only, written by no format.
-        signed: The values before negative numbers became zero; None where none did.
-        selection: The cells shown of a whole; None for a whole table.
+        signed: The values before negative numbers became zero.
         derived: Percentages and ranks.
-        view: The derived columns and the rows to show.
         unrounded: For a joint table, the values that `noisy` is rounded from.
         heading: The title in a requested language; empty for the default.
-        picture: The chart to draw; None without one.
     """
 
     dataset: Dataset

@@ -31,12 +31,8 @@ from discreet.model.variable import TOTAL, Variable
 class Output:
     """One shown category of a dimension.
 
-    Args:
-        code: Its code, unique in the dimension.
-        label: Its label.
-        members: The positions of its base categories.
-        parent: The position of the output of a coarser level that contains it; -1 without one.
-        depth: The number of outputs that contain it.
+    `members` are positions of base categories, `parent` is the position of the output of a coarser level that contains it
+    (-1 without one), and `depth` the number of outputs that contain it.
     """
 
     code: str
@@ -61,7 +57,7 @@ class Dimension:
         base: The codes of the variable's own categories.
         total: Whether there is a total, last.
         geography: Whether it is a level of a geography.
-        unit: The unit, for the label of a total that also counts people in no shown category.
+        unit: For the label of a total that also counts people in no shown category.
         total_label: The label of a total that is no count of all.
     """
 

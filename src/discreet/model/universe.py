@@ -127,11 +127,7 @@ def parse_universe(
 ) -> Universe:
     """Parse `[protection.universe]`; see docs/reference/dp-universe.md for its keys.
 
-    Args:
-        entry: The TOML table.
-        dataset: The description.
-        known_total: Whether the number of records is a declared invariant.
-        held: The variable whose totals are declared invariants, if any.
+    `known_total` says that the number of records is an invariant, `held` names the variable whose totals are.
     """
     refuse_unknown_keys(entry, KEYS, "[protection.universe]")
     if not {"variables", "tables"} & set(entry):

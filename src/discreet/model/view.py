@@ -36,14 +36,7 @@ ORDERS = ("label", "value")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show of a release.
-
-    Args:
-        percent: A word of `BASES`, or the name of a cell; empty for no percentages.
-        rank: Whether each number has its rank.
-        top: The number of categories of the first row variable to show, largest first; 0 for all.
-        hide_empty: Whether empty rows are omitted.
-        sort: A word of `ORDERS` or the name of a column, descending after a minus; empty for the declared order.
+    """What to show of a release; the module describes the fields.
 
     >>> View(percent="row", top=10).to_query()
     [('percent', 'row'), ('top', '10')]
@@ -119,8 +112,7 @@ class Picture:
         chart: The chart; empty for the one that fits best.
         theme: The colours.
         level: The minimum coverage of the limits.
-        limits: The interval of every cell, in the shape of the table; negative or NaN where a cell has none; None where
-            unknown.
+        limits: The interval of every cell; negative or NaN where a cell has none; None where unknown.
         bare: Whether title and note are shown elsewhere, as on a page.
 
     >>> Picture(chart="bars").to_query()

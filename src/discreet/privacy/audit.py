@@ -290,16 +290,9 @@ def audit(
     cells: int = 1,
     group: int = 1,
 ) -> Audit:
-    """The audit of a noise table at an epsilon, or at the epsilon for a delta.
+    """The audit of a noise table at an epsilon, by default that of the design or 1, or at the smallest epsilon for a delta.
 
-    Args:
-        table: Any noise table, imported ones included.
-        epsilon: The epsilon at which delta is stated; by default that of the design, or 1.
-        delta: In place of epsilon: the smallest epsilon with at most this delta is used.
-        population: The number of people; a delta above one in that number is a problem.
-        neighbours: "add-remove" or "replace-one".
-        cells: The number of overlapping cells in which a person is counted.
-        group: The number of people that may come or go together.
+    A delta above one in `population` is a problem; the other arguments are those of `delta`.
 
     Raises:
         BadRequest: Both epsilon and delta are given, or one is out of range.

@@ -42,12 +42,7 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Division:
-    """An area and its parts, by their positions along a dimension.
-
-    Args:
-        whole: The position of the area; None for a declared group that is not among the areas.
-        parts: The positions of its parts.
-    """
+    """An area and its parts by position; the area is None for a declared group that is not shown."""
 
     whole: int | None
     parts: NDArray[np.int64]
@@ -96,13 +91,7 @@ def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
 
 
 def add_secondary(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
-    """All withheld slices.
-
-    Args:
-        failed: Those that a rule withholds.
-        seeds: Those that are withheld in a table with fewer variables, and so in this one.
-        slices: The noisy table.
-    """
+    """All withheld slices: `failed` by a rule, `seeds` in a table with fewer variables, and secondary ones."""
     mask = (failed | seeds).reshape(slices.lengths)
     if not mask.any():
         return mask.ravel()

@@ -32,13 +32,7 @@ from discreet.rules.verdict import Verdict, advice_on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """The unions along one dimension that lists their areas.
-
-    Args:
-        axis: The dimension.
-        parts: For each output the positions of its finest areas.
-        cells: The cells that are sums of these parts, in the shape of the table.
-    """
+    """The unions along one axis: for each output the positions of its finest areas, and the cells that are such sums."""
 
     axis: int
     parts: tuple[tuple[int, ...], ...]
@@ -47,12 +41,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The treatment of each cell of a table.
-
-    Args:
-        withheld: Cells that are not shown.
-        sums: Cells that are added up from the areas shown.
-    """
+    """The treatment of each cell: withheld, or added up from the areas shown."""
 
     withheld: NDArray[np.bool_]
     sums: tuple[Sums, ...] = ()

@@ -99,13 +99,9 @@ VARIANCE_LIMIT = Fraction(1, 10)
 
 @dataclass(frozen=True, slots=True)
 class WeightForm:
-    """One form of a weighted table.
+    """One form of a weighted table: its name in `dataset.toml`, the released value of cell k, and its guarantee.
 
-    Args:
-        name: Its name in `dataset.toml`.
-        formula: The released value of cell k.
-        promise: Its guarantee, in sentences for the table's page.
-        by_average: Whether it uses the overall average weight.
+    `by_average` says that it uses the overall average weight.
     """
 
     name: str

@@ -62,17 +62,7 @@ def require_keys(entry: Mapping[str, Any], keys: Iterable[str], where: str) -> N
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Metadata for people and catalogues; a missing entry is empty.
-
-    Args:
-        publisher: The publisher.
-        licence: The URL of the licence of the tables.
-        contact: An e-mail address or a URL.
-        keywords: Search terms.
-        spatial: The country or region covered.
-        temporal: The period covered: a date, or two separated by a slash.
-        next_update: When the next version is expected.
-    """
+    """Metadata for people and catalogues; `contact` is an e-mail address or a URL, `temporal` one or two dates."""
 
     publisher: str = ""
     licence: str = ""
@@ -170,15 +160,7 @@ PUBLISH_KEYS = ("variables", "up_to", "tables", "levels", "universe")
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """The tables that are published, as `[publish]` declares them.
-
-    Args:
-        variables: Tables are made of these.
-        up_to: The maximum number of them in a table.
-        tables: Further tables by their variables.
-        levels: The levels at which a variable is shown.
-        universe: Whether the numbers of a joint dp universe are published.
-    """
+    """The tables that are published, as `[publish]` declares them."""
 
     variables: tuple[str, ...] = ()
     up_to: int = 2

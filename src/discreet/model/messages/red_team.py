@@ -15,12 +15,7 @@ from discreet.model.messages.text import message
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attack.
-
-    Args:
-        name: The argument of `discreet attack`; docs/methods/attack-NAME.md describes it.
-        what: Its description in a sentence.
-    """
+    """One attack: the argument of `discreet attack`, and its description. docs/methods/attack-NAME.md explains it."""
 
     name: str
     what: str

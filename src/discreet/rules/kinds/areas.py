@@ -41,7 +41,7 @@ class MinimumAreaSize(Rule):
     figures: tuple[tuple[str, int], ...] = key(reading.figures)
 
     def check(self, dataset: Dataset) -> None:
-        """Every figure is of an area that exists."""
+        """Every figure belongs to an area that exists."""
         codes = dataset.variable(self.variable).codes
         for code, _ in self.figures:
             if code not in dataset.variable(self.variable):
