@@ -186,7 +186,7 @@ def test_the_second_large_count_of_a_process_starts_the_kernel(dataset, engine, 
     query, lookups = AggregateQuery(("area",)), [np.arange(300)]
     covered = CubedEngine(dataset, Shelved(StoredCube(frozenset({"area"}), 1, object)), lambda: engine)
     assert [covered.dense(query, lookups, 300) for _ in range(3)] == [None] * 3
-    assert kernel.asked == 0  # a cube serves
+    assert kernel.requests == 0  # a cube serves
     engine = CubedEngine(dataset, Shelved(), lambda: engine)
     assert engine.dense(query, lookups, 300) is None
     assert kernel.thread is None

@@ -189,7 +189,7 @@ def test_every_repeated_id_is_told_once_wherever_the_chunks_end(ids, chunk):
     problems = Problems(PEOPLE)
     find_duplicates([whole[at : at + chunk] for at in range(0, whole.size, chunk)], problems, "id")
     again = [place for place, each in enumerate(ids) if each in ids[:place]]
-    assert problems.told[1].get("id", 0) == len(again)
+    assert problems.summary[1].get("id", 0) == len(again)
 
 
 def test_records_without_an_id_are_no_duplicates_of_each_other():

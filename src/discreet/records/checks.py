@@ -181,8 +181,8 @@ class Problems:
         for mark in pc.value_counts(marks):
             name = self._explain(0, mark["values"].as_py()).variable
             self._counts[name] = self._counts.get(name, 0) + mark["counts"].as_py()
-        told = zip(rows[:MOST_LISTED].to_pylist(), marks[:MOST_LISTED].to_pylist(), strict=True)
-        self._first += [self._explain(done + row + 1, mark) for row, mark in told]
+        first = zip(rows[:MOST_LISTED].to_pylist(), marks[:MOST_LISTED].to_pylist(), strict=True)
+        self._first += [self._explain(done + row + 1, mark) for row, mark in first]
 
     def add(self, problems: Iterable[Problem], variable: str, count: int) -> None:
         """Add problems of one variable: the first of them, and their number."""
@@ -191,7 +191,7 @@ class Problems:
             self._first += list(problems)[:MOST_LISTED]
 
     @property
-    def told(self) -> tuple[list[Problem], dict[str, int]]:
+    def summary(self) -> tuple[list[Problem], dict[str, int]]:
         """The first problems, and the number per variable."""
         return self._first, self._counts
 

@@ -58,7 +58,7 @@ class _Kernel:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.asked = 0
+        self.requests = 0
         self.thread: threading.Thread | None = None
         self.count: Kernel | None = None
 
@@ -95,8 +95,8 @@ def kernel_installed() -> bool:
 def ready_kernel() -> Kernel | None:
     """The kernel if it is ready; the second call starts compiling it."""
     if _KERNEL.count is None:
-        _KERNEL.asked += 1
-        if _KERNEL.asked > 1:
+        _KERNEL.requests += 1
+        if _KERNEL.requests > 1:
             prepare_kernel()
     return _KERNEL.count
 

@@ -155,8 +155,8 @@ def _cross_with_geography(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
 def _coverage(dataset: Dataset, margins: Sequence[Margin], tables: Sequence[Margin]) -> NDArray[np.bool_]:
     """For each margin the tables that its cube answers."""
     names = [variable.name for variable in dataset.variables]
-    told = {name: derivable_variables(dataset, (name,)) for name in names}
-    tells = [frozenset[str]().union(*(told[name] for name in margin)) for margin in margins]
-    lacks = np.array([[name not in each for name in names] for each in tells], dtype=np.float32)
+    single = {name: derivable_variables(dataset, (name,)) for name in names}
+    known = [frozenset[str]().union(*(single[name] for name in margin)) for margin in margins]
+    lacks = np.array([[name not in each for name in names] for each in known], dtype=np.float32)
     needs = np.array([[name in table for name in names] for table in tables], dtype=np.float32)
     return np.asarray(lacks @ needs.T == 0)

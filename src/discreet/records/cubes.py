@@ -227,7 +227,7 @@ PART = 2**18
 class StoredCube:
     """A stored cube: the variables that it determines, its rows, and `open`, which gives None if the file is damaged."""
 
-    told: frozenset[str]
+    variables: frozenset[str]
     rows: int
     open: Callable[[], Cube | None]
 
@@ -246,14 +246,14 @@ class CubedEngine:
         RecordsAway: The records are unavailable, and there is no cube.
     """
 
-    def __init__(self, dataset: Dataset, shelf: CubeStore, open_records: Callable[[], Engine]) -> None:
-        self._dataset, self._shelf, self._open_records = dataset, shelf, open_records
+    def __init__(self, dataset: Dataset, store: CubeStore, open_records: Callable[[], Engine]) -> None:
+        self._dataset, self._store, self._open_records = dataset, store, open_records
         self._engine: Engine | None = None
         self._margins = MarginCache(dataset)
         try:
             self._engine = open_records()
         except RecordsAway:
-            if not shelf.cubes():
+            if not store.cubes():
                 raise
 
     @property
@@ -283,7 +283,7 @@ class CubedEngine:
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
     ) -> SparseCells | None:
         """A dense table by the engine, if no cube covers it."""
-        if any(covers(self._dataset, shelved.told, query) for shelved in self._shelf.cubes()):
+        if any(covers(self._dataset, stored.variables, query) for stored in self._store.cubes()):
             return None
         return dense_of(self._records(), query, lookups, cells)
 
@@ -303,9 +303,7 @@ class CubedEngine:
         return self._engine
 
     def _cube(self, query: AggregateQuery) -> Cube | None:
-        for shelved in self._shelf.cubes():
-            if covers(self._dataset, shelved.told, query):
-                cube = shelved.open()
-                if cube is not None:
-                    return cube
-        return None
+        covering = (
+            stored for stored in self._store.cubes() if covers(self._dataset, stored.variables, query)
+        )
+        return next((cube for stored in covering if (cube := stored.open()) is not None), None)

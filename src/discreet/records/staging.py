@@ -83,16 +83,12 @@ def find_duplicates(prefixes: list[NDArray[np.uint64]], problems: Problems, colu
         return
     order = np.argsort(whole, kind="stable")
     again = order[1:][whole[order[1:]] == whole[order[:-1]]]
-    told = [
-        Problem(
-            int(row) + 1,
-            column,
-            f"Two records have the same id: record {int(np.flatnonzero(whole == whole[row])[0]) + 1:,} has it, too.",
-            "Give every record an id of its own.",
-        )
-        for row in np.sort(again)[:MOST_LISTED]
-    ]
-    problems.add(told, column, again.size)
+    listed = []
+    for row in np.sort(again)[:MOST_LISTED]:
+        first = int(np.flatnonzero(whole == whole[row])[0]) + 1
+        message = f"Two records have the same id: record {first:,} has it, too."
+        listed.append(Problem(int(row) + 1, column, message, "Give every record an id of its own."))
+    problems.add(listed, column, again.size)
 
 
 #: Called with what is being done, how many records are done, and of how many if known.

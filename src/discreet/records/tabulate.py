@@ -36,7 +36,8 @@ def tabulate(
     layout = _Layout([_axis(dimension) for dimension in shape.dimensions])
     dense = dense_of(engine, query, layout.lookups(), math.prod(layout.widths))
     if dense is not None:
-        return layout.counted(dense, shape)
+        totals = None if dense.weight_sums is None else layout.outputs(dense.weight_sums)
+        return ExactTable(shape, layout.outputs(dense.counts), layout.outputs(dense.key_sums), totals)
     if shape.cells > MANY and not sums:
         return _add_parts(parts_of(engine, query), layout, shape, weights=weights)
     cells = engine.aggregate(query)
@@ -163,11 +164,6 @@ class _Layout:
         """For each dimension the offset of a base category in the flat array; below zero: not counted."""
         strides = [math.prod(self.widths[number + 1 :]) for number in range(len(self.widths))]
         return [axis.atom * stride for axis, stride in zip(self.axes, strides, strict=True)]
-
-    def counted(self, dense: SparseCells, shape: TableShape) -> ExactTable:
-        """The table of groups that are already in place."""
-        weights = None if dense.weight_sums is None else self.outputs(dense.weight_sums)
-        return ExactTable(shape, self.outputs(dense.counts), self.outputs(dense.key_sums), weights)
 
     def places(self, cells: SparseCells) -> NDArray[np.int64]:
         place = np.zeros(cells.counts.shape, dtype=np.int64)

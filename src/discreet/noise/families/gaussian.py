@@ -86,12 +86,12 @@ def least_sigma2(epsilon: float, delta: float, *, m: int | None = None, modulus:
     require_epsilon(epsilon)
     require_delta(delta)
 
-    def reached(sigma: float) -> float:
+    def delta_of(sigma: float) -> float:
         cut = last_key_m(sigma * sigma, modulus) if m is None else m
         return symmetric_delta(cut, 0.5 / sigma**2, epsilon)
 
     high = 0.5
-    while reached(high) > delta:
+    while delta_of(high) > delta:
         high *= 1.1
         if high > _WIDEST / 6:
             raise InfeasibleDesign(
@@ -101,7 +101,7 @@ def least_sigma2(epsilon: float, delta: float, *, m: int | None = None, modulus:
     low = high / 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) <= delta else (middle, high)
+        low, high = (low, middle) if delta_of(middle) <= delta else (middle, high)
     return high * high
 
 

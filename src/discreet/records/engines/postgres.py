@@ -219,10 +219,9 @@ def _connect(database: str) -> Any:
 def _without_password(database: str) -> str:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    kept: dict[str, Any] = {
-        key: value for key, value in conninfo_to_dict(database).items() if key != "password"
-    }
-    return make_conninfo(**kept)
+    parts: dict[str, Any] = {**conninfo_to_dict(database)}
+    parts.pop("password", None)
+    return make_conninfo(**parts)
 
 
 @contextmanager

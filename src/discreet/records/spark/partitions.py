@@ -166,7 +166,7 @@ def _stage(
     np.save(ids_of(folder, file), fingerprint.ids.values)
     weights = notes.weights
     sums = (weights.records, weights.total, weights.squares, weights.largest)
-    return PartitionReport(number, file, records, fingerprint.so_far, sums, notes.problems.told)
+    return PartitionReport(number, file, records, fingerprint.so_far, sums, notes.problems.summary)
 
 
 def ids_of(folder: Path, file: str) -> Path:
