@@ -446,8 +446,8 @@ def test_any_dialect_gives_back_its_records(remarks, delimiter, ends, quoting, e
 MEASURED = """
 import re, sys
 from pathlib import Path
-from discreet.records.draft import describe_file
-from discreet.workspace.load import load_dataset
+from discreet.records.draft.describe_file import describe_file
+from discreet.workspace.versions.load_version import load_dataset
 file, folder = map(Path, sys.argv[1:])
 load_dataset(folder, describe_file(file).text, file)
 print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024)  # not what the parent had
