@@ -1,16 +1,13 @@
-"""AES-256 as the standard defines it, and a stream whose words are found at any place.
+"""The secret and its keys: AES-256 as the standard defines it, tags, lent keys, and the signing key."""
 
-The tag of stored records depends on the secret and on the version's name.
-
-Keys that are lent: those of one lineage, for the owner's eyes, and never the secret.
-"""
-
+import ast
 import copy
 import errno
 import hashlib
 import os
 import pickle
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +15,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from discreet.errors import SecretUnusable, SignatureUnusable
+from discreet.records import keys as key_module
 from discreet.records.keys import (
     LentKeys,
+    Purpose,
     Secret,
     counter_words,
     counter_words_at,
@@ -304,3 +303,18 @@ def test_a_key_shows_nothing_of_itself(tmp_path):
     for send in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError):
             send(key)
+
+
+def test_purposes_never_change_and_no_module_spells_a_label_itself():
+    """Another label is another key: published numbers and sealed files would change."""
+    labels = (
+        "record-key record-fingerprint records-tag records-hash part unit id-sketch id-sketch-file id-sketch-seal "
+        "cell-key cell-key-described cell-description cell-chance empty-cell empty-description description-noise "
+        "named-noise residual-noise secret-check version-seal history wording cubes-seal cubes-hash ledger-chain "
+        "ledger-mark backup"
+    )
+    assert {*Purpose} == {*labels.split(), "log of requests"}
+    for path in Path(key_module.__file__).parents[1].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "derive" and node.args:
+                assert not isinstance(node.args[0], ast.Constant), (path, node.lineno)
