@@ -1,7 +1,4 @@
-"""The law of a sum: whole numbers against plain convolution, the transform against whole numbers.
-
-The rounded normal law of a joint cell, beside the law of a noise that lies on a grid.
-"""
+"""Distributions of sums: integers against plain convolution, the transform against integers; tables of cells."""
 
 import math
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""Designs by (ε, δ): the optimum against a grid, the document of a design, and families side by side."""
+
 from __future__ import annotations
 
 import json

@@ -1,7 +1,4 @@
-"""Which variances and chances of no change a row's constraints allow.
-
-The row of maximum entropy, against a general-purpose solver on the primal problem.
-"""
+"""A row of maximum entropy meets its constraints, and infeasible constraints are reported with the allowed range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rounding to keys did to a design is reported: lost values, bias, variance."""
+"""Quantisation keeps every value, symmetry and a zero mean; its report names lost values, bias and variance error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Records must nest, stay out of what cannot occur, and bear out what is declared of their weights.
-
-Of many problems the first ten are told, and all are counted.
-"""
+"""Records must nest, avoid structural zeros and agree with the declared weights; all problems are reported at once."""
 
 from fractions import Fraction
 

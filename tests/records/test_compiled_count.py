@@ -1,7 +1,4 @@
-"""The dense count against DuckDB's own sums, on codes of one, two and four bytes, by any number of threads.
-
-The file of codes holds what the records hold, and is refused, kept and removed with them.
-"""
+"""The compiled count against DuckDB's sums: codes of one, two and four bytes, any number of threads, damaged files."""
 
 from itertools import pairwise
 

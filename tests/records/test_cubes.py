@@ -1,9 +1,4 @@
-"""A cube holds the sums of its margin, for every table that its variables and the levels above them can make.
-
-Margins of cubes in memory: the same integers as the cube itself, and never more bytes than were allowed.
-
-Which cube answers, and what happens where the records are away.
-"""
+"""A cube answers every table of its variables and the levels above them exactly; the plan builds those that save most."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""A sketch of ids: exact where it is whole, near with a stated error where not, and nothing without the secret."""
+"""Fingerprints are independent of order; a sketch of ids is exact if complete, and near with a stated error otherwise."""
 
 import hashlib
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""A load reads, checks, codes and keys records in any order and chunking, or stores nothing."""
+
 import hashlib
 from pathlib import Path
 

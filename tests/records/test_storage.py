@@ -1,9 +1,4 @@
-"""Stored records have the smallest columns that hold their codes, a key, and a weight where there is one.
-
-Strata, clusters and replicate weights: numbered, squared, checked.
-
-DuckDB draws no bar of its own, and where it refuses every word about its bar nothing is said.
-"""
+"""Stored records have the smallest columns for their codes; strata, clusters and squared weights of a survey are exact."""
 
 from dataclasses import replace
 

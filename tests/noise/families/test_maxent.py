@@ -1,7 +1,4 @@
-"""Noise by size: every row unbiased, steps that are spread and audited, and what cannot be made refused.
-
-Perturbed zeros: the chances are the declared ones, the bias is what the note says, and nothing else moves.
-"""
+"""Maximum entropy: closed form, small-count design, size classes with spread steps, and perturbed zeros."""
 
 from __future__ import annotations
 

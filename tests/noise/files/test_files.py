@@ -1,3 +1,5 @@
+"""Noise table files are recognised by content, and our JSON document is read back exactly or refused."""
+
 from __future__ import annotations
 
 import copy

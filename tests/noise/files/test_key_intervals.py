@@ -1,4 +1,4 @@
-"""Intervals of keys: read in the order of their lines, written in exact decimals, and never ambiguous."""
+"""Files of intervals (tau-Argus, SAS, cellKey in CSV and YAML) give the same noise when read again, or are refused."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""ONS and SuperSTAR list the noise of every key: read and written exactly, gaps and duplicates refused."""
+
 from __future__ import annotations
 
 import numpy as np

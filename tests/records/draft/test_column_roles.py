@@ -1,7 +1,4 @@
-"""Ids, weights and designs are found by usual names and by shape.
-
-What looks like an id: by its name at word boundaries, or by few records a category.
-"""
+"""Ids, weights and sampling designs are found by usual names and by the shape of their values."""
 
 from dataclasses import replace
 
