@@ -113,11 +113,15 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
             finest = identifier(dataset.finest_geography, "`")
             few = int(session.conf.get("spark.sql.shuffle.partitions"))
             frame = frame.repartitionByRange(few, finest).sortWithinPartitions(finest)
-        writer = frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-        writer.parquet(spark_address(folder / RECORDS))
+        _write(frame, folder / RECORDS)
     for place in {parts, folder / STAGED}:
         shutil.rmtree(place, ignore_errors=True)
     write_seal(folder, tag)
+
+
+def _write(frame: Any, folder: Path) -> None:
+    writer = frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+    writer.parquet(spark_address(folder))
 
 
 def _as_parquet(staged: Path, parts: Path) -> Path:
