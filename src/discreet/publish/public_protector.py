@@ -31,7 +31,7 @@ from discreet.records.keys import Secret
 
 
 class Absent:
-    """Stands for what a publication does not have (records, keys, a ledger); any use raises an error."""
+    """A placeholder for parts that a publication lacks (records, keys, a ledger); any use raises an error."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # special methods that Python looks up

@@ -22,7 +22,7 @@ from discreet.records.signing import PublicKey, SigningKey
 
 POINTER = "publication.json"
 FORMAT, VERSION = "discreet-publication", 1
-#: The prefix of what is signed, so that a signature of anything else does not fit.
+#: The prefix of signed content, so that a signature of anything else does not fit.
 _SIGNED = b"discreet publication 1\n"
 
 

@@ -56,7 +56,7 @@ class PublishedService(DatasetService):
         return found
 
     def budget_left(self) -> str | None:
-        """What was left of the budget, in a sentence."""
+        """The remainder of the budget at publication, in a sentence."""
         left: str | None = self._left
         return left
 

@@ -90,7 +90,7 @@ class PublishPlan:
 
 @dataclass(frozen=True, slots=True)
 class DatasetReport:
-    """What was written of a dataset.
+    """The report on one dataset.
 
     Args:
         dataset: Its id.
@@ -200,7 +200,7 @@ def _cell_bytes(dataset: Dataset, measure: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PublishReport(DatasetReport):
-    """What was published.
+    """The report of a publication.
 
     Args:
         changed: Whether the publication changed.

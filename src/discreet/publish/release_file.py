@@ -204,7 +204,7 @@ def write_release(release: Release, asked: ParsedRequest) -> bytes:
     """Serialise a release.
 
     Args:
-        release: A whole table that nobody paid for.
+        release: A whole table without a charge.
         asked: Its request as it is understood.
     """
     unknown = {each.name for each in fields(Release)} - STORED_FIELDS - READER_FIELDS

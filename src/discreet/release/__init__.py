@@ -1,1 +1,1 @@
-"""The one road from a request to a release: check it, count, protect, and say what was promised."""
+"""The one road from a request to a release: check it, count, protect, and state the guarantee."""

@@ -1,8 +1,8 @@
 """The anchors of a fitted table: the tables that it agrees with (`fit_to`), and the cells that they decide.
 
 The anchors are made one after the other, each fitted to those before it, so that they agree. An anchor decides a cell that
-is a sum of the anchor's cells: for every variable of the anchor the cell covers whole categories, and it counts everybody
-for every other variable.
+is a sum of the anchor's cells: for every variable of the anchor the cell covers whole categories, and it covers all
+categories of every other variable.
 
     request   area x sex x age      anchor   area x sex      decided   every (area, sex, total), and their sums
 

@@ -1,4 +1,4 @@
-"""The budget and the ledger as documents: what was promised, spent and is left, and what a variable costs.
+"""The budget and the ledger as documents: guarantee, charges, remainder, and the cost of a variable.
 
     budget      {family, cap, neighbours, invariants, tables, d, total, price, spent, left, if_dropped, ...}
     ledger      {family, rule, cap, spent, left, accounts, charges}
@@ -243,7 +243,7 @@ def _group(claim: Claim, units: int) -> dict[str, float]:
 
 
 def left_sentence(state: BudgetState, terms: Terms) -> str:
-    """What is left of a budget's lifetime cap, in a sentence for readers."""
+    """The remainder of a budget's lifetime cap, in a sentence for readers."""
     loss = loss_name(state.composition)
     further = (
         message("Further tables may be charged to accounts with a share of it.")
@@ -344,7 +344,7 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
 
     Raises:
         NoBudget: The dataset has none.
-        LedgerUnusable: What was spent is not known.
+        LedgerUnusable: The charges are not known.
     """
     dp = _dp_protector(stored)
     state = dp.ledger.state(dp.plan.terms.name)
@@ -356,7 +356,7 @@ def forecast_workspace_budget(folder: Path | None, description: str) -> dict[str
 
     Raises:
         BadDescription: It cannot be read, or its protection is not `dp`.
-        LedgerUnusable: What is spent is not known.
+        LedgerUnusable: The charges are not known.
     """
 
     def state_of(budget: str) -> BudgetState | None:
@@ -381,7 +381,7 @@ def ledger_of(stored: StoredDataset) -> dict[str, Any]:
 
 
 def budget_left(stored: StoredDataset) -> str | None:
-    """What is left of the budget's lifetime cap, in a sentence; None without a budget."""
+    """The remainder of the budget's lifetime cap, in a sentence; None without a budget."""
     dp = stored.dp
     if dp is None:
         return None

@@ -3,7 +3,7 @@
     registry = open_registry(folder)
     service = registry.door("census", key)    for the account of a key, or without one
 
-An `Authoriser` decides who asks and what is open; a server has its own.
+An `Authoriser` validates keys and decides which datasets accept queries; a server has its own.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class DatasetRegistry:
             return True
 
     def _refuse_closed(self, dataset_id: str) -> None:
-        """Refuse a closed dataset as one that does not exist, with equal work: timing must not tell them apart."""
+        """Refuse a closed dataset as one that does not exist, with equal work: timing must not distinguish them."""
         is_there = self._workspace.has(dataset_id)
         if is_there and self._is_open(dataset_id):
             return

@@ -197,7 +197,7 @@ class DatasetService:
         return budget_of(self._stored)
 
     def budget_left(self) -> str | None:
-        """What is left of the budget, in a sentence; None without a budget."""
+        """The remainder of the budget, in a sentence; None without a budget."""
         from discreet.release.budget_document import budget_left
 
         return budget_left(self._stored)

@@ -128,7 +128,7 @@ class JointMargins:
         Raises:
             Refused: By the shape of a margin; nothing was charged.
             BudgetSpent: Nothing was charged, nothing was read.
-            LedgerUnusable: The ledger does not have the version, so what is left is unknown.
+            LedgerUnusable: The ledger does not have the version, so the remainder is unknown.
         """
         self._dp.refuse_uncharged()
         found = self.study()
@@ -239,9 +239,9 @@ class JointRelease:
     """Margins that were released together.
 
     Args:
-        study: What was planned and what was released.
+        study: The plan and the released run.
         releases: Each margin as a table that leaves.
-        paid: What was charged, as data.
+        paid: The charge, as data.
     """
 
     study: Study

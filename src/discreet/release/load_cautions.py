@@ -2,7 +2,7 @@ r"""Load with cautions for the custodian: changed records, ids, missing rules, l
 
 A sliver is a pair of declared groups that differ by few people: a reader who may query both learns about the people in one
 and not in the other. For every two declared unions A and B of a variable's categories (categories, coarser levels, code
-lists, everybody),
+lists, the total),
 
     |A \ B| + |B \ A|  in  1 ... k - 1      is reported.
 
@@ -50,7 +50,7 @@ LEFT_OUT = (
     "Under dp no record is a reason to refuse a load, since that would tell of a person. A record that does not fit is "
     "left out, and so are a person's records beyond records_per_unit. `discreet check` tells you alone how many."
 )
-#: What is checked under `dp` only.
+#: Checks under `dp` only.
 OF_DP = (
     "the delta that the noise can promise, the budget's cap, its neighbours, and the records of this version"
 )

@@ -1,4 +1,4 @@
-"""The methodology of a dataset as one public document: how its numbers are made, what is promised, and what is not.
+"""The methodology of a dataset as one public document: how its numbers are made, its guarantees and their limits.
 
 It follows from the description, the noise as integers, the ledger and the history of versions. No word or number
 depends on a record: two versions with other records differ in their digests only. Its keys:
@@ -70,7 +70,7 @@ DP_KEYS = message(
     "The noise of a cell is found by its description, whoever is in it, through a keyed hash "
     "that is another in every version."
 )
-#: What is not promised under any method.
+#: Limits under any method.
 LIMITS = (
     message("Noise says nothing of errors in the data themselves."),
     message("Whoever has the secret of the workspace and the ids of the records can undo the noise."),
@@ -78,7 +78,7 @@ LIMITS = (
 ONE_COUNT = message(
     "The exact (epsilon, delta) speaks of one count. Nothing is promised about several counts together."
 )
-#: What is not promised about one unit, for people and for other units: under the cell key method, and under `dp`.
+#: Limits about one unit, for people and for other units: under the cell key method, and under `dp`.
 ONE_APART = (
     message(
         "Two tables that differ by one person, many overlapping tables, or areas that differ by a "

@@ -1,4 +1,4 @@
-"""Read a description from its file, with its code-list files, and let errors name that file.
+"""Read the metadata of a dataset (its description) from its file, with its code-list files, and let errors name that file.
 
 `categories_file = "areas.csv"` names a CSV in UTF-8 with the columns `code`, `label` (by default the code) and `parent` (by
 default none). Its categories are inserted into the text before it is parsed, so one text is loaded and sealed.

@@ -104,7 +104,7 @@ def add_seal(document: Mapping[str, Any], secret: Secret, purpose: Purpose, *sea
 def read_sealed(
     path: Path, secret: Secret, purpose: Purpose, sealed: Callable[[dict[str, Any]], tuple[str, ...]]
 ) -> dict[str, Any] | None:
-    """Read and verify a document; None if there is no file.
+    """Parse a document and validate its seal; None if there is no file.
 
     Args:
         path: The file.
@@ -193,7 +193,7 @@ def read_records_seal(folder: Path) -> RecordsSeal:
     """The seal that was written at load.
 
     Raises:
-        WorkspaceUnusable: It is missing or cannot be read.
+        WorkspaceUnusable: It is missing or cannot be parsed.
     """
     try:
         found = json.loads((folder / RECORDS_SEAL).read_text("utf-8"))
@@ -207,7 +207,7 @@ def read_records_seal(folder: Path) -> RecordsSeal:
 
 
 def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], secret: Secret) -> None:
-    """Check names, sizes and both ends of the files of a version, at constant cost.
+    """Validate names, sizes and both ends of the files of a version, at constant cost.
 
     Record files may be missing where there are cubes, which can still answer.
 

@@ -7,7 +7,7 @@
     ledger.sqlite                 accounts and charges, when needed
     attacks/                      results of attacks (`measured_attacks.py`)
     datasets/<id>/current         the digest of the current version
-    datasets/<id>/history.json    all versions, and which can be queried (`versions/history.py`)
+    datasets/<id>/history.json    all versions, and which accept queries (`versions/history.py`)
     datasets/<id>/wording.json    corrected labels and notes (`versions/label_corrections.py`)
     datasets/<id>/removed/        descriptions and keys of removed versions (`operate/manage_versions.py`)
     datasets/<id>/<digest>/       a version (`versions/version.py`)
@@ -81,7 +81,7 @@ def dataset_not_found(dataset_id: str, known: list[str]) -> UnknownDataset:
 
 @dataclass(frozen=True)
 class StoredDataset:
-    """One version of a dataset, ready to be queried: description, records, protection and rules."""
+    """One version of a dataset, ready for queries: description, records, protection and rules."""
 
     dataset: Dataset
     digest: str
@@ -146,12 +146,12 @@ class Workspace:
         self._lock = threading.Lock()
 
     def ids(self) -> list[str]:
-        """The datasets that can be queried."""
+        """The datasets that accept queries."""
         found = (self.folder / "datasets").iterdir()
         return sorted(entry.name for entry in found if (entry / CURRENT).is_file())
 
     def has(self, dataset_id: str) -> bool:
-        """Whether a dataset can be queried, without a look at the others."""
+        """Whether a dataset accepts queries, without a look at the others."""
         home = f"{self.folder}/datasets"
         return dataset_id in os.listdir(home) and os.path.isfile(f"{home}/{dataset_id}/{CURRENT}")  # noqa: PTH113, PTH208
 
@@ -164,7 +164,7 @@ class Workspace:
 
         Raises:
             UnknownDataset, UnknownVersion: With the nearest match.
-            VersionClosed: It cannot be queried next to the current one.
+            VersionClosed: It accepts no queries next to the current one.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
         digest = self._current(dataset_id)

@@ -1,4 +1,4 @@
-"""The measure `count`: people counted. What is shown is what the noise left."""
+"""The measure `count`: people counted. The values are the noisy counts."""
 
 from __future__ import annotations
 

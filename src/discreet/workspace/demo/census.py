@@ -76,7 +76,7 @@ def census_batches(
         rows: The number of persons.
         seed: Another seed is another country with the same districts.
         chunk: The number of records in a batch; the last may be shorter.
-        most_areas: At most so many small areas, which then have more people; else one for 400 persons.
+        most_areas: The maximum number of small areas, which then have more people; else one for 400 persons.
 
     Returns:
         Batches with an int64 `person_id` and one dictionary column of codes for each variable.
@@ -175,7 +175,7 @@ def census_description(
         rows: The number of persons.
         seed: Of the records.
         mapped: Whether it names the files of its boundaries: "region.geojson" and so on.
-        most_areas: At most so many small areas.
+        most_areas: The maximum number of small areas.
 
     >>> census_description(1000).splitlines()[0]
     'id = "census"'

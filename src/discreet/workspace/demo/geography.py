@@ -52,7 +52,7 @@ class Region:
 
 
 def data_text(name: str) -> str:
-    """A file of figures or text beside this module."""
+    """A file of figures or text in `data/`."""
     return files("discreet.workspace.demo").joinpath("data", name).read_text("utf-8")
 
 
@@ -87,7 +87,7 @@ class Kind(IntEnum):
 
 
 class Milieu(IntEnum):
-    """How well off an area is; campuses stand apart."""
+    """How well off an area is; campuses are separate."""
 
     DEPRIVED = 0
     ORDINARY = 1
@@ -141,7 +141,7 @@ def region_of_district() -> NDArray[np.int8]:
 
 
 def areas_of_districts(rows: int, most: int | None = None) -> NDArray[np.int64]:
-    """How many areas each district has when the census has `rows` records; at most so many in all, if that is given.
+    """How many areas each district has when the census has `rows` records; `most` bounds their total.
 
     >>> int(areas_of_districts(1_500_000).sum()), int(areas_of_districts(10).min())
     (3750, 1)
@@ -174,7 +174,7 @@ def draw_areas(rows: int, seed: int, most: int | None = None) -> Areas:
 
 
 def _kind_weights(seed: int) -> NDArray[np.float64]:
-    """The weights of the kinds in each district: its region's mix, tilted by a draw of its own."""
+    """The weights of the kinds in each district: its region's mix, tilted by a random draw."""
     tilt = np.exp(np.array(_FIGURES["district_spread"]) * normals(philox_words(seed, PLACES, 0, DISTRICTS)))
     mix = np.array([_FIGURES["kinds"][region.character] for region in REGIONS])
     weights: NDArray[np.float64] = mix[region_of_district()] * tilt
@@ -228,7 +228,7 @@ Cells = list[list[int]]
 
 #: Where the country lies, in degrees: its middle, and how far it reaches to each side.
 MIDDLE, REACH = np.array([-18.0, 47.0]), np.array([3.0, 1.5])
-#: The sea is thrown around the country: so much farther out.
+#: How far random points reach beyond the country.
 SEA = 1.35
 DECIMALS = 5
 
@@ -256,7 +256,7 @@ def census_boundaries(rows: int, *, seed: int) -> dict[str, bytes]:
 
 
 def _groups(ordered: list[int], sizes: NDArray[np.int64]) -> list[list[int]]:
-    """Areas in their order, so many at a time."""
+    """Split areas in their order into groups of these sizes."""
     ends = np.cumsum(sizes).tolist()
     return [ordered[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
 

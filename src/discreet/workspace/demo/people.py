@@ -46,7 +46,7 @@ AGE_CLASS = np.repeat(np.arange(8), [3, 1, 1, 2, 3, 3, 1, 7])
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The five dice that make a person, each thrown given what is known before it."""
+    """The five dice that make a person, each conditional on the values before it."""
 
     age_sex: Dice
     birthplace: Dice

@@ -74,7 +74,7 @@ VARIABLES = [AGE, GENDER, STATE, LIKES, FREQUENCY]
 
 STATE_POPULATION = np.array([560_000, 310_000, 130_000])
 STATE_SAMPLE = np.array([600, 500, 400])
-#: Ages are raked in four groups, and gender as men and others: what is published of the weights.
+#: Ages are raked in four groups, and gender as men and others.
 AGE_GROUPS = (0, 0, 1, 1, 1, 2, 2, 3, 3)
 # Per thousand of the population by age; a state's profile is tilted: Coliban is young, Exton old.
 _AGE = np.array([118, 122, 135, 140, 132, 128, 108, 77, 40.0])
@@ -96,7 +96,7 @@ _OFTEN_BY_AGE = np.exp(np.outer(np.arange(-4, 5), [-0.05, 0.03, 0.02]))
 
 
 def spudlandia_batches(*, seed: int = SEED) -> Iterator[pa.RecordBatch]:
-    """The 1,500 respondents in one batch, in an order that tells nothing.
+    """The 1,500 respondents in one batch, in random order.
 
     Returns:
         One batch: an int64 `person_id`, a dictionary column for each variable, a float64 `weight`.

@@ -228,7 +228,7 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
     """Store a version in another engine; returns its digest, which does not change.
 
     Records, keys, cubes and numbers stay the same. The new folder is complete, sealed and verified before it takes the name
-    of the old one; between the two renames the version cannot be queried.
+    of the old one; between the two renames the version answers no query.
 
     Args:
         folder: The workspace.

@@ -1,6 +1,6 @@
 """The ledger's part of a load: a lineage keeps one method and one budget, and under `dp` its universe is charged.
 
-The ledger decides, not the folders: deleting a folder does not undo what was released from it. Another workspace has its own
+The ledger decides, not the folders: deleting a folder does not undo its releases. Another workspace has its own
 ledger and its own cap.
 """
 
@@ -37,7 +37,7 @@ def charge_load(
     """Enter a lineage and charge its universe before the version can be seen, then write its checkpoint.
 
     Returns:
-        What was charged; None under the cell key method.
+        The receipt; None under the cell key method.
 
     Raises:
         BadDescription: The lineage has another method or budget, or the version has other records.

@@ -34,7 +34,7 @@ class VersionCheckpoints:
     Args:
         folder: The workspace.
         secret: Its secret.
-        place: The folder of the version that is queried; None without one.
+        place: The folder of the version in the query; None without one.
         digest: The version's name, if its folder has another one.
     """
 
@@ -60,7 +60,7 @@ class VersionCheckpoints:
         }
 
     def current(self) -> Checkpoint | None:
-        """The checkpoint of the version that is queried.
+        """The checkpoint of the version in the query.
 
         Raises:
             LedgerUnusable: It was changed.

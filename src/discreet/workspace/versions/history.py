@@ -1,4 +1,4 @@
-"""The versions of a dataset: which are kept, which can be queried, and which one a reader means.
+"""The versions of a dataset: which are kept, which accept queries, and which one a reader means.
 
     datasets/<id>/history.json   {"current": ..., "versions": [{"digest", "loaded", "closed"}], "seal"}
 
@@ -40,7 +40,7 @@ class HistoryEntry:
     Args:
         digest: Its name.
         loaded: When it was first loaded, in UTC; empty if unknown.
-        closed: Why it cannot be queried, a key of `WHY_CLOSED`; empty if it can.
+        closed: Why it accepts no queries, a key of `WHY_CLOSED`; empty if it can.
     """
 
     digest: str
@@ -112,7 +112,7 @@ class VersionFacts:
         version: Its name in the description; empty if that is not kept any more.
         loaded: When it was first loaded, in UTC; empty if unknown.
         current: Whether it is the one that is served.
-        closed: Why it cannot be queried, in a sentence; empty if it can.
+        closed: Why it accepts no queries, in a sentence; empty if it can.
     """
 
     digest: str
@@ -153,7 +153,7 @@ def _version_name(place: Path) -> str:
 
 
 def resolve_version(versions: tuple[VersionFacts, ...], word: str) -> str:
-    """The digest of the version that a reader means.
+    """Parse the name of a version in a query; returns its digest.
 
     Args:
         versions: Those of the dataset.
@@ -161,7 +161,7 @@ def resolve_version(versions: tuple[VersionFacts, ...], word: str) -> str:
 
     Raises:
         UnknownVersion: None matches, or several do.
-        VersionClosed: It cannot be queried, and why.
+        VersionClosed: It accepts no queries, and why.
     """
     by_digest = [v for v in versions if _DIGEST_PART.match(word) and v.digest.startswith(word)]
     found = by_digest or [v for v in versions if v.version == word]

@@ -41,7 +41,7 @@ def relabel_dataset(folder: Path, description: str) -> str:
 
     Raises:
         BadRequest: The dataset is not served, or more than texts differ.
-        BadDescription: The description cannot be read.
+        BadDescription: The description cannot be parsed.
         SecretUnusable, WorkspaceUnusable: The version cannot be read.
     """
     home = folder / "datasets" / parse_names_only(description).id

@@ -94,7 +94,7 @@ class LoadJob:
         beside: The folder of the description, with the files that it names (noise table, boundaries).
         engine: The engine that stores the records; by default the one that `[engine]` names, or DuckDB.
         corrections: What to do if records differ from the current version's (`version_conflicts.py`).
-        serve_beside: Whether earlier versions can be queried next to this one, however few records differ.
+        serve_beside: Whether earlier versions accept queries next to this one, however few records differ.
         inspect: Called with the dataset and its open engine before the version is served; returns cautions.
     """
 
@@ -123,7 +123,7 @@ class LoadReport:
         before: The dataset of the version that was current before.
         changes: What differs from the records of that version; a dry run compares none.
         overlaps: Other datasets with the same ids.
-        receipt: Under `dp`, what was charged.
+        receipt: Under `dp`, the charge.
         cautions: What `inspect` returned.
     """
 

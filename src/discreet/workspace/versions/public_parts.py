@@ -91,7 +91,7 @@ class PublicParts:
         """The dataset that these parts describe.
 
         Raises:
-            BadDescription: The description cannot be read.
+            BadDescription: The description cannot be parsed.
         """
         shapes = {name: Boundaries(content) for name, content in self.boundaries.items()}
         dataset = dataset_from_document(self.description, self.revisions.defaults, shapes)

@@ -95,7 +95,7 @@ def read_revisions(folder: Path) -> Revisions:
     """The revisions of a version; both are 1 where it was loaded before they had numbers.
 
     Raises:
-        WorkspaceUnusable: They cannot be read.
+        WorkspaceUnusable: They cannot be parsed.
     """
     try:
         found = json.loads((folder / REVISIONS).read_text("utf-8"))
@@ -204,7 +204,7 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
 
 
 def read_version(folder: Path, secret: Secret) -> Version:
-    """Read and verify a version.
+    """Read, parse and validate a version.
 
     Raises:
         SecretUnusable: It was loaded with another secret.

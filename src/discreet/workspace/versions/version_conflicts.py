@@ -1,4 +1,4 @@
-"""Which versions can be queried next to each other, and what a load does with corrected records.
+"""Which versions accept queries next to each other, and what a load does with corrected records.
 
     dp        all: each version was charged for
     cellkey   those with the same keys, noise, rules and weights of which either no record differs or at least
@@ -31,7 +31,7 @@ from discreet.workspace.versions.lineage import lineage_versions
 from discreet.workspace.versions.version import CURRENT, Version, noise_hash, read_version
 from discreet.workspace.versions.version_engine import open_engine
 
-#: Why a version cannot be queried next to the one that is served.
+#: Why a version accepts no queries next to the one that is served.
 WHY_CLOSED = {
     "close": message(
         "It differs by few records from a version that is served: both together would tell about "
@@ -52,7 +52,7 @@ CORRECTIONS = (COLLECT, KEEP_KEYS, NEW_LINEAGE)
 
 
 def validate_corrections(corrections: str, dataset: Dataset, home: Path) -> None:
-    """Refuse a value of `--corrections` that is unknown or has no meaning here.
+    """Validate the value of `--corrections`.
 
     Raises:
         BadRequest: With what to choose.
@@ -150,7 +150,7 @@ class VersionConflicts:
 
 
 def reason_closed(before: Version, after: Version, changes: Changes) -> str:
-    """Why an older version cannot be queried next to a newer one of its lineage, a key of `WHY_CLOSED`; or empty.
+    """Why an older version accepts no queries next to a newer one of its lineage, a key of `WHY_CLOSED`; or empty.
 
     Args:
         before: The older.

@@ -63,7 +63,7 @@ def open_engine(folder: Path, version: Version, secret: Secret, threads: int | N
 
     Args:
         folder: The version's.
-        version: What was written at load.
+        version: As read from its folder.
         secret: The workspace's.
         threads: Threads for one aggregate; all cores by default.
 
