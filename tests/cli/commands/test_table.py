@@ -121,8 +121,8 @@ def test_nonzero_lists_cells_of_a_document_and_nothing_beside(run_here, town_wor
 
 
 def run(workspace, *arguments):
-    given = ["interval", "town", "--rows", "sex", "--columns", "age", "-w", str(workspace.folder)]
-    return CliRunner().invoke(app, [*given, *arguments])
+    given = ["town", "--rows", "sex", "--columns", "age", "-w", str(workspace.folder)]
+    return CliRunner().invoke(app, ["interval", *given, *arguments])
 
 
 def the_release(workspace):
