@@ -4,10 +4,12 @@ import json
 from copy import deepcopy
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import discreet
 from discreet.api.remote_release import read_dataset, read_release, reject_malformed
-from discreet.errors import ServerUnusable
+from discreet.errors import BadRequest, ServerUnusable
 from discreet.formats import format_by_name
 
 
@@ -80,3 +82,23 @@ def test_a_document_that_is_not_as_it_should_be_is_the_servers_fault(town_releas
 def test_a_description_that_is_none_is_the_servers_fault(document):
     with pytest.raises(ServerUnusable), reject_malformed():
         read_dataset(document)
+
+
+@pytest.fixture
+def catalogue(town_workspace):
+    return discreet.open(town_workspace.folder)
+
+
+def test_batches_and_files_hold_the_cells_of_the_table(catalogue, tmp_path):
+    asked = {"rows": "age", "columns": ["job", "sex"]}
+    whole = catalogue.table("town", **asked).to_pandas()
+    kept = whole[whole["value"].fillna(0) != 0]
+    found = catalogue.nonzero("town", **asked)
+    assert "by age" in found.title
+    assert any("is not listed" in note for note in found.notes)
+    assert pa.Table.from_batches(found.batches()).num_rows == len(kept)
+    catalogue.nonzero("town", **asked).save(tmp_path / "cells.csv")
+    assert len((tmp_path / "cells.csv").read_text().splitlines()) == len(kept) + 1
+    with pytest.raises(BadRequest, match="needs all cells"):
+        catalogue.nonzero("town", **asked).save(tmp_path / "cells.json")
+    assert "NonzeroCells" in repr(found)
