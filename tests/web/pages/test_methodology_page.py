@@ -1,4 +1,4 @@
-"""The methodology over HTTP and as a page: one document, hostile labels stay text, copies are told by their tag."""
+"""The methodology and the budget of a dataset, as JSON and as pages."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.noise.files import content_hash, from_document
-from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app
 from discreet.web.pages.methodology_page import methodology_html
 from discreet.workspace.options import read_options
@@ -84,3 +84,17 @@ def test_the_tables_of_a_budget_have_the_labels_of_their_variables(private_folde
     for table in client.get(f"/api/datasets/{name}/methodology").json()["budget"]["tables"]:
         labels = " × ".join(dataset.variable(each).label for each in table["variables"])
         assert (labels or "Grand total") in rows
+
+
+def test_the_page_has_the_tables_of_the_budget_and_is_never_cached(private_folder):
+    registry = open_registry(private_folder)
+    client = TestClient(create_app(registry, read_options(private_folder)))
+    (name,) = [each for each in registry.ids() if registry.door(each).dataset.protection.is_dp]
+    found = client.get(f"/api/datasets/{name}/budget").json()
+    shown = client.get(f"/datasets/{name}/budget")
+    assert (shown.status_code, shown.headers["cache-control"]) == (200, "no-store")
+    dataset = registry.door(name).dataset
+    rows = Page(shown).texts("th", scope="row")
+    labels = {" × ".join(dataset.variable(n).label for n in t["variables"]) for t in found["tables"]}
+    assert {label or "Grand total" for label in labels} <= set(rows)
+    assert client.get(f"/datasets/{name}/budget?x=1").status_code == 400

@@ -1,9 +1,10 @@
-"""What the page says of a table, and how much of it is drawn at once."""
+"""The page of a table: what it says, how much is drawn at once, what a refusal shows, and what links keep."""
 
 import itertools
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.datastructures import QueryParams
 
 from discreet.formats import formats
 from discreet.model.messages.text import message
@@ -11,6 +12,7 @@ from discreet.release import notes
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.release.load_cautions import load_with_cautions
 from discreet.web.app import create_app
+from discreet.web.pages.page_request import link_parameters
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import LoadJob
 
@@ -244,3 +246,15 @@ def test_a_view_that_cannot_be_shown_is_refused_alike_on_the_page_and_in_the_api
     )
     assert (page.status_code, api.status_code) == (400, 400)
     assert api.json()["advice"]
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("percent=row&sort=-value&version=7&labels=codes", "percent=row&sort=-value&labels=codes&version=7"),
+        ("percent=sex=1&sort=-sex=1&rank=yes", "rank=yes"),
+        ("layer=sex=1&page=3&show=chart&chart=bars", "show=chart"),
+    ],
+)
+def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
+    assert "&".join(map("=".join, link_parameters(QueryParams(query)))) == kept

@@ -1,17 +1,19 @@
-"""Measures as the contents variable.
+"""The table list, metadata, code lists and types of PxWebApi."""
 
-Levels and declared groupings as code lists.
-
-Metadata as JSON-stat, in PxWeb's profile.
-"""
-
+import datetime as dt
+import re
 from dataclasses import replace
 
 import pytest
 from jsonstat_validator import validate_jsonstat
+from tests.web.api.test_openapi import EXAMPLES
+from tests.web.api.test_schemas import assert_as_described
 
+from discreet.formats import formats
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import Category, Variable
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.pxweb import table_list as tables
 from discreet.web.pxweb.metadata import (
     code_lists,
     contents_name,
@@ -20,6 +22,10 @@ from discreet.web.pxweb.metadata import (
     dimension_of,
     metadata_document,
 )
+from discreet.web.pxweb.output import FORMATS
+from discreet.web.pxweb.routes import pxweb_router
+from discreet.web.release_cache import ReleaseCache
+from discreet.workspace.options import read_options
 
 
 def test_a_survey_has_its_measures_and_their_errors(px_doors):
@@ -155,3 +161,117 @@ def test_labels_of_dimensions_are_all_different(px_doors):
     labels = [each["label"].casefold() for each in described.values()]
     assert len({*labels, "value"}) == len(labels) + 1
     assert metadata_document(door, dimensions, contents_of(dataset), "")["size"] == [3, 4, 5, 1]
+
+
+class MuchLater(dt.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) + dt.timedelta(days=3)
+
+
+def test_config_tells_the_limits_that_hold_and_the_formats_that_are_served(px):
+    config = px("/config")
+    assert config["apiVersion"] == "2.0.0"
+    assert (config["maxDataCells"], config["maxCallsPerTimeWindow"], config["timeWindow"]) == (
+        100_000,
+        10_000,
+        10,
+    )
+    assert config["dataFormats"] == list(FORMATS)
+    assert {FORMATS[name] for name in config["dataFormats"]} <= {form.name for form in formats()}
+    for name in config["dataFormats"]:
+        assert px.get(f"/tables/town/data?outputFormat={name}").status_code == 200
+    assert px.refusal("/tables/town/data?outputFormat=json-px")[0] == 400
+
+
+def test_the_licence_is_that_of_the_workspace(px_workspace):
+    options = read_options(px_workspace.folder, licence="https://example.org/licence")
+    assert tables.config_document(options, [])["license"] == "https://example.org/licence"
+
+
+def test_every_dataset_is_a_table(px):
+    listed = px("/tables?lang=en")
+    assert [table["id"] for table in listed["tables"]] == ["survey", "town"]
+    assert listed["page"]["totalElements"] == 2
+    town = px("/tables/town")
+    assert town["language"] == "en"
+    assert {"id", "label", "updated", "firstPeriod", "lastPeriod", "variableNames", "links"} <= set(town)
+    assert {link["rel"] for link in town["links"]} == {"self", "metadata", "data"}
+
+
+def test_pages_hold_every_table_once(px):
+    pages = [px(f"/tables?pageSize=1&pageNumber={number}") for number in (1, 2)]
+    assert [table["id"] for page in pages for table in page["tables"]] == ["survey", "town"]
+    assert [[link["rel"] for link in page["page"]["links"]] for page in pages] == [["next"], ["previous"]]
+    assert px.refusal("/tables?pageSize=1&pageNumber=3")[:2] == (404, "not-found")
+
+
+def test_a_search_finds_tables_by_every_word(px):
+    assert [table["id"] for table in px("/tables?query=TOWN survey")["tables"]] == ["survey"]
+    assert [table["id"] for table in px("/tables?query=sex")["tables"]] == ["survey", "town"]
+    assert px("/tables?query=rain")["page"] == {
+        "pageNumber": 1,
+        "pageSize": 20,
+        "totalElements": 0,
+        "totalPages": 1,
+        "links": [],
+    }
+
+
+def test_a_table_was_updated_when_it_was_loaded(px, monkeypatch):
+    loaded = px("/tables/town")["updated"]
+    assert [table["updated"] for table in px("/tables?pastDays=1")["tables"]][-1] == loaded
+    monkeypatch.setattr(tables, "datetime", MuchLater)
+    assert px("/tables?pastDays=1")["page"]["totalElements"] == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["pageSize=0", "pageSize=x", "pageNumber=-1", "pageSize=100000", "pastDays=0", "pastDays=x"]
+)
+def test_numbers_are_checked(px, text):
+    assert px.refusal(f"/tables?{text}")[0] == 400
+
+
+@pytest.fixture
+def described(client):
+    return client.get("/openapi.json").json()
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/config", ""),
+        ("/tables", ""),
+        ("/tables/{table_id}", ""),
+        ("/tables/{table_id}/metadata", ""),
+        ("/tables/{table_id}/data", "?valueCodes[sex]=*"),
+        ("/tables/{table_id}/defaultselection", ""),
+        ("/codelists/{list_id}", ""),
+        ("/savedqueries/{query_id}", ""),
+        ("/savedqueries/{query_id}/data", ""),
+        ("/savedqueries/{query_id}/selection", ""),
+    ],
+)
+def test_answers_of_pxweb_are_as_described(client, described, path, query):
+    answer = client.get("/api/pxweb/v2" + re.sub("{.*?}", lambda name: EXAMPLES[name[0]], path) + query)
+    assert answer.status_code == 200
+    assert_as_described(described, "/api/pxweb/v2" + path, answer.json())
+
+
+def test_every_address_is_described(described, small_workspace, small_settings):
+    router = pxweb_router(
+        DatasetRegistry(small_workspace), small_settings, lambda _address: None, ReleaseCache()
+    )
+    served = {route.path.replace(":path", "") for route in router.routes}
+    assert served == {path for path in described["paths"] if path.startswith(router.prefix)}
+    assert len(served) >= 7
+
+
+def test_every_parameter_that_is_described_is_read(client, described):
+    """Wrong alternative: a name in the description that the server refuses as unknown."""
+    for path, operations in described["paths"].items():
+        for name in (p for p in operations.get("get", {}).get("parameters", []) if p["in"] == "query"):
+            if path.startswith("/api/pxweb/v2/tables"):
+                word = f"{name['name']}[sex]" if name.get("style") == "deepObject" else name["name"]
+                answer = client.get(f"{path.replace('{table_id}', 'people')}?{word}=")
+                assert "There is no parameter" not in answer.text, (path, word)

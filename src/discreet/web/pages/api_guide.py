@@ -30,8 +30,8 @@ from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import gettext
 from discreet.web.pages.builder import default_axes
+from discreet.web.pages.downloads import snippets
 from discreet.web.pages.links import api_path, table_path
-from discreet.web.pages.snippets import snippets
 from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import render_page

@@ -20,9 +20,9 @@ from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import TESTED, TESTED_UNDER_DP, reserve_cells
 from discreet.web.i18n.messages import gettext
+from discreet.web.pages.downloads import command_test, python
 from discreet.web.pages.links import page_path, table_path
 from discreet.web.pages.page_request import PageRequest, parse_page
-from discreet.web.pages.snippets import command_test, python
 from discreet.web.pages.table_grid import table_facts
 from discreet.web.query import TABLE_PARAMETERS
 from discreet.web.templating import render_page

@@ -1,4 +1,4 @@
-"""The methodology of a dataset and its noise table: as JSON, as a page, and as one HTML file."""
+"""The methodology of a dataset with its noise table, as JSON, page and HTML file; and the page of its privacy budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.web.assets import FINGERPRINT, STYLESHEET
 from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.query import refuse_unknown
 from discreet.web.responses import as_json, conditional, strong_etag
-from discreet.web.templating import render
+from discreet.web.templating import render, render_page
 from discreet.web.urls import link
 
 TEMPLATE = "methodology.html"
@@ -84,3 +84,30 @@ def _document(registry: DatasetRegistry, dataset_id: str, version: str) -> dict[
     """The document, with its link below the root of this server."""
     found = registry.methodology(dataset_id, version)
     return {**found, "noise": {**found["noise"], "href": link(found["noise"]["href"])}}
+
+
+def add_budget_page(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the route of the page."""
+
+    @router.get("/datasets/{dataset_id}/budget")
+    def budget(request: Request, dataset_id: str) -> Response:
+        """The budget of a dataset under `dp`; never cached, since it changes as others spend."""
+        refuse_unknown(request.query_params, ())
+        service = registry.door(dataset_id)
+        found, dataset = service.budget(), translate_dataset(service.dataset)
+
+        def label(table: dict[str, Any]) -> str:
+            return " × ".join(dataset.variable(name).label for name in table["variables"])
+
+        tables = [{**table, "label": label(table)} for table in found["tables"]]
+        response = render_page(
+            "budget.html",
+            dataset=dataset,
+            found=found,
+            left=service.budget_left(),
+            promise=service.promise(),
+            tables=sorted(tables, key=lambda each: (-each["epsilon"], len(each["variables"]), each["label"])),
+            largest=max(table["epsilon"] for table in found["tables"]),
+        )
+        response.headers["cache-control"] = "no-store"
+        return response

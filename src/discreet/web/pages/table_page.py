@@ -22,7 +22,6 @@ from discreet.web.api.dcat import schema_org
 from discreet.web.cache import ALWAYS, MOMENT
 from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.pages.api_guide import add_api_guide
-from discreet.web.pages.budget_page import add_budget_page
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
 from discreet.web.pages.charts_tab import chart_tabs
 from discreet.web.pages.comparison_page import add_comparison_page
@@ -34,7 +33,7 @@ from discreet.web.pages.independence_page import add_independence_page, is_two_w
 from discreet.web.pages.interval_page import add_interval_page
 from discreet.web.pages.landing import add_landing
 from discreet.web.pages.links import QueryItems, page_path, table_path
-from discreet.web.pages.methodology_page import add_methodology_page
+from discreet.web.pages.methodology_page import add_budget_page, add_methodology_page
 from discreet.web.pages.page_request import PageRequest, link_parameters, page_of
 from discreet.web.pages.picker import add_picker
 from discreet.web.pages.preview import preview_table
