@@ -1,6 +1,6 @@
-"""A dataset and a release in the language of the reader: their labels and sentences, and nothing else.
+"""The labels and sentences of datasets and releases in the reader's language.
 
-Names, codes and numbers are the same objects as before, so that no number can depend on a language.
+Names, codes and numbers are the same objects as before, so no number can depend on a language.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from discreet.web.i18n.messages import current_language, gettext, localise, requ
 
 def translate_dataset(dataset: Dataset) -> Dataset:
     """The description with its labels in the language of the reader."""
-    return (
-        _dataset(dataset, current_language().code)
-        if _has_labels(dataset, current_language().code)
-        else dataset
-    )
+    code = current_language().code
+    return _dataset(dataset, code) if _has_labels(dataset, code) else dataset
 
 
 @lru_cache(maxsize=64)
@@ -86,17 +83,17 @@ def translate_release(release: Release) -> Release:
 
 
 def dataset_in_language(dataset: Dataset) -> Dataset:
-    """The description in the language that an address for programs names; as it is where it names none."""
+    """The description in the language that an API URL names; unchanged without one."""
     return translate_dataset(dataset) if request_language().chosen else dataset
 
 
 def release_in_language(release: Release) -> Release:
-    """The release in the language that an address for programs names; as it is where it names none."""
+    """The release in the language that an API URL names; unchanged without one."""
     return translate_release(release) if request_language().chosen else release
 
 
 def listing_in_language(listing: Listing) -> Listing:
-    """The same of cells that are listed."""
+    """The same for a listing of cells."""
     if not request_language().chosen:
         return listing
     return replace(

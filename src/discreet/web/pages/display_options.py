@@ -1,9 +1,11 @@
-"""How a page shows a table: what its readers choose beside the view, and what no other face has.
+"""The display options of a table's page, in addition to the view.
 
 labels   `labels`, `codes` or `both`: how categories are named
-layer    which layer is shown, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
+layer    the layer, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
 show     `table`, `chart` or `map`; with `chart` the kind of it
-page     which part of a table that is too large to be drawn at once, for browsers without scripts
+page     the part of a large table, for browsers without scripts
+
+Documents do not have them.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from discreet.web.pages.table_grid import NAMINGS, Layout
 from discreet.web.query import read_word
 
 ALL_LAYERS = "all"
-#: Ways to see a table; without a word the first.
+#: The values of `show`; the first is the default.
 WAYS = ("table", "chart", "map")
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """How a table is shown.
+    """The display options.
 
     >>> DisplayOptions("codes", page=2).to_query()
     [('labels', 'codes'), ('page', '2')]
@@ -39,7 +41,7 @@ class DisplayOptions:
     chart: str = ""
 
     def to_query(self) -> list[tuple[str, str]]:
-        """The parameters of an address, without those that say nothing."""
+        """The parameters of a URL, without defaults."""
         texts = {
             "labels": "" if self.labels == NAMINGS[0] else self.labels,
             "layer": self.layer,
@@ -51,10 +53,10 @@ class DisplayOptions:
 
 
 def read_display_options(query: QueryParams) -> DisplayOptions:
-    """What a query string says of how a table is shown.
+    """Parse the display options of a query string.
 
     Raises:
-        BadRequest: A word that means nothing.
+        BadRequest: A value is unknown.
     """
     labels, page = read_word(query, "labels") or NAMINGS[0], read_word(query, "page") or "1"
     if labels not in NAMINGS:
@@ -67,11 +69,7 @@ def read_display_options(query: QueryParams) -> DisplayOptions:
 
 
 def read_whole(name: str, text: str, least: int) -> int:
-    """A whole number of a query string.
-
-    Raises:
-        BadRequest: It is none, or too small.
-    """
+    """Parse a whole number of at least `least`."""
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= least):
         raise BadRequest(
             message('{name} is "{text}".', name=name, text=text[:40]),
@@ -81,7 +79,7 @@ def read_whole(name: str, text: str, least: int) -> int:
 
 
 def layer_rows(layout: Layout, layer: str) -> range:
-    """The rows of the layer that is shown, among those of all layers.
+    """The rows of a layer, counted over all layers.
 
     Raises:
         BadRequest: The table has no such layer.
@@ -94,17 +92,13 @@ def layer_rows(layout: Layout, layer: str) -> range:
 
 
 def _place(layout: Layout, layer: str) -> int:
-    """Which layer a name means; a variable that is not named means its total."""
+    """The place of a layer; a variable that is not named has its total."""
     if not layout.axes[2]:
         raise BadRequest(message("The table has no layers."), message("Leave layer out."))
     others = [f"{d.name}={escape(d.codes[0])}" for axis in layout.axes[:2] for d in axis]
-    named = dict(
-        zip(
-            (dimension.name for dimension in layout.release.dimensions),
-            cell_codes(layout.release.dimensions, ",".join([*others, layer])),
-            strict=True,
-        )
-    )
+    dimensions = layout.release.dimensions
+    codes = cell_codes(dimensions, ",".join([*others, layer]))
+    named = dict(zip((dimension.name for dimension in dimensions), codes, strict=True))
     place = 0
     for dimension in layout.axes[2]:
         place = place * dimension.length + dimension.codes.index(named[dimension.name])

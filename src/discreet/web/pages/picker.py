@@ -92,7 +92,7 @@ class Picker:
         matches: The number of matches.
         above: Categories of coarser levels that match.
         chosen: The number of chosen categories; 0 counts everyone.
-        unlisted: What is chosen and not listed, as codes and ranges.
+        unlisted: The chosen categories that are not listed, as codes and ranges.
         problem: Why the search or the filter cannot be parsed.
         can_group: Whether its categories can be grouped.
         groups: The groups of the table.

@@ -400,7 +400,7 @@ def _legend(release: Release) -> tuple[tuple[str, str], ...]:
 
 
 def table_facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
-    """The lines under a table's title: what is counted, of whom, when, and by whom it is published."""
+    """The lines under a table's title: unit, population, filters, date and publisher."""
     about = dataset.about
     lines = [
         (gettext("Counted"), dataset.unit),

@@ -347,6 +347,6 @@ def numbers() -> dict[int | str, dict[str, Any]]:
 
 
 def body(kind: type[PxSelection | PxQuery], *, required: bool) -> dict[str, Any]:
-    """The request body; null stands for none where it is optional."""
+    """The request body; where it is optional, it may be null."""
     schema = component_ref(kind) if required else {"anyOf": [component_ref(kind), {"type": "null"}]}
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
