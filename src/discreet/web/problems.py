@@ -1,9 +1,9 @@
-"""Errors as answers: problem+json for the API, a page for people, the same words in both.
+"""Errors as responses: problem+json for the API and an HTML page for people, with the same text.
 
     {type, title, status, detail, instance, code, advice}        RFC 9457
 
-`type` is the address of a page that explains the code. What concerns whoever runs the server (a status of 500
-and more) is told to the log, and to the reader only by its code.
+`type` is the URL of a page that explains the code. Details of a server error (status 500 and above) go to the log; the
+reader gets the code only.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from discreet.web.templating import render_page
 from discreet.web.urls import is_for_programs, link, strip_root
 
 PROBLEM_JSON = "application/problem+json"
-#: Seconds after which whoever found no room may come back.
+#: The Retry-After of 503 in seconds.
 RETRY_AFTER = 5
 log = logging.getLogger("discreet.server")
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Let every error of the application become a problem."""
+    """Turn every error of the application into a problem response."""
     app.add_exception_handler(DiscreetError, _on_discreet)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)
 
 
 def public_error(error: DiscreetError) -> DiscreetError:
-    """The error as a reader may see it: the state of the server is told to its log only."""
+    """The error as a reader may see it; details of the server go to its log."""
     if error.http_status < 500 or type(error) is DiscreetError or isinstance(error, Busy):
         return error
     log.error("%s: %s", error.code, error)
@@ -61,7 +61,7 @@ def public_error(error: DiscreetError) -> DiscreetError:
 
 
 def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
-    """The problem as RFC 9457 has it, with the code and the advice beside."""
+    """The problem document of RFC 9457, with `code` and `advice`."""
     return {
         "type": link(f"/errors/{error.code}"),
         "title": error.title,
@@ -74,7 +74,7 @@ def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
 
 
 def busy() -> Busy:
-    """The refusal of what finds no room."""
+    """503: there is no capacity at the moment."""
     return Busy(
         message("The server has too much to do at the moment."),
         message("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
@@ -83,7 +83,7 @@ def busy() -> Busy:
 
 
 def problem_response(request: Request, error: DiscreetError) -> Response:
-    """An error as a document or a page, by who asks at this address."""
+    """An error as JSON or as a page, depending on the URL."""
     note_refusal(error)
     shown = public_error(error)
     if _for_programs(request):
@@ -107,7 +107,7 @@ def note_refusal(error: DiscreetError) -> None:
 
 
 def error_explanations() -> dict[str, tuple[DiscreetError | type[DiscreetError], str]]:
-    """Every error by its code, and what it means; rules that refuse with a code of their own are among them."""
+    """Every error with its meaning by code, including the codes of rules."""
     found: dict[str, tuple[DiscreetError | type[DiscreetError], str]] = {
         kind.code: (kind, explain_error(kind)) for kind in all_errors()
     }
@@ -118,7 +118,7 @@ def error_explanations() -> dict[str, tuple[DiscreetError | type[DiscreetError],
 
 
 def explain_error(kind: type[object]) -> str:
-    """What an error means: its docstring, without the marks of code."""
+    """The meaning of an error: its docstring without markup."""
     if kind is DiscreetError:
         return (
             "Something unexpected happened on the server. Its log has the number of the incident and no more."
@@ -132,7 +132,7 @@ def _on_discreet(request: Request, error: Exception) -> Response:
 
 
 def _on_validation(request: Request, error: Exception) -> Response:
-    """FastAPI's own checks, in our words."""
+    """A validation error of FastAPI."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what the handler is registered for
     first = error.errors()[0]
     name = first["loc"][-1]
@@ -146,14 +146,14 @@ def _on_validation(request: Request, error: Exception) -> Response:
 
 
 def _on_http(request: Request, error: Exception) -> Response:
-    """What Starlette itself refuses: an address or a method that does not exist."""
+    """404 and 405 of Starlette's router."""
     assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
     if error.status_code == 404:
         return problem_response(
             request, NotFound(message("There is nothing at this address."), _where_to_go(request))
         )
     if error.status_code == 405:
-        allowed = _allowed(request)
+        allowed = _methods_of(request)
         refusal = MethodNotAllowed(
             message("{method} is not offered here.", method=request.method),
             message("Use {allowed:or}.", allowed=tuple(allowed)),
@@ -166,8 +166,8 @@ def _on_http(request: Request, error: Exception) -> Response:
     )
 
 
-def _allowed(request: Request) -> list[str]:
-    """The methods of an address, of all its routes; HEAD is answered wherever GET is."""
+def _methods_of(request: Request) -> list[str]:
+    """The methods of a URL over all routes; every GET route answers HEAD."""
     return [
         method
         for method, asked in (("GET", "GET"), ("HEAD", "GET"), ("POST", "POST"))

@@ -1,16 +1,13 @@
-"""Metrics for Prometheus: how many requests, how long, what was decided. No dataset, no account, no address, no query.
+"""Metrics for Prometheus and traces for OpenTelemetry, without datasets, accounts, addresses and queries.
 
     discreet_requests_total{route, method, status, decision}      discreet_request_seconds{route}
     discreet_refusals_total{code}      discreet_alerts_total{detector, action}      discreet_log_lost_total
 
-Several processes write into one folder, and whoever is asked reads them all together. Labels are names of routes and
-codes of errors, which are the same on every server; how long an answer took is counted in the wide classes of `SECONDS`.
+All workers write into one folder, and the worker that answers `/metrics` reads all of it. Labels are route templates and
+error codes, which are the same on every server. Latencies are counted in the wide buckets of `SECONDS`.
 
-Traces of OpenTelemetry, where the extra is installed and the option `traces` asks for them.
-
-    request -> check, answer        one span each, named by the route; no address, no account, no query, no number
-
-Where spans go is said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`).
+With the option `traces` and the extra `otel` there are spans `request`, `check` and `answer`, named by the route. Their
+destination is configured by OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`).
 """
 
 from __future__ import annotations
@@ -28,19 +25,19 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from discreet.errors import BadOption, MissingExtra
 
 SECONDS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
-#: The variable by which prometheus-client knows where several processes write.
+#: The variable in which prometheus-client looks for the folder of several processes.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 OTHER = "other"
-#: Bytes of a file of numbers; a server that knows every route and error needs a tenth.
+#: Bytes of a metrics file; all routes and errors need a tenth.
 MAPPED = 2**20
 
 
 class Metrics:
-    """What is counted.
+    """The metrics of a server.
 
     Args:
-        folder: Where the processes write; None for this process alone.
+        folder: The folder of all processes; None for this process only.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -49,7 +46,7 @@ class Metrics:
             for kind in ("counter", "histogram"):
                 _take_room(folder / f"{kind}_{os.getpid()}.db")
             os.environ[FOLDER] = str(folder)
-        # The library decides when it is imported, which may have been before a fork: we decide here.
+        # The library decides at import, before the folder is known.
         values.ValueClass = values.MutexValue if folder is None else values.MultiProcessValue()  # type: ignore[no-untyped-call]
         self._folder = folder
         self._registry = CollectorRegistry()
@@ -64,7 +61,7 @@ class Metrics:
         self.lost = Counter("log_lost", "Lines that the log of requests lost.", **made)
 
     def observe(self, line: dict[str, Any]) -> None:
-        """Count a request, as the log tells it."""
+        """Count a request, given its line of the log."""
         route = line.get("route", OTHER)
         self._requests.labels(route, line["method"], str(line["status"]), line["decision"]).inc()
         self._seconds.labels(route).observe(line["seconds"])
@@ -76,7 +73,7 @@ class Metrics:
         self._alerts.labels(detector, action).inc()
 
     def text(self) -> bytes:
-        """All metrics of all processes, as Prometheus reads them."""
+        """The metrics of all processes in the format of Prometheus."""
         if self._folder is None:
             return generate_latest(self._registry)
         every = CollectorRegistry()
@@ -85,30 +82,30 @@ class Metrics:
 
 
 def _take_room(path: Path) -> None:
-    """Write the file that the library maps into memory, all of it.
+    """Allocate the file that the library maps into memory.
 
-    The library makes a file with holes. On a full disk the system ends a process that writes into one.
+    The library creates a sparse file. On a full disk the system kills a process that writes into one.
     """
     if not path.exists():
         path.write_bytes(bytes(MAPPED))
 
 
 def clear_metrics(folder: Path) -> None:
-    """Begin anew: what an earlier server counted is gone. Called before processes start."""
+    """Delete the metrics of an earlier server; called before workers start."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 _NONE: AbstractContextManager[None] = nullcontext()
-#: What makes spans; None where nothing is traced.
+#: The tracer, if traces are on.
 _tracers: list[Any] = []
 
 
 def start_tracing(traces: str | None, exporter: Any = None) -> None:
-    """Trace from now on, if an option says so.
+    """Start tracing, if the option is set.
 
     Args:
         traces: `otlp`, or nothing.
-        exporter: Where spans go, in tests; by default to the collector that the environment names.
+        exporter: An exporter for tests; by default OTLP, as the environment configures it.
 
     Raises:
         BadOption: Another word.
@@ -135,13 +132,13 @@ def start_tracing(traces: str | None, exporter: Any = None) -> None:
 
 
 def span(name: str) -> AbstractContextManager[Any]:
-    """A span of one stage; nothing where nothing is traced."""
+    """A span; a null context if traces are off."""
     return _plain_span(name) if _tracers else _NONE
 
 
 @contextmanager
 def _plain_span(name: str) -> Iterator[Any]:
-    """A span that keeps nothing of an exception: its text could hold a value."""
+    """A span that records no exception: its text could hold a value."""
     with _tracers[0].start_as_current_span(
         name, record_exception=False, set_status_on_exception=False
     ) as made:

@@ -81,3 +81,17 @@ def test_an_issuer_out_of_reach_is_401_and_nothing_else(office, issuer):
     client = client_of(office[0], oidc_issuer=issuer.address, oidc_audience="discreet")
     assert status(client, token) == 401
     assert client.get("/api/datasets").status_code == 200
+
+
+def test_an_issuer_that_is_down_is_not_asked_again_at_once(office, issuer, monkeypatch):
+    """Wrong alternative: a request to the issuer for every token; each would hold a thread for seconds."""
+    asked = []
+
+    def unreachable(*_given, **_more):
+        asked.append(1)
+        raise OSError("unreachable")
+
+    monkeypatch.setattr("discreet.web.auth.oidc.urlopen", unreachable)
+    client = client_of(office[0], oidc_issuer=issuer.address, oidc_audience="discreet")
+    assert {status(client, issuer.token(sub=f"olga{number}")) for number in range(5)} == {401}
+    assert len(asked) == 1

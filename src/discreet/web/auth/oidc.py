@@ -1,12 +1,11 @@
-"""Tokens of OpenID Connect: signed by the office's issuer, for this server, and not at their end.
+"""Tokens of OpenID Connect: signed by the office's issuer, for this server, and not expired.
 
-    issuer, audience      must be those that are declared; `exp` and the account's claim must be there
+    issuer, audience      must be the configured ones; `exp` and the account's claim are required
     algorithm             one of `ALGORITHMS`, all with public keys: never `none`, never a shared secret
-    keys                  those that the issuer publishes; they are fetched when a token names a key that is not known,
-                          once in `SECONDS_BETWEEN` at most, so that invented tokens cannot make us ask the issuer
+    keys                  those that the issuer publishes. They are fetched again for an unknown key id, at most once in
+                          `COOLDOWN` seconds, so invented tokens cannot make the server flood the issuer
 
-Whatever is wrong with a token, and where the issuer is out of reach, the refusal is the same.
-
+The refusal is the same whatever is wrong with a token, and if the issuer is unreachable.
 Source: OpenID Connect Core 1.0, section 3.1.3.7; RFC 8725, section 3.
 """
 
@@ -16,12 +15,12 @@ import asyncio
 import json
 import logging
 import time
-from collections import OrderedDict
 from threading import Lock
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
+
+from cachetools import LRUCache
 
 from discreet.errors import BadKey, BadOption, MissingExtra
 
@@ -34,9 +33,10 @@ except ImportError:  # pragma: no cover - the extra is installed where tests run
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 DISCOVERY = "/.well-known/openid-configuration"
-SECONDS_BETWEEN, SECONDS_TO_FETCH, LEEWAY = 30.0, 5.0, 30.0
-#: The longest token that is read, and how many verified ones are remembered.
-LONGEST, MOST_REMEMBERED = 16_384, 1_024
+#: Seconds between two requests to the issuer, of one request, that keys are cached, and that clocks may differ.
+COOLDOWN, FETCH_TIMEOUT, KEYS_LIFESPAN, LEEWAY = 30.0, 5.0, 86_400.0, 30.0
+#: The longest accepted token, and the number of verified ones that are cached.
+LONGEST, MAX_VERIFIED = 16_384, 1_024
 _LARGEST_DOCUMENT = 1_048_576
 log = logging.getLogger("discreet.server")
 
@@ -45,11 +45,11 @@ class TokenVerifier:
     """Verifies the tokens of one issuer for one audience.
 
     Args:
-        issuer: The address of the issuer, as its tokens name it.
+        issuer: The URL of the issuer, as its tokens name it.
         audience: The audience that tokens must name.
 
     Raises:
-        BadOption: The issuer is no address, or not over TLS.
+        BadOption: The issuer is no URL, or not over TLS.
     """
 
     def __init__(self, issuer: str, audience: str) -> None:
@@ -61,36 +61,29 @@ class TokenVerifier:
                 "Give its https address, as in https://login.office.example/realms/statistics.",
             )
         self._issuer, self._audience = issuer, audience
-        self._keys: dict[str, jwt.PyJWK] = {}
-        self._fetched_at: float | None = None
-        self._fetching = Lock()
-        self._verified: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._client: jwt.PyJWKClient | None = None
+        self._retry_at = 0.0
+        self._lock = Lock()
+        self._verified: LRUCache[str, dict[str, Any]] = LRUCache(MAX_VERIFIED)
 
     async def claims(self, token: str) -> dict[str, Any]:
-        """What a token says, if it may be believed.
+        """The claims of a valid token.
 
         Raises:
-            BadKey: It may not; the message does not say why.
+            BadKey: It is not valid; the error does not say why.
         """
         known = self._verified.get(token)
-        if known is not None and time.time() < known["exp"]:
-            return known
-        self._verified.pop(token, None)
-        claims = await asyncio.to_thread(self._verify, token)
-        self._verified[token] = claims
-        if len(self._verified) > MOST_REMEMBERED:
-            self._verified.popitem(last=False)
-        return claims
+        if known is None or time.time() >= known["exp"]:
+            known = await asyncio.to_thread(self._verify, token)
+            self._verified[token] = known
+        return known
 
     def _verify(self, token: str) -> dict[str, Any]:
         if len(token) > LONGEST:
             raise _refusal()
         try:
-            name = jwt.get_unverified_header(token).get("kid", "")
-            key = self._key(str(name))
-            if key is None:
-                raise _refusal()
-            claims = jwt.decode(
+            key = self._signing_key(str(jwt.get_unverified_header(token).get("kid", "")))
+            claims: dict[str, Any] = jwt.decode(
                 token,
                 key,
                 algorithms=ALGORITHMS,
@@ -101,53 +94,43 @@ class TokenVerifier:
             )
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
             raise _refusal() from None
-        if type(claims["exp"]) not in (int, float):  # the library also takes a number in letters
+        if type(claims["exp"]) not in (int, float):  # the library also accepts a number as text
             raise _refusal()
         return claims
 
-    def _key(self, name: str) -> jwt.PyJWK | None:
-        """The key of a name; the only key there is, for a token that names none."""
-        for _ in range(2):
-            found = self._keys.get(name)
-            if found is None and not name and len(self._keys) == 1:
-                found = next(iter(self._keys.values()))
-            if found is not None or not self._fetch():
-                return found
-        return found
+    def _signing_key(self, kid: str) -> jwt.PyJWK:
+        """The issuer's key with an id; for a token without one, its only key.
 
-    def _fetch(self) -> bool:
-        """Fetch the issuer's keys, unless that was tried a moment ago; whether it was done."""
-        with self._fetching:
-            now = time.monotonic()
-            if self._fetched_at is not None and now - self._fetched_at < SECONDS_BETWEEN:
-                return False
-            self._fetched_at = now
+        Raises:
+            PyJWTError: There is no such key.
+            BadKey: The issuer is unreachable, or was a moment ago.
+        """
+        with self._lock:
+            if time.monotonic() < self._retry_at:
+                raise _refusal()
             try:
-                described = _document(self._issuer.rstrip("/") + DISCOVERY)
-                if described["issuer"] != self._issuer:
-                    raise ValueError("another issuer")  # noqa: TRY301 - all that is wrong ends in one line of the log
-                keys = jwt.PyJWKSet.from_dict(_document(str(described["jwks_uri"]))).keys
-            except (
-                URLError,
-                OSError,
-                ValueError,
-                TypeError,
-                KeyError,
-                AttributeError,
-                jwt.PyJWTError,
-            ) as error:
+                self._client = self._client or self._discover()
+                if not kid:
+                    (key,) = self._client.get_signing_keys()
+                    return key
+                return self._client.get_signing_key(kid)
+            except (jwt.PyJWKClientConnectionError, OSError, KeyError, AttributeError, TypeError) as error:
+                self._retry_at = time.monotonic() + COOLDOWN
                 log.error("The keys of the issuer cannot be fetched: %s", type(error).__name__)  # noqa: TRY400
-                return False
-            self._keys = {key.key_id or "": key for key in keys}
-            return True
+                raise _refusal() from None
 
-
-def _document(address: str) -> dict[str, Any]:
-    if urlsplit(address).scheme not in {"https", "http"}:
-        raise ValueError("no address of the web")
-    with urlopen(Request(address), timeout=SECONDS_TO_FETCH) as answer:  # noqa: S310 - the scheme was checked
-        found: dict[str, Any] = json.loads(answer.read(_LARGEST_DOCUMENT))
-    return found
+    def _discover(self) -> jwt.PyJWKClient:
+        address = self._issuer.rstrip("/") + DISCOVERY
+        with urlopen(Request(address), timeout=FETCH_TIMEOUT) as answer:  # noqa: S310 - the scheme was checked
+            found: dict[str, Any] = json.loads(answer.read(_LARGEST_DOCUMENT))
+        if found["issuer"] != self._issuer:
+            raise OSError("another issuer")
+        return jwt.PyJWKClient(
+            str(found["jwks_uri"]),
+            lifespan=KEYS_LIFESPAN,
+            timeout=FETCH_TIMEOUT,
+            cooldown_duration=COOLDOWN,
+        )
 
 
 def _refusal() -> BadKey:
