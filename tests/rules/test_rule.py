@@ -54,14 +54,14 @@ SECTIONS = [
 ]
 
 
-def told_of(kind, **keys):
+def sentence_of(kind, **keys):
     """The sentence of a rule that nobody declares: no table is answered under it."""
     return kinds()[kind](**keys).sentence
 
 
 @pytest.mark.parametrize(("section", "other"), SECTIONS, ids=lambda each: each.get("kind", ""))
 def test_every_kind_is_told_in_a_sentence_that_follows_its_parameters(section, other):
-    told, changed = (told_of(**each) for each in (section, section | other))
+    told, changed = (sentence_of(**each) for each in (section, section | other))
     assert told.endswith(".")
     assert "\n" not in told
     assert told != changed  # a fixed sentence for a kind would not tell what was declared

@@ -15,7 +15,7 @@ from discreet.survey.weight_forms import SurveyDesign
 DESIGN = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))
 
 
-def told(noisy, values, effect=1.2, variance=3 * 667.0**2):
+def printed(noisy, values, effect=1.2, variance=3 * 667.0**2):
     noisy, values = np.array(noisy), np.array(values)
     return relative_errors(noisy, values, np.full(noisy.shape, effect), np.full(noisy.shape, variance))
 
@@ -23,29 +23,29 @@ def told(noisy, values, effect=1.2, variance=3 * 667.0**2):
 @pytest.mark.parametrize("count", [1, 7, 20, 100, 1499, 10**6])
 def test_errors_are_rounded_up_to_the_next_rung_of_the_public_ladder(count):
     exact = 1000 * sqrt(1.2 / count + 3 / count**2)
-    found = int(told([count], [667 * count]).errors[0])
+    found = int(printed([count], [667 * count]).errors[0])
     assert found == min(rung for rung in ERROR_STEPS if rung >= exact)
 
 
 def test_a_value_on_a_rung_stays_on_it():
     """1/16 is 25 % exactly; a hair more is 30 %."""
-    assert told([16, 16], [100, 100], effect=1.0, variance=0.0).errors.tolist() == [250, 250]
-    assert told([16], [100], effect=1.0001, variance=0.0).errors.tolist() == [300]
+    assert printed([16, 16], [100, 100], effect=1.0, variance=0.0).errors.tolist() == [250, 250]
+    assert printed([16], [100], effect=1.0001, variance=0.0).errors.tolist() == [300]
 
 
 @pytest.mark.parametrize("count", [1, 7, 20, 100, 1499])
 def test_the_noises_share_is_rounded_up_too(count):
     exact = 1000 * (3 / count**2) / (1.2 / count + 3 / count**2)
-    assert told([count], [667 * count]).noise_shares[0] == min(r for r in SHARE_STEPS if r >= exact)
+    assert printed([count], [667 * count]).noise_shares[0] == min(r for r in SHARE_STEPS if r >= exact)
 
 
 def test_without_noise_its_share_is_none_and_without_sampling_it_is_everything():
-    assert told([50], [50], variance=0.0).noise_shares.tolist() == [0]
-    assert told([50], [50], effect=0.0, variance=3.0).noise_shares.tolist() == [1000]
+    assert printed([50], [50], variance=0.0).noise_shares.tolist() == [0]
+    assert printed([50], [50], effect=0.0, variance=3.0).noise_shares.tolist() == [1000]
 
 
 def test_a_number_of_zero_or_less_and_one_beyond_the_ladder_have_no_error():
-    found = told([[0, -3], [5, 1]], [[10, 10], [-4, 1]])
+    found = printed([[0, -3], [5, 1]], [[10, 10], [-4, 1]])
     assert found.errors.tolist() == found.noise_shares.tolist() == [[-1, -1], [-1, -1]]
 
 

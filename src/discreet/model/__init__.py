@@ -1,1 +1,1 @@
-"""Values: variables, requests, exact tables (secret) and releases (public)."""
+"""Values only: dataset, variable, hierarchy, request, shape, release and noise distribution."""

@@ -334,7 +334,7 @@ NO_ERROR = -1
 
 
 def round_up_to_step(
-    values: NDArray[np.float64], ladder: NDArray[np.int64] = ERROR_STEPS
+    values: NDArray[np.float64], steps: NDArray[np.int64] = ERROR_STEPS
 ) -> NDArray[np.int64]:
     """The smallest step that is not below each value; -1 beyond the last.
 
@@ -342,5 +342,5 @@ def round_up_to_step(
     [20, 50, -1]
     """
     # A value that equals a step except for the last bits of a float is rounded to it.
-    place = np.searchsorted(ladder, values * (1 - 1e-12), side="left")
-    return np.append(ladder, NO_ERROR)[place]
+    place = np.searchsorted(steps, values * (1 - 1e-12), side="left")
+    return np.append(steps, NO_ERROR)[place]

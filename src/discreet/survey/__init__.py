@@ -1,1 +1,1 @@
-"""People represented: survey weights after the noise, and their sampling error."""
+"""Weighted tables: forms of weights, and their sampling errors."""

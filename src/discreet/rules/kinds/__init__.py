@@ -1,1 +1,1 @@
-"""The kinds of rules that come with Discreet: each module registers its own, and nothing else lists them."""
+"""The kinds of rules; each module registers its own."""
