@@ -6,14 +6,16 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from discreet.errors import BadData, DiscreetError
 from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import nearest
+
+if TYPE_CHECKING:
+    import duckdb  # a publication is read without an engine
 
 #: Values in one batch: some tens of megabytes for any number of columns.
 BATCH_VALUES = 1_000_000

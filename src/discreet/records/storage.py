@@ -15,9 +15,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -27,6 +26,9 @@ from discreet.model.dataset import Dataset
 from discreet.model.survey import SamplingDesign
 from discreet.model.variable import Variable
 from discreet.records.source import quote_name
+
+if TYPE_CHECKING:
+    import duckdb
 
 STRATUM, CLUSTER = "_stratum", "_cluster"
 SQUARES = ("_square_high", "_square_low")
@@ -233,6 +235,8 @@ def connect_duckdb(
 
     With `temporary`, a folder for spilled rows, `MEMORY_LIMIT` applies. The default is in memory and on all cores.
     """
+    import duckdb  # noqa: PLC0415 - a publication is read without an engine
+
     limits = {} if temporary is None else {"memory_limit": MEMORY_LIMIT, "temp_directory": str(temporary)}
     connection = duckdb.connect(str(path or ":memory:"), read_only=read_only, config=dict(limits))
     hide_progress_bar(connection)
