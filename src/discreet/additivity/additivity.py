@@ -13,17 +13,19 @@ Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`; Held, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.additivity.axis_tree import Additive, AxisTree
-from discreet.additivity.fitting import PublishedCells, fit_totals
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message
 from discreet.model.protection import Protection
 from discreet.model.shape import Dimension, TableShape
+
+if TYPE_CHECKING:
+    from discreet.additivity.fitting import PublishedCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def add_up(
         return values, ""
     if additivity == "interior":
         return sums_of_interior(values, additive_structure(shape)), ""
+    from discreet.additivity.fitting import fit_totals  # noqa: PLC0415 - only fitted tables need it
+
     order = TableOrder.of(shape)
     shown, report = fit_totals(
         order.put(values),

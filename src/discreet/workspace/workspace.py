@@ -39,8 +39,8 @@ from discreet.ledger.requester import Requester, requester_of
 from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
 from discreet.model.request import TableRequest
+from discreet.noise.table import NoiseTable
 from discreet.protect.cell_keys import EmptyCells, cell_chances, cell_keys, noise_lineage
-from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector, Protector
 from discreet.records.engine import Engine
 from discreet.records.keys import Secret, read_secret
@@ -338,7 +338,7 @@ class Workspace:
 
     def _protector(self, version: Version, secret: Secret, folder: Path) -> Protector:
         dataset, noise = version.dataset, version.noise
-        if not isinstance(noise, NoisePlan):
+        if isinstance(noise, NoiseTable):
             keys = cell_keys(secret, noise_lineage(dataset), dataset.protection, noise.modulus)
             chances = cell_chances(secret, noise_lineage(dataset))
             if dataset.protection.zeros == "kept":

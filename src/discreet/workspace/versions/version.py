@@ -25,6 +25,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription, DiscreetError, SecretUnusable, WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
@@ -33,8 +34,6 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.revision import knows_arithmetic, newest_arithmetic, newest_defaults
 from discreet.noise.files import content_hash, read_noise_table, write_noise_table
 from discreet.noise.table import NoiseTable
-from discreet.protect.plan import NoisePlan
-from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
 from discreet.records.keys import Purpose, Secret
 from discreet.workspace.sealed import (
@@ -45,6 +44,9 @@ from discreet.workspace.sealed import (
     replace_file,
 )
 from discreet.workspace.versions.checkpoints import MARK
+
+if TYPE_CHECKING:
+    from discreet.protect.plan import NoisePlan
 
 DESCRIPTION = "dataset.toml"
 NOISE = "noise.json"
@@ -153,7 +155,7 @@ class Version:
     @property
     def file_names(self) -> frozenset[str]:
         """The names of its files without those of the records."""
-        under_dp = {FINGERPRINT} if isinstance(self.noise, NoisePlan) else set()
+        under_dp = set() if isinstance(self.noise, NoiseTable) else {FINGERPRINT}
         elsewhere = {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
         boundaries = {boundaries_file_name(name) for name in self.boundaries}
         return frozenset(
@@ -181,7 +183,9 @@ def boundaries_hash(boundaries: Mapping[str, Boundaries]) -> str:
 
 def noise_hash(noise: NoiseTable | NoisePlan) -> str:
     """A hash of the integers that protect a version."""
-    if isinstance(noise, NoisePlan):
+    if not isinstance(noise, NoiseTable):
+        from discreet.protect.plan_file import plan_text  # noqa: PLC0415 - only `dp` needs plans
+
         return hashlib.sha256(plan_text(noise).encode()).hexdigest()
     return content_hash(noise)
 
@@ -189,7 +193,9 @@ def noise_hash(noise: NoiseTable | NoisePlan) -> str:
 def write_version(folder: Path, version: Version, digest: str, secret: Secret) -> None:
     """Write and seal all files of a version without the records."""
     (folder / DESCRIPTION).write_text(version.description, "utf-8")
-    if isinstance(version.noise, NoisePlan):
+    if not isinstance(version.noise, NoiseTable):
+        from discreet.protect.plan_file import plan_text  # noqa: PLC0415 - only `dp` needs plans
+
         (folder / NOISE).write_text(plan_text(version.noise), "utf-8")
         (folder / FINGERPRINT).write_text(version.fingerprint, "ascii")
     else:
@@ -286,6 +292,8 @@ def refuse_other_secret(folder: Path, secret: Secret) -> None:
 def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan, str]:
     try:
         if dataset.protection.is_dp:
+            from discreet.protect.plan_file import read_plan  # noqa: PLC0415 - only `dp` needs plans
+
             fingerprint = (folder / FINGERPRINT).read_text("ascii")
             return read_plan((folder / NOISE).read_text("utf-8"), dataset), fingerprint
         return read_noise_table(folder / NOISE), ""
@@ -303,7 +311,7 @@ def _secret_check(secret: Secret, digest: str, version: Version) -> str:
         digest,
         version.description,
         noise_hash(version.noise),
-        version.fingerprint if isinstance(version.noise, NoisePlan) else "",
+        "" if isinstance(version.noise, NoiseTable) else version.fingerprint,
         f"engine {version.kept_by}",
         version.revisions.text,
         version.records.text,

@@ -19,17 +19,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
 from discreet.model.protection import DEFAULT_VERSIONS_APART
-from discreet.records.changes import Changes, StoredRecords, count_changes
 from discreet.records.engine import EngineKind
 from discreet.records.keys import Secret
 from discreet.workspace.versions.lineage import lineage_versions
 from discreet.workspace.versions.version import CURRENT, Version, noise_hash, read_version
 from discreet.workspace.versions.version_engine import open_engine
+
+if TYPE_CHECKING:
+    from discreet.records.changes import Changes
 
 #: Why a version accepts no queries next to the one that is served.
 WHY_CLOSED = {
@@ -99,6 +102,8 @@ class Comparison:
         return self._found[place]
 
     def _compare(self, place: Path) -> tuple[Version, Changes] | None:
+        from discreet.records.changes import StoredRecords, count_changes  # noqa: PLC0415 - only a load compares
+
         try:
             before = read_version(place, self._secret)
             there = open_engine(place, before, self._secret)
