@@ -25,7 +25,7 @@ LOADER = """
 import sys, time
 from pathlib import Path
 from discreet.records.engines import spark
-from discreet.workspace import load
+from discreet.workspace.versions import load_version as load
 folder, text, people, step = sys.argv[1:]
 def stops(*_given):
     Path(folder, "here").touch()
