@@ -16,8 +16,12 @@ TESTS = Path(__file__).parents[1]
 THROUGH = {
     "cli/commands/bench.py": "cli/test_registry.py",
     "cli/commands/reproduce.py": "cli/test_registry.py",
+    "model/description/labels.py": "model/description/test_dataset_toml.py",
     "records/kernel.py": "records/test_compiled_count.py",
     "records/readers/sqlite.py": "records/readers/test_readers.py",
+    "rules/kinds/areas.py": "rules/test_kinds.py",
+    "rules/kinds/combinations.py": "rules/test_kinds.py",
+    "rules/kinds/groups.py": "rules/test_kinds.py",
     "rules/kinds/size_limits.py": "rules/test_rule_set.py",
 }
 
