@@ -18,6 +18,7 @@ THROUGH = {
     "cli/commands/reproduce.py": "cli/test_registry.py",
     "model/description/labels.py": "model/description/test_dataset_toml.py",
     "records/kernel.py": "records/test_compiled_count.py",
+    "records/readers/parquet.py": "records/readers/test_readers.py",
     "records/readers/sqlite.py": "records/readers/test_readers.py",
     "rules/kinds/areas.py": "rules/test_kinds.py",
     "rules/kinds/combinations.py": "rules/test_kinds.py",

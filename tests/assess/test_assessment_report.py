@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -11,6 +12,14 @@ import pytest
 from discreet.assess import Subject, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
 from discreet.assess.assessment_report import conclusion_sentences, report, summary_sentences
+from discreet.assess.figures import BOXES, FIGURES, figure
+from discreet.assess.html_page import MARKER, html_table, inline_svg, write_page
+from discreet.assess.statement_page import read_statement, statement_html
+from discreet.errors import BadRequest, SignatureUnusable
+from discreet.ledger.verification import verify_statement
+from discreet.pictures.save import render
+from discreet.records.signing import signing_key
+from discreet.workspace.operate.statement import make_statement
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -114,3 +123,138 @@ def test_sentences_say_what_a_reader_would_conclude():
     assert "misled in more than one release of ten under laplace 0.3" in said
     assert "Under every case" not in said
     assert "100 cells that can occur" in " ".join(summary_sentences(found))
+
+
+@pytest.mark.slow
+def test_a_page_is_written_whole_for_its_owner_and_over_nothing_else(tmp_path, html):
+    path = tmp_path / "report.html"
+    write_page(html, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    write_page(html + " ", path)
+    assert path.read_text("utf-8") == html + " "
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+    other = tmp_path / "thesis.html"
+    other.write_text("years of work")
+    with pytest.raises(BadRequest, match="there already"):
+        write_page(html, other)
+    assert other.read_text() == "years of work"
+    assert MARKER in html[:60]
+
+
+def test_pictures_of_one_page_do_not_share_ids():
+    svg = b'<svg width="9"><clipPath id="a"></clipPath><g clip-path="url(#a)"></g><use href="#a"/></svg>'
+    text = inline_svg(svg, 'A "map"', 3)
+    assert 'id="p3-a"' in text
+    assert "url(#p3-a)" in text
+    assert 'href="#p3-a"' in text
+    assert 'aria-label="A &quot;map&quot;"' in text
+
+
+def test_a_grid_names_its_lines():
+    text = html_table("About", ["case", "how"], [["a<b", "words"]], words=frozenset({1}))
+    assert '<th scope="row">a&lt;b</th><td class="words">words</td>' in text
+
+
+@pytest.fixture
+def document(private_town):
+    return make_statement(private_town.folder)
+
+
+def test_a_page_and_a_json_file_hold_the_same_statement(document, private_town, tmp_path):
+    page, plain = tmp_path / "s.html", tmp_path / "s.json"
+    page.write_text(statement_html(document), "utf-8")
+    plain.write_text(json.dumps(document), "utf-8")
+    assert read_statement(plain) == (document, "")
+    found, told = read_statement(page)
+    assert found == document
+    assert told == "The page shows what was signed, word for word."
+    assert verify_statement(found, signing_key(private_town.folder).public)
+
+
+def test_a_page_whose_words_were_changed_is_refused(document, tmp_path):
+    """Wrong alternative: the signature of the JSON within, which a changed page still holds."""
+    page = tmp_path / "s.html"
+    text = statement_html(document)
+    page.write_text(text.replace("<td>4</td>", "<td>1</td>", 1), "utf-8")
+    assert page.read_text("utf-8") != text
+    with pytest.raises(SignatureUnusable, match="does not show what was signed"):
+        read_statement(page)
+
+
+@pytest.mark.slow
+def test_a_page_of_another_program_says_that_its_words_were_not_compared(document, tmp_path):
+    page = tmp_path / "s.html"
+    page.write_text(statement_html({**document, "program": "discreet 99"}), "utf-8")
+    assert read_statement(page)[1] == "The words of the page were not compared: it was made by discreet 99."
+
+
+@pytest.mark.slow
+def test_names_cannot_break_out_of_the_page(document):
+    name = "</script><script>alert(1)</script>"
+    document["budgets"][0]["name"] = name
+    text = statement_html(document)
+    assert name not in text
+    assert text.count("<script") == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["", "no JSON", '<script type="application/json" id="statement">{</script>', None]
+)
+def test_a_file_that_is_no_statement_is_named(tmp_path, content):
+    path = tmp_path / "s.html"
+    if content is not None:
+        path.write_text(content, "utf-8")
+    with pytest.raises(SignatureUnusable, match=r"'s\.html' is no statement"):
+        read_statement(path)
+
+
+COUNTS = np.array([[[2, 30, 1, 14], [0, 61, 9, 3], [7, 12, 40, 5]]])
+
+EVERYWHERE = np.ones(COUNTS.shape, dtype=bool)
+
+
+@pytest.fixture(scope="module")
+def assessed():
+    cases, _ = cases_of(["laplace", "maxent", "pram"], [0.5, 2.0], 1e-4)
+    return assess_subject(Subject(COUNTS, EVERYWHERE), cases, reps=12)
+
+
+@pytest.fixture(scope="module")
+def one_sided():
+    cases, _ = cases_of(["laplace"], [1.0], 1e-4)
+    return assess_subject(Subject(COUNTS.reshape(1, 12, 1), EVERYWHERE.reshape(1, 12, 1)), cases, reps=5)
+
+
+def values(chart):
+    return [record for records in chart.to_dict()["datasets"].values() for record in records]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_picture_is_drawn(assessed, name):
+    assert render(figure(assessed, name), "svg").startswith(b"<svg")
+
+
+def test_bars_show_exact_expectations(assessed):
+    shown = {r["case"]: r["share"] for r in values(figure(assessed, "zeros"))}
+    assert shown == {o.case.label: o.expected.false_zero_share for o in assessed.outcomes}
+    shown = {r["case"]: r["share"] for r in values(figure(assessed, "confirmation"))}
+    assert shown == {o.case.label: o.expected.confirmation_small for o in assessed.outcomes}
+
+
+def test_conclusions_have_both_readers(assessed):
+    shown = {(r["case"], r["reader"]): r["share"] for r in values(figure(assessed, "conclusions"))}
+    assert shown[("pram", "naive")] == assessed.outcomes[-1].same_naive
+    assert shown[("pram", "noise-aware")] == assessed.outcomes[-1].same_aware
+
+
+def test_a_table_with_one_side_has_no_conclusions(one_sided):
+    with pytest.raises(BadRequest, match="no picture"):
+        figure(one_sided, "conclusions")
+    measures = {r["measure"] for r in values(figure(one_sided, "boxes")) if "median" in r}
+    assert measures == {BOXES[m] for m in ("l1", "hellinger", "total_variation")}
+
+
+def test_an_unknown_picture_is_refused(assessed):
+    with pytest.raises(BadRequest, match="no picture"):
+        figure(assessed, "maps")

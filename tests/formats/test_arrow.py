@@ -1,12 +1,15 @@
 """Arrow: dictionaries, batches, and the words inside the schema."""
 
+import io
 import json
 
+import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet.formats.arrow as module
-from discreet.formats import format_by_name
+from discreet.formats import format_by_name, parquet
 
 
 def stream_of(release):
@@ -36,3 +39,16 @@ def test_a_stream_comes_in_batches(release, monkeypatch, lines):
     batches = list(stream_of(release))
     assert max(len(batch) for batch in batches) == min(lines, release.cells)
     assert pa.Table.from_batches(batches).equals(whole)
+
+
+def test_it_is_the_table_of_the_stream(release):
+    table = pq.read_table(io.BytesIO(parquet.FORMAT.write(release)))
+    assert table.equals(pa.ipc.open_stream(format_by_name("arrow").write(release)).read_all())
+    assert json.loads(table.schema.metadata[b"discreet"])["note"][0] == release.notes[0]
+
+
+def test_duckdb_adds_up_the_same_numbers(release, tmp_path):
+    file = tmp_path / "table.parquet"
+    file.write_bytes(parquet.FORMAT.write(release))
+    (total,) = duckdb.sql(f"select sum(value) from '{file}'").fetchall()[0]
+    assert total == release.values[~release.missing].sum()

@@ -5,13 +5,16 @@ import io
 
 import duckdb
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.formats import format_by_name
+from discreet.formats import csv_excel_point, format_by_name, format_of_file
 from discreet.formats.csv import Dialect, quote_fields, safe_text
+from discreet.formats.csv_excel import excel_safe_text
 
 from .conftest import HOSTILE
+from .test_formats import decorated
 
 
 def rows_of(release):
@@ -57,3 +60,49 @@ def test_a_field_is_what_pythons_writer_makes_of_it(text, separator):
     csv.writer(line, delimiter=separator, lineterminator="\r\n").writerow([text, ""])
     (field,) = quote_fields((text,), Dialect(separator, safe=str)).to_pylist()
     assert f"{field}{separator}\r\n" == line.getvalue()
+
+
+def test_it_has_a_mark_semicolons_and_decimal_commas(release):
+    """Wrong alternative: decimal points, which Excel takes for dates where the comma is the decimal sign."""
+    data = format_by_name("csv-excel").write(decorated(release))
+    assert data.startswith(b"\xef\xbb\xbfage;age_label;job;")
+    lines = data.decode("utf-8-sig").splitlines()
+    assert all(line.count(";") == lines[0].count(";") for line in lines)
+    assert "," in lines[1]
+    assert "." not in lines[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["5-9", "1/2", "1.5", "007", "1E5", "12:30", "5-Mai", "MAR1", "sept 2", "-a", "=1", "@x", "9" * 16],
+)
+def test_what_excel_would_change_is_led_by_an_apostrophe(text):
+    assert excel_safe_text(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "12", "-5", "_T", "North", "Area 5", "5 years", "N1", "9" * 15, "total 5-9"]
+)
+def test_what_excel_keeps_is_left_as_it_is(text):
+    assert excel_safe_text(text) == text
+
+
+def test_the_tidy_csv_keeps_the_ending():
+    assert format_of_file("x.csv").name == "csv"
+
+
+def test_it_has_a_mark_commas_and_decimal_points(release):
+    """Wrong alternative: semicolons, which Excel leaves in one column where the comma separates."""
+    data = csv_excel_point.FORMAT.write(decorated(release))
+    assert data.startswith(b"\xef\xbb\xbfage,age_label,job,")
+    lines = data.decode("utf-8-sig").splitlines()
+    assert ";" not in "".join(lines)
+    assert "." in lines[1]
+
+
+def test_its_texts_are_those_of_the_other(hostile):
+    point, comma = (format_by_name(name).write(hostile).decode() for name in ("csv-excel-point", "csv-excel"))
+    assert "'+1+1" in point
+    assert [line.split(",")[0] for line in point.split("\n")[4:7]] == [
+        line.split(";")[0] for line in comma.split("\n")[4:7]
+    ]

@@ -307,7 +307,7 @@ def test_the_notes_of_a_view_are_translated(town_workspace, view, german):
     values = np.array(whole.values)
     values[0] = 0
     note = apply_view(with_values(whole, values), view).notes[-1]
-    assert languages()["de"].tell(note).startswith(german)
+    assert languages()["de"].translate(note).startswith(german)
 
 
 def test_a_view_is_no_part_of_the_question(release):

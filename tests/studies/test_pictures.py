@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.studies.test_papers import exhibit_of
+from tests.studies.test_exhibit import exhibit_of
 
 from discreet.pictures.save import render
 from discreet_studies.exhibit import Effort

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.studies.test_papers import exhibit_of
+from tests.studies.test_exhibit import exhibit_of
 
 from discreet_studies.exhibit import Effort
 from discreet_studies.rinott2018 import EXHIBITS

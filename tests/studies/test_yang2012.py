@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.stats import norm
-from tests.studies.test_papers import Look, exhibit_of
+from tests.studies.test_exhibit import Look, exhibit_of
 
 from discreet.inference.hypothesis_tests.log_linear_model import fit_log_linear
 from discreet.margins.contingency_table import PAPER_TABLES

@@ -1,12 +1,18 @@
+"""What a reader of a `dp` dataset may conclude, through the Python face."""
+
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
+from scipy.stats.contingency import association
 
+import discreet
 from discreet.errors import BadRequest
-from discreet.inference.channel import NoiseByCell
+from discreet.inference import posterior
+from discreet.inference.channel import NoiseByCell, observe
+from discreet.inference.hypothesis_tests.cramers_v import _noise_moments, _noise_part, cramers_v
 from discreet.inference.hypothesis_tests.independence import (
     independence_test,
     independence_tests,
@@ -16,7 +22,7 @@ from discreet.inference.hypothesis_tests.likelihood_ratio import likelihood_rati
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.model.request import request_from_text
-from discreet.noise import laplace
+from discreet.noise import laplace, maxent
 from discreet.noise.cell_distribution import SumDistribution
 from discreet.release.pipeline import release_table
 
@@ -229,3 +235,127 @@ def test_what_is_no_two_way_table_is_refused(table):
 def test_many_tables_are_one_array():
     with pytest.raises(BadRequest, match="tables x rows x columns"):
         independence_tests([[1, 2], [3, 4]], laplace(epsilon=1.0, m=5))
+
+
+FALSE_ALARM = 1e-4
+Z = 3.9  # two-sided, for FALSE_ALARM
+TRUE = np.array([[120, 60, 40], [70, 90, 50], [30, 45, 80]])
+
+
+def test_without_noise_it_is_cramers_v(no_noise):
+    found = cramers_v(TRUE, no_noise)
+    assert found.estimate == pytest.approx(association(TRUE, method="cramer"), abs=1e-12)
+    assert found.naive == pytest.approx(found.estimate)
+
+
+def test_the_noise_part_is_the_expected_quadratic_form():
+    """Against the plain sum over every cell's coefficient in every residual."""
+    rng = np.random.default_rng(1)
+    counts, variance = rng.uniform(20, 90, (3, 4)), rng.uniform(1, 5, (3, 4))
+    p, q = counts.sum(axis=1) / counts.sum(), counts.sum(axis=0) / counts.sum()
+    expected = 0.0
+    for i, j in np.ndindex(3, 4):
+        row, column = (np.arange(3) == i) - p[i], (np.arange(4) == j) - q[j]
+        expected += (np.outer(row, column) ** 2 * variance).sum() / (counts.sum() * p[i] * q[j])
+    assert _noise_part(counts, variance) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "noise", [laplace(epsilon=0.2, m=12), maxent(D=10, V=20, js=2)], ids=["laplace", "maxent"]
+)
+def test_the_corrected_square_is_unbiased_and_the_naive_is_not(noise):
+    rng = np.random.default_rng(20)
+    draws = [cramers_v(with_noise(TRUE, noise, rng), noise) for _ in range(1500)]
+    truth = association(TRUE, method="cramer") ** 2
+    corrected = np.array([draw.estimate**2 for draw in draws])
+    naive = np.array([draw.naive**2 for draw in draws])
+    error = corrected.std() / np.sqrt(len(draws))
+    assert abs(corrected.mean() - truth) < Z * error
+    assert naive.mean() - truth > Z * error
+
+
+def test_noise_moments_are_those_of_the_large_row():
+    noise = laplace(epsilon=0.5, m=7)
+    mean, variance = _noise_moments(np.array([[50]]), noise)
+    assert mean[0, 0] == pytest.approx(0, abs=1e-9)
+    assert variance[0, 0] == pytest.approx(float(noise.row(50).variance()))
+
+
+def test_pure_noise_has_no_association():
+    noise = laplace(epsilon=0.1, m=10)
+    found = cramers_v(with_noise(np.full((4, 4), 30), noise, np.random.default_rng(3)), noise)
+    assert found.estimate < 0.5 * found.naive
+    assert "Noise makes any table look associated" in found.why
+
+
+@pytest.mark.parametrize("table", [[1, 2], [[5, 4, 3]], [[5, 0], [4, 0]]])
+def test_tables_without_a_v_are_refused(table, no_noise):
+    with pytest.raises(BadRequest):
+        cramers_v(table, no_noise)
+
+
+def test_a_column_that_only_a_left_out_row_held_is_left_out_too():
+    noise = laplace(epsilon=0.5, m=9)
+    table = np.array([[-9, 4, 4], [60, -3, 30], [20, 1, 50]])
+    assert 0 < cramers_v(table, noise).estimate < 1
+    kept = cramers_v(table[1:][:, [0, 2]], noise)
+    assert cramers_v(table, noise).estimate == pytest.approx(kept.estimate)
+
+
+GROUPS = {"area": [["N1", "N2"], ["S1"], ["S2", "S3"]]}
+
+
+@pytest.fixture
+def catalogue(private_town):
+    return discreet.open(private_town.folder)
+
+
+def test_a_grouped_table_is_tested_with_the_law_of_each_cell(catalogue):
+    table = catalogue.table("town", rows="area", columns="sex", groups=GROUPS)
+    seen = observe(table.release)
+    assert isinstance(seen.noise, NoiseByCell)
+    assert (
+        np.array([law.variance for law in seen.noise.laws])[seen.noise.kind][:, 0].argsort().tolist()[0] == 1
+    )
+    found = table.test_independence()
+    assert found.hypothesis == "Area and Sex are independent"
+    assert (found.df, found.converged) == (2, True)
+    assert 0 < found.p_value <= 1
+    assert found.spread == pytest.approx(float(table.release.law.variance()[:3, :2].max()) ** 0.5)
+
+
+def test_a_declared_table_is_tested_by_its_one_law(catalogue):
+    table = catalogue.table("town", rows="sex", columns="age")
+    _, noise = table.release.law.margins[int(table.release.law.margin[0, 0])]
+    plain = independence_test(table.release.noisy[:-1, :-1], noise)
+    assert table.test_independence().statistic == pytest.approx(plain.statistic, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_impossible_cells_and_their_group_have_no_part_beyond_what_can_occur(catalogue):
+    table = catalogue.table("town", rows="age", columns="job", groups={"job": [["1", "2"], ["0"], ["9"]]})
+    seen = observe(table.release)
+    assert seen.possible.tolist()[0] == [True, False, False]
+    found = table.test_independence()
+    assert "where both can occur" in found.hypothesis
+    assert found.df == 2
+    assert found.fitted[0].tolist()[1:] == [0, 0]
+
+
+def test_a_coarser_level_is_tested_and_a_log_linear_model_too(catalogue):
+    table = catalogue.table("town", rows="region", columns="sex")
+    assert table.test_independence().df == 1
+    assert log_linear_test(table.release, [["region", "sex"]]).df == 0
+    assert 0 <= cramers_v(table.release).estimate <= 1
+
+
+def test_the_interval_of_a_group_is_wider_and_its_posterior_agrees(catalogue):
+    table = catalogue.table("town", rows="area", columns="sex", groups=GROUPS)
+    codes = table.release.dimensions[0].codes
+    two, one = (table.interval(codes[place], "1") for place in (0, 1))
+    assert two.high - two.low > one.high - one.low
+    found = posterior(int(table.release.noisy[0, 0]), table.release.law.at(0, 0))
+    low, high = found.interval(0.95)
+    assert abs(low - two.low) <= 2
+    assert abs(high - two.high) <= 2

@@ -8,7 +8,7 @@ from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet_studies.bench import tests_size
 from discreet_studies.bench.part import Wish
-from discreet_studies.bench.size_grid import GRID, Point
+from discreet_studies.bench.size_grid import GRID, NOISES, Point
 from discreet_studies.bench.tests_size import PART, chosen, measured, p_values
 from discreet_studies.commands.bench import markdown_lines
 
@@ -75,3 +75,25 @@ def test_the_published_sizes_reach_the_goal_and_the_chi_square_laws_do_not():
             assert size <= most, each["point"]
             assert size >= least or people[each["point"]] < 5, each["point"]
     assert sum(each["chi_square"] > 6.5 for each in published()) > 30
+
+
+def test_the_grid_has_at_most_sixty_points_of_different_names_and_every_noise():
+    assert len(GRID) == len({point.name for point in GRID}) <= 60
+    assert {point.noise for point in GRID} == set(NOISES)
+    assert {(2, 2), (3, 5), (6, 8), (10, 10), (20, 20)} <= {point.shape for point in GRID}
+
+
+@pytest.mark.parametrize("point", [GRID[0], Point("maxent", (2, 3, 2), 7, "no three-way interaction")])
+def test_means_follow_the_hypothesis_unless_there_is_an_effect(point):
+    rng = np.random.default_rng(2)
+    means = point.means(3, rng)
+    assert means.mean(axis=tuple(range(1, means.ndim))) == pytest.approx(point.people)
+    assert point.model().fit(means) == pytest.approx(means)
+    off = point.means(3, rng, effect=1.0)
+    assert point.model().fit(off) != pytest.approx(off, rel=1e-3)
+
+
+def test_given_chances_are_the_hypothesis():
+    point = Point("maxent", (5,), 10, "distribution")
+    assert point.name == "maxent-5-10-distribution"
+    assert point.means(2, np.random.default_rng(1))[0] == pytest.approx(50 * point.model().offset)
