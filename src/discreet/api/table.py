@@ -25,7 +25,6 @@ from discreet.api.frames import (
     legend_of,
     lists_of,
 )
-from discreet.api.notebook import figure
 from discreet.formats import Format, format_by_name, format_of_file, formats
 from discreet.model.file_io import save
 from discreet.model.release import Release
@@ -406,6 +405,8 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
+        from discreet.api.notebook import figure
+
         return figure(self.release)
 
     def __repr__(self) -> str:

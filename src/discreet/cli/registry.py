@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint
 from inspect import getdoc
 from pkgutil import iter_modules
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -27,6 +26,9 @@ from typer.main import get_command, get_group
 
 from discreet.cli import commands
 from discreet.errors import BadOption, MissingExtra
+
+if TYPE_CHECKING:  # slow to import, and most commands need no entry points
+    from importlib.metadata import EntryPoint
 
 MAKE_TABLES = "Make tables"
 PROTECT = "Protect"
