@@ -12,23 +12,18 @@ requests may use two thirds of the capacity; the rest is for accounts.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Semaphore
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
 from discreet.model.messages.text import message
+from discreet.release.checked_request import CheckedRequest
 from discreet.web.context import request_context
 from discreet.web.problems import busy, problem_response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.release.checked_request import CheckedRequest
 
 #: Cells of an answer that starts at once.
 SMALL = 20_000

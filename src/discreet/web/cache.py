@@ -10,25 +10,21 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cachetools import LRUCache
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.release.checked_request import CheckedRequest
 from discreet.web.admission import waiting_slot
 from discreet.web.context import request_context
 from discreet.web.negotiation import choose_language, matches_etag
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.release.checked_request import CheckedRequest
 
 Value = TypeVar("Value")
 #: Bytes of a cached response in addition to its headers and body.

@@ -15,12 +15,11 @@ import asyncio
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-if TYPE_CHECKING:
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 #: The longest request line and headers together.
 MAX_HEAD_BYTES = 65_536

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.errors import DiscreetError
+from discreet.ledger.requester import Requester
 
-    from discreet.errors import DiscreetError
-    from discreet.ledger.requester import Requester
+if TYPE_CHECKING:
     from discreet.web.admission import Reservation
     from discreet.web.i18n.messages import RequestLanguage
     from discreet.web.urls import SiteUrl

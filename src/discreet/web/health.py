@@ -14,19 +14,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import DiscreetError
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.auth.proxies import in_networks, parse_networks
+from discreet.web.lifespan import ServerState
 from discreet.web.telemetry import MEDIA_TYPE
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.web.lifespan import ServerState
 
 #: How long the result of a readiness check is used.
 SECONDS_BETWEEN = 2.0

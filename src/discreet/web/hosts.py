@@ -15,19 +15,15 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import BadOption, BadRequest, UntrustedHost
 from discreet.model.messages.text import message
 from discreet.web.context import request_context
 from discreet.web.urls import SiteUrl
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?\Z")
 _PATTERN = re.compile(r"\*|(\*\.)?[a-z0-9_.-]+|\[?[0-9a-f:.]+\]?")

@@ -10,14 +10,17 @@ from __future__ import annotations
 import gc
 import os
 import secrets
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anyio.to_thread import current_default_thread_limiter
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message
 
 from discreet.errors import BadOption, DiscreetError
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.admission import THREADS
 from discreet.web.audit.entry import AddressPolicy
 from discreet.web.audit.log import AuditLog, LogPolicy
@@ -25,18 +28,9 @@ from discreet.web.auth.rate_limit import RateLimitStore
 from discreet.web.detectors.alerts import read_thresholds
 from discreet.web.detectors.monitor import Monitor
 from discreet.web.telemetry import Metrics, start_tracing
+from discreet.workspace.options import Options
 from discreet.workspace.sealed import make_private_folder
 from discreet.workspace.server_state import FOLDER, standalone_log_key
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
-
-    from fastapi import FastAPI
-    from starlette.types import ASGIApp, Message
-
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.workspace.options import Options
 
 LOG, SHARED, METRICS = "log", "shared.sqlite", "metrics"
 #: Marks requests of the server itself in their scope.

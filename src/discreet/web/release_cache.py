@@ -7,21 +7,18 @@ requester, and nothing that is metered per account is cached.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import Refused
 from discreet.inference.table_view import apply_view
+from discreet.model.release import Release
+from discreet.model.view import View
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_service import DatasetService
 from discreet.web.cache import OVERHEAD, Cache, release_key
 from discreet.web.i18n.dataset_labels import translate_release
 from discreet.web.i18n.messages import current_language
 from discreet.web.pages.table_grid import Layout
 from discreet.web.pages.uncertainty import cell_limits, share_limits
-
-if TYPE_CHECKING:
-    from discreet.model.release import Release
-    from discreet.model.view import View
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_service import DatasetService
 
 #: Bytes per cell of a release and of a grid, and the bytes of each cache.
 RELEASE_CELL, GRID_CELL, MAX_BYTES = 50, 80, 25_000_000

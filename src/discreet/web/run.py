@@ -14,14 +14,15 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
@@ -29,19 +30,13 @@ from discreet.errors import BadOption, DiscreetError
 from discreet.formats.svg import PICTURES
 from discreet.pictures.drawing import DrawingProgram
 from discreet.pictures.save import use_drawing_program
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
 from discreet.web.connections import BoundedProtocol, ConnectionLimits, set_write_timeout
 from discreet.web.integrity_check import IntegrityCheck
 from discreet.web.lifespan import METRICS, lifespan, open_state, server_folder
 from discreet.web.telemetry import clear_metrics
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fastapi import FastAPI
-
-    from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 log = logging.getLogger("discreet.server")
 #: How long responses in progress may take after a signal to stop, and a worker until it is killed.

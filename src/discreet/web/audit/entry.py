@@ -11,23 +11,20 @@ import hmac
 import ipaddress
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import BadOption, Refused
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_service import DatasetService
+from discreet.release.dry_run import Attempt
 from discreet.web.context import request_context
 from discreet.web.telemetry import span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dry_run import Attempt
 
 #: Queries of one request that are recorded.
 MOST_ASKED = 20

@@ -20,9 +20,11 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 from filelock import FileLock
 
@@ -38,10 +40,6 @@ from discreet.web.audit.chain import (
     resume,
     sign_line,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 CHAIN = "00"
 #: Lines are written after this time, or when this many are queued; more than `MAX_QUEUED` are lost.

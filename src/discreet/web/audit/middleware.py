@@ -11,24 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cachetools import LRUCache
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import WorkspaceUnusable
-from discreet.web.audit.log import log_timestamp
+from discreet.web.audit.entry import AddressPolicy
+from discreet.web.audit.log import AuditLog, log_timestamp
 from discreet.web.context import RequestContext, use_context
 from discreet.web.lifespan import INTERNAL
 from discreet.web.telemetry import span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.web.audit.entry import AddressPolicy
-    from discreet.web.audit.log import AuditLog
 
 #: Bytes of the table of known responses, and of one entry at least.
 MAX_BYTES, ENTRY_BYTES = 16_000_000, 1_000

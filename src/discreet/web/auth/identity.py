@@ -18,23 +18,19 @@ import asyncio
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import BadKey, BadOption
+from discreet.ledger.key_cache import KeyCache
 from discreet.ledger.requester import Requester, requester_of
 from discreet.model.access import ROLES
-from discreet.web.auth.proxies import apply_forwarded_headers
+from discreet.web.auth.oidc import TokenVerifier
+from discreet.web.auth.proxies import Networks, apply_forwarded_headers
 from discreet.web.context import request_context
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from discreet.ledger.key_cache import KeyCache
-    from discreet.web.auth.oidc import TokenVerifier
-    from discreet.web.auth.proxies import Networks
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options
 
 KEY_PREFIX = "dk_"
 #: How long a request waits until the accounts are read again.

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import ipaddress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from discreet.errors import BadOption
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
 
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 

@@ -6,23 +6,19 @@ route opens datasets through this authoriser, so no route can forget to check.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from discreet.errors import BadKey, BadOption
+from discreet.ledger.requester import Requester
 from discreet.model.access import AUDIENCES, PUBLIC
+from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message
+from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import Authoriser
+from discreet.release.dataset_service import DatasetService
 from discreet.web.audit.entry import AuditedService
 from discreet.web.context import request_context
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.ledger.requester import Requester
-    from discreet.model.dataset import Dataset
-    from discreet.release.checked_request import CheckedRequest
-    from discreet.release.dataset_service import DatasetService
-    from discreet.workspace.workspace import StoredDataset, Workspace
+from discreet.workspace.workspace import StoredDataset, Workspace
 
 
 class RequestAuthoriser(Authoriser):
