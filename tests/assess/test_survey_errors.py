@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def door(folder):
     with discreet.open(folder) as opened:
-        yield opened._doors.door("s")
+        yield opened._registry.door("s")
 
 
 def test_every_cell_has_its_exact_error_and_what_is_printed(door):
@@ -101,7 +101,7 @@ def test_estimates_that_cannot_be_read_are_refused(door, text):
 
 def test_a_dataset_without_a_survey_has_none(town_workspace):
     with discreet.open(town_workspace.folder) as opened, pytest.raises(BadRequest, match="no exact sampling"):
-        survey_errors(opened._doors.door("town"), TableRequest("town", ("sex",)))
+        survey_errors(opened._registry.door("town"), TableRequest("town", ("sex",)))
 
 
 def test_the_command_line_shows_it_as_confidential(folder, tmp_path):

@@ -226,7 +226,7 @@ def clustered(request, tmp_path_factory):
 
 def exact_errors(catalogue, words):
     """The custodian's errors of sampling."""
-    door = catalogue._doors.door("c")
+    door = catalogue._registry.door("c")
     asked = TableRequest("c", ("side",), ("kind",))
     return [each.standard_error for each in survey_errors(door, asked, words).estimates]
 

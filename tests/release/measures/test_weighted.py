@@ -464,7 +464,7 @@ def columns():
 
 
 def door_of(catalogue, dataset="silc"):
-    return catalogue._doors.door(dataset)
+    return catalogue._registry.door(dataset)
 
 
 def exact_numbers(catalogue, asked):

@@ -150,9 +150,9 @@ def test_a_server_that_runs_takes_a_build_up(folder):
     workspace = Workspace(folder)
     stored = workspace.stored("town")
     release_table(stored, COVERED)
-    assert len(stored.engine._shelf.cubes()) == 1
+    assert len(stored.engine._store.cubes()) == 1
     make_cubes(folder, "town", within=0)
-    assert stored.engine._shelf.cubes() == ()
+    assert stored.engine._store.cubes() == ()
     assert release_table(stored, COVERED).values.tolist() == answered(folder)
     workspace.close()
 
