@@ -40,7 +40,7 @@ def values(specification):
 @pytest.mark.parametrize("table", TABLES)
 def test_every_picture_of_every_kind_of_table_is_drawn(table):
     charts = [noise.pmf(table), noise.transition(table), noise.delta_curve(table, epsilon=1.0)]
-    charts.append(noise.quantised_against_ideal(table, {-1: 0.2, 0: 0.6, 1: 0.2}))
+    charts.append(noise.quantisation_error(table, {-1: 0.2, 0: 0.6, 1: 0.2}))
     for chart in charts:
         assert render(chart, "svg").startswith(b"<svg")
         specification = chart.to_dict()
@@ -83,8 +83,6 @@ def test_where_both_promises_agree_one_line_is_drawn():
 
 
 def test_values_that_quantisation_lost_are_marked():
-    records = values(
-        noise.quantised_against_ideal(ONE_ROW, {-2: 0.001, -1: 0.25, 0: 0.499, 1: 0.25}).to_dict()
-    )
+    records = values(noise.quantisation_error(ONE_ROW, {-2: 0.001, -1: 0.25, 0: 0.499, 1: 0.25}).to_dict())
     lost = {each["noise"]: each["lost"] for each in records if "lost" in each}
     assert lost == {-2: "lost", -1: "kept", 0: "kept", 1: "kept"}

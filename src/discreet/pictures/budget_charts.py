@@ -148,8 +148,10 @@ def budget_over_tables(found: Mapping[str, Any]) -> Any:
     ]
     order = [record["table"] for record in records]
     panels: Any = alt.hconcat(
-        _bars(records, order, "epsilon", "Epsilon", BLUE, names=True),
-        _bars(records, order, "error", "Expected absolute error of a cell (persons)", ORANGE, names=False),
+        _bar_chart(records, order, "epsilon", "Epsilon", BLUE, names=True),
+        _bar_chart(
+            records, order, "error", "Expected absolute error of a cell (persons)", ORANGE, names=False
+        ),
         spacing=18,
     )
     if "curve" in found:
@@ -185,7 +187,7 @@ def error_curve(found: Mapping[str, Any]) -> Any:
     return (base.mark_line(color=BLUE) + points + words).properties(width=540, height=190)
 
 
-def _bars(
+def _bar_chart(
     records: list[dict[str, Any]], order: list[str], field: str, title: str, colour: str, *, names: bool
 ) -> Any:
     axis = alt.Axis(labelLimit=280, labelFontSize=11, title=None) if names else None

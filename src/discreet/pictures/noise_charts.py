@@ -125,7 +125,7 @@ def delta_curve(table: NoiseTable, *, epsilon: float | None = None, largest: flo
     )
 
 
-def quantised_against_ideal(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
+def quantisation_error(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
     """The noise distribution as quantised and as designed, and their difference in keys.
 
     Args:

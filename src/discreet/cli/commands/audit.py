@@ -79,7 +79,7 @@ def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str
         "curve": lambda: noise.delta_curve(table, epsilon=result.epsilon),
         "pmf": lambda: noise.pmf(table),
         "transition": lambda: noise.transition(table),
-        "quantised": lambda: noise.quantised_against_ideal(table, _design(file)),
+        "quantised": lambda: noise.quantisation_error(table, _design(file)),
     }
     emit_picture(charts[picture](), path)
 

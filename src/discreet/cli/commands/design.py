@@ -271,7 +271,7 @@ def _plot(found: Designed, path: Path, picture: str) -> None:
         "pmf": lambda: noise.pmf(found.table),
         "transition": lambda: noise.transition(found.table),
         "curve": lambda: noise.delta_curve(found.table, epsilon=found.document["privacy"]["epsilon"]),
-        "quantised": lambda: noise.quantised_against_ideal(found.table, law),
+        "quantised": lambda: noise.quantisation_error(found.table, law),
     }
     if picture not in charts:
         raise BadRequest(f'There is no picture "{picture}".', nearest(picture, charts))

@@ -128,23 +128,26 @@ def draw(shown: ChartData) -> Any:
     chart = chart_of(shown)
     title = [] if shown.picture.bare else textwrap.wrap(printable(shown.release.title), _TITLE_LINE)
     drawn = apply_theme(
-        chart.draw(shown), title, [] if shown.picture.bare else told_below(chart, shown), shown.picture.theme
+        chart.draw(shown),
+        title,
+        [] if shown.picture.bare else caption_lines(chart, shown),
+        shown.picture.theme,
     )
     return drawn.properties(background="transparent", padding=4) if shown.picture.bare else drawn
 
 
-def told_below(chart: Chart, shown: ChartData) -> list[str]:
+def caption_lines(chart: Chart, shown: ChartData) -> list[str]:
     """The subtitle: note, meaning of lines and marks, and source."""
     release = shown.release
     lines = textwrap.wrap(printable(release.notes[0]), _LINE)
-    lines += explained(chart, shown)
+    lines += legend_lines(chart, shown)
     source = printable(
         f"{release.dataset.source} Version {release.dataset.version}, {release.digest[:8]}.".strip()
     )
     return [*lines, *textwrap.wrap(source, _LINE)]
 
 
-def explained(chart: Chart, shown: ChartData) -> list[str]:
+def legend_lines(chart: Chart, shown: ChartData) -> list[str]:
     """The meaning of lines and marks, in the reader's language."""
     release = shown.release
     lines: list[str] = [f"{axis.label}: {axis.labels[0]}." for axis in shown.fixed]

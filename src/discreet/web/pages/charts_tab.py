@@ -18,7 +18,7 @@ from discreet.inference.table_view import add_picture
 from discreet.model.release import Release
 from discreet.model.view import Picture
 from discreet.pictures.chart_data import chart_data, describe_chart
-from discreet.pictures.charts import Chart, chart_of, explained, fitting
+from discreet.pictures.charts import Chart, chart_of, fitting, legend_lines
 from discreet.pictures.svg import svg_of
 from discreet.web.admission import PICTURE, reserve_cells
 from discreet.web.i18n.messages import gettext
@@ -101,5 +101,5 @@ def _draw(release: Release, name: str, charts: dict[Chart, str]) -> tuple[ChartV
     reserve_cells(PICTURE)
     svg = Markup(svg_of(data))  # noqa: S704 - our own picture, whose texts Vega escapes
     return ChartView(
-        svg, describe_chart(chart.label, data), tuple(explained(chart, data)), "", links
+        svg, describe_chart(chart.label, data), tuple(legend_lines(chart, data)), "", links
     ), chart.name
