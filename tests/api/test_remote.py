@@ -333,11 +333,11 @@ def test_a_server_may_stand_below_a_path(served_folder, served, here):
 
 def test_the_python_of_a_page_gives_the_table_of_the_page(address, here):
     """Wrong: `discreet.open()`, which opens whatever workspace the reader happens to have."""
-    from discreet.web.pages import links as snippets
+    from discreet.web.pages import downloads
 
     own = here.table("town", rows=["age"], columns=["sex"], filters={"job": ["0"]})
     names = {"__name__": "example"}
-    exec(compile(snippets.python(own.release.request, address), "page", "exec"), names)  # noqa: S102 - our page
+    exec(compile(downloads.python(own.release.request, address), "page", "exec"), names)  # noqa: S102 - our page
     assert names["table"].to_csv() == own.to_csv()
 
 
