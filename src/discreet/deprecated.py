@@ -1,6 +1,6 @@
 """Import paths that the documentation of 0.2 named: they work for one more release, with a DeprecationWarning.
 
-`discreet/__init__.py` installs a finder that serves the modules that moved. A module that stayed, and has a name that
+The package installs a finder that serves the modules that moved. A module that stayed, and has a name that
 changed, binds `__getattr__ = renamed(__name__)`.
 """
 

@@ -65,7 +65,7 @@ def test_the_query_of_a_page_is_the_request_that_wrote_it():
 
 def test_a_server_and_its_client_read_the_same_parameters():
     """Wrong: a parameter of the server that the client leaves out of its questions."""
-    from discreet.web.query import TABLE_PARAMETERS
+    from discreet.web.urls import TABLE_PARAMETERS
 
     for name in (*TABLE_PARAMETERS, *VIEW_PARAMETERS):
         assert request_from_query("census", split_query(f"rows=sex&{name}=")[0]) is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.assess import assess
-from discreet.assess.assessment_report import report
+from discreet.assess.report_pages import report
 from discreet.model.request import TableRequest
 from discreet.release.dataset_service import DatasetService
 

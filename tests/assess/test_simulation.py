@@ -32,8 +32,8 @@ from discreet.inference.hypothesis_tests.cramers_v import cramers_v
 from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, likelihood_ratios, naive_ratios
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
-from discreet.margins.contingency_table import paper_table
 from discreet.margins.margin_set import parse_margins
+from discreet.margins.sensitivity import paper_table
 from discreet.noise import laplace, maxent
 from discreet.noise.table import NoiseRow, NoiseTable
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attacks.bound import optimum, success_bound
 from discreet.attacks.differencing import (
     Bob,
     add_evidence,
@@ -24,6 +23,7 @@ from discreet.attacks.differencing import (
     release_probability,
 )
 from discreet.attacks.knowledge import UNPROTECTED, Knowledge
+from discreet.attacks.query_averaging import optimum, success_bound
 from discreet.errors import BadRequest
 from discreet.noise import laplace, maxent
 from discreet.noise.table import keep_zero

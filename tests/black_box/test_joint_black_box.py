@@ -21,13 +21,13 @@ from scipy import stats
 
 from discreet.margins.residual_table import UNIT
 from discreet.noise.table import NoiseTable
-from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.privacy.composition import gaussian_delta
 from discreet.protect import joint_residuals as joint_noise
 from discreet.protect.best_composition import _figures
 from discreet.protect.description_keys import NoiseContext, residual_keys
 from discreet.protect.joint_plan import JointPlan
 from discreet.protect.joint_residuals import StoredResiduals
-from discreet.records.contribution_bounds import ContributionBounds
+from discreet.records.staging import ContributionBounds
 from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.web.assets import STATIC
+from discreet.web.templating import STATIC
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "url_grammar.json"
 RUN = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.web.assets import STATIC
+from discreet.web.templating import STATIC
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((STATIC / "js").glob("*.js"))

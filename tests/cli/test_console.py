@@ -3,18 +3,31 @@
 A table on the screen: numbers are never cut, whatever the labels need.
 
 All problems of a file on standard error, and as JSON on standard output.
+
+Bars are shown from the first report on, on standard error, and end whatever happens.
+
+What was put aside is removed however the program is ended.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import signal
 
 import pandas as pd
 import pytest
 from rich.console import Console
 
-from discreet.cli.console import emit, emit_json, print_grid, report_error
+from discreet.cli.console import (
+    clean_up_on_signal,
+    emit,
+    emit_json,
+    load_bars,
+    print_grid,
+    report_error,
+    simulation_bar,
+)
 from discreet.errors import BadRequest, DiscreetError
 
 
@@ -86,3 +99,54 @@ def test_a_torn_file_is_told_as_json_too(run_here, town, tmp_path):
     (tmp_path / "town.toml").write_text(town.description)
     done = run_here("check", tmp_path / "town.csv", tmp_path / "town.toml", "--json")
     assert json.loads(done.stdout)["message"].startswith("Line 2 of town.csv has 2 fields")
+
+
+def test_a_load_that_reports_nothing_shows_nothing(capfd):
+    with load_bars() as progress_for:
+        progress_for("town", None)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_each_step_of_a_load_has_its_bar(capfd):
+    with load_bars() as progress_for:
+        report = progress_for("town", 50)
+        report("Reading", 50, None)
+        report("Storing", 7, 7)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "town: reading" in shown.err
+    assert shown.err.count("100%") == 2
+    assert "100% 50" in shown.err
+
+
+def fail(report):
+    report(1, 2)
+    raise RuntimeError("stop")
+
+
+def test_a_bar_ends_with_the_computation_that_fails():
+    with pytest.raises(RuntimeError, match="stop"), simulation_bar("Simulating") as report:
+        fail(report)
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_end_is_that_of_ctrl_c(number):
+    signal.signal(number, signal.SIG_DFL)
+    clean_up_on_signal()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    """`nohup` ignores the closing of the terminal; the wrong alternative ends all the same."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    clean_up_on_signal()
+    signal.raise_signal(signal.SIGHUP)

@@ -18,8 +18,8 @@ from tests.drills.test_leaks import LEAKS
 from typer.testing import CliRunner
 
 from discreet import privacy
-from discreet.assess.cases import case_names
 from discreet.assess.figures import FIGURES
+from discreet.assess.subject import case_names
 from discreet.cli.main import app
 from discreet.noise import laplace
 from discreet.workspace.demo import census_batches, census_description

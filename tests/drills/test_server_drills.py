@@ -17,8 +17,8 @@ from tests.drills.faults import check_after_fault
 from discreet.web.audit.chain import verify_log
 from discreet.web.auth.rate_limit import RateLimitStore
 from discreet.workspace.demo import census_batches, census_description
+from discreet.workspace.folder_layout import log_key
 from discreet.workspace.ledger_location import open_accounts
-from discreet.workspace.server_state import log_key
 from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill]

@@ -24,7 +24,7 @@ from discreet.noise.files import content_hash
 from discreet.noise.ideal_distribution import IdealRow
 from discreet.noise.quantise import Rounding, quantise
 from discreet.noise.table import keep_zero
-from discreet.protect.plan_file import plan_text
+from discreet.protect.plan import plan_text
 from discreet.records.draft.toml_text import PROTECTION
 from discreet.workspace.demo import DEMOS
 from discreet.workspace.versions.load_version import noise_for

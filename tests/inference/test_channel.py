@@ -10,6 +10,7 @@ from scipy.stats import binomtest, chisquare
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import (
+    CUT,
     MOST_CELLS,
     Channel,
     NoiseByCell,
@@ -20,7 +21,6 @@ from discreet.inference.channel import (
     whole_numbers,
     with_sure_zeros,
 )
-from discreet.inference.discrete_distribution import CUT
 from discreet.inference.hypothesis_tests.cramers_v import cramers_v
 from discreet.inference.hypothesis_tests.goodness_of_fit import distribution_test
 from discreet.inference.hypothesis_tests.independence import independence_test, independence_tests

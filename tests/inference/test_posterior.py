@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, nbinom, poisson
 
 from discreet.errors import BadRequest
-from discreet.inference.discrete_distribution import Distribution, sum_distribution
+from discreet.inference.channel import Distribution, sum_distribution
 from discreet.inference.posterior import Prior, flat, negative_binomial_prior, poisson_prior, posterior
 from discreet.noise import laplace, maxent
 from discreet.noise.cell_distribution import SumDistribution

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from discreet.margins.bases import EfronSteinTransform, FourierTransform
-from discreet.margins.contingency_table import PAPER_TABLES, paper_table
 from discreet.margins.margin_set import MarginSet, parse_margins
+from discreet.margins.sensitivity import PAPER_TABLES, paper_table
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "yang2012.json").read_text(encoding="utf-8"))
 

@@ -25,7 +25,7 @@ from discreet.margins.least_squares import independent
 from discreet.margins.margin_set import MarginSet
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.audit import delta as audited
-from discreet.privacy.gaussian_tradeoff import gaussian_delta, gaussian_mu
+from discreet.privacy.composition import gaussian_delta, gaussian_mu
 
 #: Chance that a test of a right sampler fails, for each fixed seed.
 FALSE_ALARM = 1e-6

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.margins.integer_noise import SeededNoise, laplace_noise
 from discreet.margins.least_squares import Covariance, MeasuredMargins, independent, variance_shares
 from discreet.margins.margin_set import MarginSet, margin_table, margin_tables
-from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.privacy.composition import gaussian_delta
 
 from .conftest import efron_stein_vectors, margin_sets, random_counts, summing_matrix
 

@@ -14,7 +14,7 @@ from discreet.margins.integer_noise import SeededNoise, centring_loss
 from discreet.margins.least_squares import independent, residual_norm, variance_shares
 from discreet.margins.margin_set import MarginSet, margin_table, margin_tables, margin_weights, overall_error
 from discreet.margins.optimum import GaussianOptimum, _Objective, gaussian_optimum, laplace_optimum, optimum
-from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.privacy.composition import gaussian_delta
 
 from .conftest import margin_sets, random_counts
 

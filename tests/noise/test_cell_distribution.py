@@ -27,7 +27,7 @@ from discreet.noise.table_distribution import (
     UnstatedDistribution,
 )
 from discreet.release.pipeline import release_table
-from discreet.web.pages.uncertainty import noise_uncertainty
+from discreet.web.pages.interval_page import noise_uncertainty
 
 
 def convolved(row, terms):

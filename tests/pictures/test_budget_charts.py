@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.margins.contingency_table import paper_table
 from discreet.margins.margin_set import parse_margins
+from discreet.margins.sensitivity import paper_table
 from discreet.margins.study import METHODS, advise, study
 from discreet.pictures.budget_charts import MOST_LINES, budget_over_tables, error_by_epsilon, runs_by_epsilon
 from discreet.pictures.save import render

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, CONFIG, GREEN, ORANGE, PALETTES, SKY, apply_theme
-from discreet.web.assets import STATIC
+from discreet.web.templating import STATIC
 
 
 def test_a_chart_has_its_title_and_a_subtitle_only_where_there_is_one():

@@ -37,7 +37,7 @@ from discreet.privacy.accounting import (
 )
 from discreet.privacy.audit import delta as exact_delta
 from discreet.privacy.audit import epsilon as exact_epsilon
-from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, total_mu
+from discreet.privacy.composition import gaussian_delta_above, total_mu
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "dp.json").read_text())
 

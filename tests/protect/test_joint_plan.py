@@ -19,7 +19,7 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.privacy_budget import parse_terms
 from discreet.model.universe import dp_terms, parse_universe
 from discreet.privacy.accounting import distance_to_ideal
-from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.privacy.composition import gaussian_delta
 from discreet.protect.best_composition import figures, with_claim
 from discreet.protect.charges import budget_cap, version_cost
 from discreet.protect.joint_plan import (
@@ -32,8 +32,7 @@ from discreet.protect.joint_plan import (
     make_joint,
     margin_of,
 )
-from discreet.protect.plan import make_plan
-from discreet.protect.plan_file import plan_text, read_plan
+from discreet.protect.plan import make_plan, plan_text, read_plan
 from discreet.workspace.demo import DEMOS
 
 

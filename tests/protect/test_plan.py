@@ -3,19 +3,22 @@
 Noise of their own at the figure that is claimed.
 
 Own noise or sums: Rinott's section 7 comes out, and the advice names the smaller.
+
+A plan on disk is the plan that was charged for: written and read it is the same, and a change is noticed.
 """
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from discreet.errors import BadDescription
+from discreet.errors import BadDescription, BadNoiseTable
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.privacy_budget import parse_terms
 from discreet.model.universe import dp_terms, parse_universe
-from discreet.protect.best_composition import best_claim, figures
-from discreet.protect.plan import WITHIN, calibrate, make_plan, style_advice
+from discreet.protect.best_composition import best_claim, figures, with_claim
+from discreet.protect.plan import WITHIN, calibrate, make_plan, plan_text, read_plan, style_advice
 
 UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
 
@@ -182,3 +185,40 @@ def test_the_advice_names_the_smaller_deviation():
     found = advice({"variables": ["a", "b"], "up_to": 2})
     better = min(("own", "sums"), key=found.get)
     assert f'"{better}"' in found["advice"]
+
+
+@pytest.fixture
+def dataset_plan_file(private_town):
+    return parse_dataset(private_town.description)
+
+
+@pytest.fixture
+def plan(dataset_plan_file):
+    terms, universe = dp_terms(dataset_plan_file)
+    return with_claim(make_plan(dataset_plan_file, universe, terms, {"family": "laplace"}))
+
+
+def test_a_plan_that_was_written_is_read_back_whole(plan, dataset_plan_file):
+    back = read_plan(plan_text(plan), dataset_plan_file)
+    assert back.tables == plan.tables
+    assert (back.currency, back.answer, back.claim) == (plan.currency, plan.answer, plan.claim)
+    assert plan_text(back) == plan_text(plan)
+
+
+def test_every_noise_table_is_written_once(plan):
+    document = json.loads(plan_text(plan))
+    assert len(document["noise"]) < len(document["tables"]) == plan.d
+    assert {table["noise"] for table in document["tables"]} <= set(document["noise"])
+
+
+@pytest.mark.parametrize("harm", ["another name", "a key missing", "no JSON"])
+def test_a_plan_that_contradicts_itself_is_refused(plan, dataset_plan_file, harm):
+    document = json.loads(plan_text(plan))
+    if harm == "another name":
+        (one, *_), (two, *_) = document["noise"], reversed(document["noise"])
+        document["noise"][one] = document["noise"][two] | {"parameters": {"epsilon": 0.123}}
+    else:
+        del document["currency"]
+    text = "{" if harm == "no JSON" else json.dumps(document)
+    with pytest.raises(BadNoiseTable, match="cannot be read"):
+        read_plan(text, dataset_plan_file)

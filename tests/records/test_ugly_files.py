@@ -28,7 +28,7 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.description.sections import FileOptions
 from discreet.records.draft.describe_file import describe_file
 from discreet.records.engine import EngineKind
-from discreet.records.intake import load_records
+from discreet.records.staging import load_records
 
 pytestmark = pytest.mark.slow
 

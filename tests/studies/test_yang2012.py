@@ -12,10 +12,10 @@ from scipy.stats import norm
 from tests.studies.test_exhibit import Look, exhibit_of
 
 from discreet.inference.hypothesis_tests.log_linear_model import fit_log_linear
-from discreet.margins.contingency_table import PAPER_TABLES
 from discreet.margins.holistic import Holistic, HolisticRelease, round_half_up
 from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.margin_set import margin_tables
+from discreet.margins.sensitivity import PAPER_TABLES
 from discreet.margins.study import study
 from discreet.pictures.save import render
 from discreet_studies.exhibit import Effort

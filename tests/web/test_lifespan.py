@@ -16,8 +16,8 @@ from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app
 from discreet.web.audit.chain import verify_log
 from discreet.web.lifespan import open_state, warm_up
+from discreet.workspace.folder_layout import standalone_log_key
 from discreet.workspace.options import read_options
-from discreet.workspace.server_state import standalone_log_key
 
 
 def test_a_server_writes_into_its_folder_and_without_a_log_less(small_folder, tmp_path, monkeypatch):

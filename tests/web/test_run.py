@@ -23,8 +23,8 @@ from discreet.errors import BadOption
 from discreet.release.dataset_registry import open_registry
 from discreet.web.audit.chain import read_log_file, verify_log
 from discreet.web.run import _drop_traceback, listen, serve
+from discreet.workspace.folder_layout import log_key
 from discreet.workspace.options import read_options
-from discreet.workspace.server_state import log_key
 from discreet_studies.bench.serve import free_port
 
 TABLE = "/api/datasets/people/table?rows=sex&columns=age&format=csv"

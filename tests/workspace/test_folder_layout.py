@@ -1,6 +1,8 @@
 """The schema of a workspace: written by a load, never by a reader; a newer one is refused.
 
 Who keeps a workspace names versions by digest or by name, closed ones included.
+
+Where a server writes, and the key of its log.
 """
 
 import json
@@ -8,6 +10,7 @@ import json
 import pytest
 
 from discreet.errors import NotFound, UnknownDataset, UnknownVersion, WorkspaceUnusable
+from discreet.records.keys import create_secret
 from discreet.workspace.folder_layout import (
     SCHEMA,
     SCHEMA_FILE,
@@ -16,6 +19,8 @@ from discreet.workspace.folder_layout import (
     delete_version_folder,
     find_version,
     folder_size,
+    log_key,
+    state_folder,
 )
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -83,3 +88,18 @@ def test_erasing_leaves_nothing(tmp_path):
     assert folder_size(tmp_path) == 3
     delete_version_folder(tmp_path / "a")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_folder_is_in_the_workspace_or_where_the_option_says(tmp_path, monkeypatch):
+    assert state_folder(tmp_path) == tmp_path / "server"
+    monkeypatch.setenv("DISCREET_STATE", "/var/lib/discreet")
+    assert str(state_folder(tmp_path)) == "/var/lib/discreet"
+
+
+def test_another_secret_is_another_key(tmp_path):
+    keys = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        create_secret(tmp_path / name / "secret")
+        keys.append(log_key(tmp_path / name))
+    assert keys[0] == log_key(tmp_path / "a") != keys[1]

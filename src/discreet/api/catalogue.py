@@ -14,11 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.api.nonzero_cells import NonzeroCells, ServedCells
 from discreet.api.notebook import listing
 from discreet.api.remote import RemoteRegistry
 from discreet.api.server_url import ServerUrl, is_url, parse_url
-from discreet.api.table import LOCAL_BACKEND, Table, TableBackend
+from discreet.api.table import LOCAL_BACKEND, NonzeroCells, ServedCells, Table, TableBackend
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import read_filters, read_groups, read_levels

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.model.columns import Numbers, numbers_of, places_of
-from discreet.model.messages.citation import provenance
+from discreet.model.messages.sentences import provenance
 from discreet.model.plugins import Extra
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD, Release
 from discreet.model.shape import Dimension

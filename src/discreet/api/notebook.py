@@ -12,7 +12,7 @@ from itertools import groupby, product
 from math import prod
 
 from discreet.api.frames import Layout, annotation_texts, cell_text, depths_of, layout_of, legend_of, lists_of
-from discreet.model.messages.citation import citation
+from discreet.model.messages.sentences import citation
 from discreet.model.release import Release
 from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL

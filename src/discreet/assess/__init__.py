@@ -6,7 +6,6 @@ Besides the pipeline this is the only package where true and released counts mee
 from __future__ import annotations
 
 from discreet.assess.assessment import Assessment, assess, assess_subject
-from discreet.assess.cases import Case, cases_of
-from discreet.assess.subject import Subject, subject_of
+from discreet.assess.subject import Case, Subject, cases_of, subject_of
 
 __all__ = ["Assessment", "Case", "Subject", "assess", "assess_subject", "cases_of", "subject_of"]

@@ -18,11 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import privacy
-from discreet.assess.averaging_factor import Averaging, averaging_factor
-from discreet.assess.cases import Case, cases_of
-from discreet.assess.risk_utility import Expectations, entropy, exact_expectations
+from discreet.assess.risk_utility import (
+    Averaging,
+    Expectations,
+    averaging_factor,
+    entropy,
+    exact_expectations,
+)
 from discreet.assess.simulation import Summary, analyse, simulate, summary
-from discreet.assess.subject import Subject, subject_of
+from discreet.assess.subject import Case, Subject, cases_of, subject_of
 from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
 from discreet.model.request import TableRequest, canonical

@@ -20,8 +20,8 @@ from html import escape
 from typing import Any
 
 from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
-from discreet.assess.averaging_factor import averaging_factor
-from discreet.assess.html_page import render_page
+from discreet.assess.report_pages import render_page
+from discreet.assess.risk_utility import averaging_factor
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService, unlock_service

@@ -1,16 +1,33 @@
-"""Output of the command line: documents on standard output, messages and errors on standard error."""
+"""Output of the command line: documents on standard output, messages and errors on standard error.
+
+Progress bars on standard error: one per stage of a load, one per simulation.
+
+Clean up temporary files when the program is terminated by a signal, as at Ctrl-C.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +37,7 @@ from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
     from discreet.errors import DiscreetError
-
+    from discreet.records.staging import Progress as LoadProgress
 
 #: Progress, logs and errors. Standard output is kept for documents.
 messages = Console(stderr=True, highlight=False)
@@ -168,3 +185,65 @@ def _print_problems(error: BadRecords) -> None:
         messages.print(f"  and {total - len(error.problems):,} more")
     listed = ", ".join(f"{name} {count:,}" for name, count in error.counts.items())
     print_message(printable(f"Problems by variable: {listed}"))
+
+
+@contextmanager
+def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
+    """Bars for loads, shown from the first report on.
+
+    Yields a function from a dataset's id and its number of records to the progress callback of a load.
+    """
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:,.0f}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    bars = Progress(*columns, console=messages)
+    try:
+        yield lambda name, records: _reporter(bars, name, records)
+    finally:
+        if bars.tasks:
+            bars.stop()
+
+
+def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
+    tasks: dict[str, TaskID] = {}
+
+    def report(what: str, done: int, of: int | None) -> None:
+        total = of if of is not None else records
+        if total is not None:
+            total = max(total, done)  # before a file is read to its end, its records are estimated
+        if what not in tasks:
+            for task in bars.tasks:
+                bars.update(task.id, total=task.completed)
+            bars.start()
+            tasks[what] = bars.add_task(f"{name}: {what.lower()}", total=total)
+        bars.update(tasks[what], completed=done, total=total)
+
+    return report
+
+
+@contextmanager
+def simulation_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for one long computation; yields a callback for the number done and the total."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=messages, transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, of: bars.update(task, completed=done, total=of)
+
+
+def clean_up_on_signal() -> None:
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that no records are left on disk; ignored signals stay ignored."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """Call the handler of SIGINT: a server finishes its responses first, anything else raises KeyboardInterrupt."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)

@@ -143,7 +143,7 @@ def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Data
 
 
 def _build_demo(folder: Path) -> None:
-    from discreet.cli.progress import load_bars
+    from discreet.cli.console import load_bars
     from discreet.workspace.demo.demo_workspace import make_demo
 
     with load_bars() as progress_for:

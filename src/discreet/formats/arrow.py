@@ -83,7 +83,7 @@ def arrow_table(release: Release) -> pa.Table:
 
 def _metadata(release: Release | Listing) -> str:
     """The provenance as JSON; notes and promises are lists."""
-    from discreet.model.messages.citation import provenance
+    from discreet.model.messages.sentences import provenance
 
     texts: dict[str, list[str]] = {}
     for name, text in provenance(release):

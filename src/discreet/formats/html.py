@@ -170,7 +170,7 @@ def _cells(release: Release, lines: Lines) -> list[pa.Array]:
 def _about(release: Release) -> str:
     """The provenance of the table, and the meaning of its numbers."""
     from discreet.model.columns import NONE, numbers_of
-    from discreet.model.messages.citation import provenance
+    from discreet.model.messages.sentences import provenance
 
     _, *others = numbers_of(release, NONE)
     pairs = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in others)]

@@ -125,7 +125,7 @@ def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
 
 def _words(release: Release) -> list[str]:
     """Source, the mandatory note, and the other provenance."""
-    from discreet.model.messages.citation import provenance
+    from discreet.model.messages.sentences import provenance
     from discreet.model.release import STATUS_MEANING
 
     told = [f"{name}: {text}" for name, text in provenance(release) if text != release.notes[0]]

@@ -82,7 +82,7 @@ def _book(release: Release) -> io.BytesIO:
     """The workbook, with only the header of the sheet data."""
     import xlsxwriter
 
-    from discreet.model.messages.citation import provenance
+    from discreet.model.messages.sentences import provenance
 
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:

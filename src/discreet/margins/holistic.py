@@ -41,7 +41,7 @@ from discreet.margins.sensitivity import (
     require_neighbours,
     sensitivity,
 )
-from discreet.privacy.gaussian_tradeoff import require_budget
+from discreet.privacy.composition import require_budget
 
 #: The linear program needs the full table; larger ones are refused.
 MOST_CELLS = 100_000

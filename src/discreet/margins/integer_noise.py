@@ -34,7 +34,7 @@ from discreet.noise.families.laplace import laplace
 from discreet.noise.ideal_distribution import DIGITS, IdealTable, row_from_weights
 from discreet.noise.quantise import quantise
 from discreet.noise.table import NoiseTable
-from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.privacy.composition import gaussian_delta
 
 #: Keys of the noise tables, as everywhere in the `dp` protection.
 KEYS = 2**64

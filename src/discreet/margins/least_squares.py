@@ -44,7 +44,7 @@ from discreet.margins.integer_noise import (
 )
 from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_table, overall_error, subsets
 from discreet.margins.sensitivity import require_neighbours
-from discreet.privacy.gaussian_tradeoff import gaussian_mu, require_budget
+from discreet.privacy.composition import gaussian_mu, require_budget
 
 
 def residual_norm(wanted: MarginSet, part: Axes) -> float:

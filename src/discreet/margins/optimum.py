@@ -54,7 +54,7 @@ from discreet.margins.least_squares import (
 )
 from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_weights, overall_error
 from discreet.margins.sensitivity import changes_by_difference, require_neighbours
-from discreet.privacy.gaussian_tradeoff import gaussian_mu, require_budget
+from discreet.privacy.composition import gaussian_mu, require_budget
 
 #: Margins with a smaller optimal share of ε are not measured.
 LEAST_SHARE = 1e-3

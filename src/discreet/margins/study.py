@@ -232,7 +232,7 @@ def study(
     """Plan, advise and run a method `reps` times with seeded noise.
 
     >>> from discreet.margins.margin_set import parse_margins
-    >>> from discreet.margins.contingency_table import paper_table
+    >>> from discreet.margins.sensitivity import paper_table
     >>> czech = paper_table("czech")
     >>> wanted = parse_margins("BF,ADE,ABCE", czech.names, czech.shape)
     >>> study(czech.counts, wanted, "fourier", 1.0, as_published=True, reps=2, seed=1).as_json()["scale"]

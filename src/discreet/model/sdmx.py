@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from discreet.model.dataset import Dataset
 from discreet.model.measure import COUNT, DEFAULT_MEASURE
-from discreet.model.messages.citation import citation
+from discreet.model.messages.sentences import citation
 from discreet.model.release import Release
 
 AGENCY = "DISCREET"

@@ -202,7 +202,7 @@ def _refuse(entry: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
             raise BadDescription(f"[survey] has `{name}` {why}.", f"Leave out `{name}`.")
 
 
-#: The forms of a weighted table, the default first; see `survey/weight_forms.py`.
+#: The forms of a weighted table, the default first; see `survey/weights.py`.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
 #: Forms of the literature that are not served: their tables undo the noise (docs/methods/attack-weights.md).
 OPEN_FORMS = ("cell-average", "overall-average")

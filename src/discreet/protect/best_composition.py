@@ -37,7 +37,7 @@ from discreet.privacy.accounting import (
     zcdp_delta,
 )
 from discreet.privacy.claim import Claim, float_down, float_up, group_delta
-from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, total_mu
+from discreet.privacy.composition import gaussian_delta_above, total_mu
 
 if TYPE_CHECKING:
     from discreet.protect.plan import NoisePlan

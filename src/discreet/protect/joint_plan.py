@@ -47,7 +47,7 @@ from discreet.noise.families.rounded_normal import rounded_normal
 from discreet.noise.table import NoiseTable
 from discreet.privacy.accounting import rho_at
 from discreet.privacy.claim import float_down, float_up
-from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, gaussian_mu
+from discreet.privacy.composition import gaussian_delta_above, gaussian_mu
 
 
 def attribute_names(dataset: Dataset, universe: Universe) -> tuple[tuple[str, ...], ...]:

@@ -21,9 +21,14 @@ from typing import Any
 from discreet.errors import DiscreetError, PublicationUnusable, UnknownDataset, VersionClosed
 from discreet.model.messages.text import message, nearest
 from discreet.publish.file_store import Storage
-from discreet.publish.public_protector import NO_RECORDS, public_protector
 from discreet.publish.publication import POINTER, Publication, PublishedDataset, read_file, read_publication
-from discreet.publish.published_service import PublishedService, PublishedTables, no_accounts_error
+from discreet.publish.published_service import (
+    NO_RECORDS,
+    PublishedService,
+    PublishedTables,
+    no_accounts_error,
+    public_protector,
+)
 from discreet.publish.release_file import unpack
 from discreet.records.signing import PublicKey
 from discreet.release.dataset_registry import Authoriser, DatasetRegistry

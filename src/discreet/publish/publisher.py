@@ -21,7 +21,6 @@ from discreet.model.description.sections import FileOptions
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.publish.file_store import Storage
-from discreet.publish.public_protector import laws_of, public_protector
 from discreet.publish.publication import (
     POINTER,
     FileRef,
@@ -32,6 +31,7 @@ from discreet.publish.publication import (
     ref_to,
     write_pointer,
 )
+from discreet.publish.published_service import laws_of, public_protector
 from discreet.publish.release_file import REQUEST_FIELDS, pack, read_release, write_release
 from discreet.records.signing import SigningKey
 from discreet.release.checked_request import CheckedRequest

@@ -1,22 +1,44 @@
-"""The first pass of a load: every chunk of records is checked, keyed and written to a staging file.
+"""Contribution bounds: at most r records of each privacy unit (person) are kept.
+
+A guarantee for persons with at most r records needs that no person has more. Of a unit's records the r with the smallest
+keyed tags are kept; a tag depends on the record and the secret only. So adding or removing a unit changes no other unit's
+records, and at most r records in all.
+
+    kept(unit) = the r records of the unit with the smallest AES-CBC-MAC(key, record)          (`fingerprint.py`)
+
+Units and tags are written to a file, enciphered; DuckDB finds the surplus within its memory limit.
+
+Source: docs/methods/dp-loads.md.
+
+The first pass of a load: every chunk of records is checked, keyed and written to a staging file.
 
 Under `dp` no record may cause a refusal, because the success of a load is public. Invalid records are dropped, and a unit
-keeps at most r records (`contribution_bounds.py`). `discreet check` shows them to the custodian. `restage` writes the
+keeps at most r records. `discreet check` shows them to the custodian. `restage` writes the
 same file from an engine, to move a version to another engine.
+
+Loading records: read, check, key, sort and store; or refuse and store nothing.
+
+In the first pass DuckDB reads the source, codes each category and hashes each id (`coding`); Python checks each chunk,
+derives record keys and adds the records to the fingerprint (`staging`). In the second the engine stores the coded
+records. Ids are not stored, only their keys.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadRecords, WorkspaceUnusable
+from discreet.errors import BadData, BadDescription, BadRecords, WorkspaceUnusable
 from discreet.model.dataset import Dataset
+from discreet.model.revision import newest_arithmetic
 from discreet.model.universe import dp_terms
 from discreet.records.checks import (
     MOST_LISTED,
@@ -27,25 +49,80 @@ from discreet.records.checks import (
     move_from_zeros,
     record_checks,
 )
-from discreet.records.coding import code_batches
-from discreet.records.contribution_bounds import ContributionBounds, drop_rows
-from discreet.records.engine import AggregateQuery, Engine
+from discreet.records.coding import by_row_number, check_columns, code_batches
+from discreet.records.engine import AggregateQuery, Engine, EngineKind
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.keys import MOST_RECORDS, Secret, record_keys
+from discreet.records.keys import MOST_RECORDS, Purpose, Secret, encipher, record_keys, record_tag
+from discreet.records.readers import open_source, read_error
 from discreet.records.source import Source
 from discreet.records.storage import (
     RECORD_KEY,
     WEIGHT,
     DesignReader,
     column_names,
+    connect_duckdb,
     storage_schema,
     unit_columns,
 )
 
 if TYPE_CHECKING:
-    import duckdb
-
     from discreet.records.spark.partitions import PartitionWriter
+
+_SCHEMA = pa.schema([(name, pa.uint64()) for name in ("low", "high", "tag", "place")])
+#: The positions of the records of a unit beyond the first r by tag.
+_SURPLUS = """
+SELECT place FROM (
+    SELECT place, row_number() OVER (PARTITION BY low, high ORDER BY tag, place) AS rank
+    FROM listed SEMI JOIN (SELECT low, high FROM listed GROUP BY low, high HAVING count(*) > $most) USING (low, high)
+) WHERE rank > $most
+"""
+
+
+class ContributionBounds:
+    """Collects the units of records, chunk by chunk, in a temporary file of a folder, and finds the surplus."""
+
+    def __init__(self, folder: Path, secret: Secret, lineage: str) -> None:
+        self._folder, self._file = folder, folder / "units.arrow"
+        self._key = secret.derive(Purpose.UNIT, lineage)
+        self._writer = pa.ipc.new_file(self._file, _SCHEMA)
+        self.noted = 0
+
+    def add(self, units: NDArray[np.uint8], tags: NDArray[np.uint8]) -> None:
+        """Add records: (n, 16) bytes of the hash of their unit, and their keyed tags."""
+        words, ranks = encipher(self._key, units).view("<u8"), tags.view("<u8")
+        places = np.arange(self.noted, self.noted + len(units), dtype=np.uint64)
+        columns = [np.ascontiguousarray(each) for each in (words[:, 0], words[:, 1], ranks[:, 0], places)]
+        self._writer.write_batch(pa.record_batch(columns, schema=_SCHEMA))
+        self.noted += len(units)
+
+    def surplus(self, most: int) -> NDArray[np.int64]:
+        """The positions, ascending, of the records beyond `most` of their unit."""
+        self._writer.close()
+        try:
+            with connect_duckdb(temporary=self._folder) as reading, pa.memory_map(str(self._file)) as source:
+                reading.register("listed", pa.ipc.open_file(source).read_all())
+                found = reading.execute(_SURPLUS, {"most": most}).fetchnumpy()["place"]
+        finally:
+            self._file.unlink()
+        return np.sort(np.asarray(found, dtype=np.int64))
+
+
+def drop_rows(staged: Path, surplus: NDArray[np.int64]) -> None:
+    """Remove the records at some positions from a staged file."""
+    if not surplus.size:
+        return
+    fewer, first = staged.with_suffix(".fewer"), 0
+    with pa.memory_map(str(staged)) as source:
+        whole = pa.ipc.open_file(source)
+        with pa.ipc.new_file(fewer, whole.schema) as writer:
+            for number in range(whole.num_record_batches):
+                batch = whole.get_batch(number)
+                own = surplus[np.searchsorted(surplus, first) : np.searchsorted(surplus, first + len(batch))]
+                kept = np.ones(len(batch), dtype=np.bool_)
+                kept[own - first] = False
+                writer.write_batch(batch.filter(pa.array(kept)))
+                first += len(batch)
+    fewer.replace(staged)
 
 
 def hash_bytes(column: pa.BinaryArray) -> NDArray[np.uint8]:
@@ -284,3 +361,114 @@ def _record_batches(engine: Engine, dataset: Dataset) -> Iterator[pa.RecordBatch
                 pa.array(column).cast(field.type) for column, field in zip(columns, schema, strict=True)
             ]
             yield pa.record_batch(arrays, schema=schema)
+
+
+#: DuckDB's messages for a full disk.
+FULL_DISK = ("No space left", "not enough space", "File too large", "quota exceeded")
+
+
+class Loaded(NamedTuple):
+    """The identifiers and the number of stored records. Confidential.
+
+    Under `dp`, `left_out` has the invalid records and `surplus` the number beyond the contribution bound, for the custodian
+    only. `ids` is a sketch of their ids; None if records have none.
+    """
+
+    digest: str
+    fingerprint: str
+    records: int
+    left_out: BadRecords | None = None
+    surplus: int = 0
+    ids: NDArray[np.uint64] | None = None
+
+
+def load_records(
+    records: object,
+    dataset: Dataset,
+    description: str,
+    secret: Secret,
+    folder: Path,
+    kind: EngineKind,
+    progress: Progress = lambda _what, _done, _of: None,
+) -> Loaded:
+    """Read and check records, and let an engine store them in an empty folder.
+
+    Args:
+        records: A path, frame, table or stream (see `readers`), or records that live with the engine.
+        dataset: The parsed description.
+        description: The text of the description and noise, which the digest covers.
+        secret: For record keys and the fingerprint.
+        folder: The new version's folder; the caller moves it into place or removes it.
+        kind: The engine.
+        progress: Called with the progress.
+    """
+    fingerprint = Fingerprint(secret, dataset.lineage)
+    staged = folder / "staged.arrow"
+    reading = connect_duckdb(temporary=folder)
+    try:
+        for variable in dataset.variables if dataset.protection.is_dp else ():
+            if variable.categories_from == "records":  # such a list would disclose which categories occur
+                raise BadDescription(
+                    f'The categories of "{variable.name}" were read off the records: a category that occurs says that '
+                    "somebody is there.",
+                    'Replace them by the public code list, and write categories_from = "code list".',
+                )
+        taken, numbered = kind.take(records, dataset, secret, folder, fingerprint, progress), False
+        if taken is not None:
+            staged, read = taken
+        else:
+            source = open_source(reading, records, folder, dataset.file)
+            check_columns(source.name, source.columns, dataset)
+            read = _read_all(reading, source, dataset, secret, fingerprint, staged, progress)
+            numbered = by_row_number(source.columns, dataset)
+        digest = fingerprint.digest(description)
+        progress("Storing records", 0, 1)
+        kind.store(staged, dataset, folder, record_tag(secret, digest))
+        progress("Storing records", 1, 1)
+    except duckdb.Error as error:
+        _raise_full_disk(error)
+        raise BadData(
+            "The records could not be stored.", "Check the disk of the workspace, and load again."
+        ) from None
+    finally:
+        reading.close()
+        (folder / "staged.arrow").unlink(missing_ok=True)
+        for copy in folder.glob("source.*"):
+            copy.unlink()
+    ids = None if numbered else fingerprint.ids.values
+    return Loaded(digest, fingerprint.of_records(_meaning(dataset)), *read, ids)
+
+
+def _read_all(
+    reading: duckdb.DuckDBPyConnection,
+    source: Source,
+    dataset: Dataset,
+    secret: Secret,
+    fingerprint: Fingerprint,
+    staged: Path,
+    progress: Progress,
+) -> Read:
+    """Stage the records; a source that ends early is reported with the position."""
+    try:
+        return stage(reading, source, dataset, secret, fingerprint, staged, progress)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # an error of the system, not of the source
+            raise
+        _raise_full_disk(error)
+        raise read_error(source) from None
+
+
+def _raise_full_disk(error: Exception) -> None:
+    """DuckDB reports a full disk in its message only; raise the system's error."""
+    if any(words in str(error) for words in FULL_DISK):
+        raise OSError(errno.ENOSPC, "No space left on device") from None
+
+
+def _meaning(dataset: Dataset) -> str:
+    """The meaning of the stored integers: every variable by name with its codes in order, and the algorithm version.
+
+    Noise depends on codes, and records are stored by position: another code list, or another algorithm version, would put
+    other noise on the same counts, so it needs a new version.
+    """
+    listed = sorted((variable.name, variable.codes) for variable in dataset.variables)
+    return json.dumps([*listed, newest_arithmetic()], separators=(",", ":"), ensure_ascii=True)

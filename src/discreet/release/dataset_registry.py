@@ -18,7 +18,7 @@ from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_service import DatasetService
-from discreet.workspace.server_state import log_key
+from discreet.workspace.folder_layout import log_key
 from discreet.workspace.versions.history import VersionFacts
 from discreet.workspace.versions.public_parts import PublicParts
 from discreet.workspace.workspace import StoredDataset, Workspace, dataset_not_found

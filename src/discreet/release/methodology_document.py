@@ -15,8 +15,8 @@ from typing import Any
 from discreet import __version__
 from discreet.model.dataset import Dataset
 from discreet.model.measure import unit_of
-from discreet.model.messages.citation import dataset_citation
 from discreet.model.messages.red_team import Attack
+from discreet.model.messages.sentences import dataset_citation
 from discreet.model.messages.text import message
 from discreet.model.survey import Survey
 from discreet.noise.files import FORMATS, content_hash
@@ -25,13 +25,13 @@ from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import audit_document
 from discreet.privacy.claim import float_up
 from discreet.protect.best_composition import best_claim
-from discreet.protect.plan_file import plan_text
+from discreet.protect.plan import plan_text
 from discreet.protect.promise import audit_once
 from discreet.release.budget_document import budget_figures
 from discreet.release.notes import totals_note, whole_note
 from discreet.rules.rule import Rule
 from discreet.rules.rule_set import protection_rules
-from discreet.survey.weight_forms import weight_form
+from discreet.survey.weights import weight_form
 from discreet.workspace.measured_attacks import AttackResult
 from discreet.workspace.versions.history import SHORT, VersionFacts
 from discreet.workspace.versions.version import noise_hash

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from discreet.errors import Refused
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import at_or_below, finest, has_single_area
-from discreet.model.messages.refusal import at_level
+from discreet.model.messages.sentences import at_level
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape

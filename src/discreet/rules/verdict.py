@@ -23,7 +23,7 @@ from discreet.errors import TooManyCells
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser, finest, levels_down_to
 from discreet.model.limits import MOST_RULE_TABLES
-from discreet.model.messages.refusal import cell_count
+from discreet.model.messages.sentences import cell_count
 from discreet.model.messages.text import message, plural_message
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import Dimension, TableShape, table_shape

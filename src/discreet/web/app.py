@@ -17,7 +17,6 @@ from discreet.web.admission import AdmissionMiddleware, Capacity, admit_request
 from discreet.web.api.dcat import catalogue_router
 from discreet.web.api.openapi import install_openapi
 from discreet.web.api.routes import api_router
-from discreet.web.assets import asset_routes
 from discreet.web.audit.middleware import AuditMiddleware
 from discreet.web.auth.identity import IdentityMiddleware, sign_in_from_options
 from discreet.web.auth.proxies import parse_networks
@@ -25,7 +24,6 @@ from discreet.web.auth.rate_limit import RateLimitMiddleware, TokenBuckets
 from discreet.web.auth.roles import RequestAuthoriser
 from discreet.web.cache import CacheMiddleware, response_cache
 from discreet.web.health import HealthMiddleware
-from discreet.web.hosts import HostMiddleware, host_patterns
 from discreet.web.lifespan import ServerState
 from discreet.web.negotiation import LanguageMiddleware, media_type
 from discreet.web.pages.custodian import custodian_router
@@ -35,7 +33,8 @@ from discreet.web.pxweb.routes import pxweb_router
 from discreet.web.release_cache import ReleaseCache
 from discreet.web.router import RouteDispatcher
 from discreet.web.sdmx.routes import sdmx_router
-from discreet.web.security import ResponseHeadersMiddleware
+from discreet.web.security import HostMiddleware, ResponseHeadersMiddleware, host_patterns
+from discreet.web.templating import asset_routes
 from discreet.web.urls import parse_public_url
 from discreet.workspace.options import Options
 

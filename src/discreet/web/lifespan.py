@@ -28,9 +28,9 @@ from discreet.web.auth.rate_limit import RateLimitStore
 from discreet.web.detectors.alerts import read_thresholds
 from discreet.web.detectors.monitor import Monitor
 from discreet.web.telemetry import Metrics, start_tracing
+from discreet.workspace.folder_layout import FOLDER, standalone_log_key
 from discreet.workspace.options import Options
 from discreet.workspace.sealed import make_private_folder
-from discreet.workspace.server_state import FOLDER, standalone_log_key
 
 LOG, SHARED, METRICS = "log", "shared.sqlite", "metrics"
 #: Marks requests of the server itself in their scope.

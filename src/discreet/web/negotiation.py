@@ -27,8 +27,8 @@ from discreet.errors import BadRequest, NotAcceptable
 from discreet.formats import Format, formats
 from discreet.model.messages.text import message
 from discreet.web.context import request_context
-from discreet.web.i18n.language_links import has_languages, with_language
 from discreet.web.i18n.messages import Language, RequestLanguage, languages
+from discreet.web.i18n.translation import has_languages, with_language
 from discreet.web.urls import is_for_programs, strip_root
 
 DEFAULT_FORMAT = "json"

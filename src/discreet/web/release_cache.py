@@ -15,10 +15,10 @@ from discreet.model.view import View
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_service import DatasetService
 from discreet.web.cache import OVERHEAD, Cache, release_key
-from discreet.web.i18n.dataset_labels import translate_release
 from discreet.web.i18n.messages import current_language
+from discreet.web.i18n.translation import translate_release
+from discreet.web.pages.interval_page import cell_limits, share_limits
 from discreet.web.pages.table_grid import Layout
-from discreet.web.pages.uncertainty import cell_limits, share_limits
 
 #: Bytes per cell of a release and of a grid, and the bytes of each cache.
 RELEASE_CELL, GRID_CELL, MAX_BYTES = 50, 80, 25_000_000

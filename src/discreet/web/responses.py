@@ -35,8 +35,7 @@ from discreet.web.cache import ALWAYS, release_key
 from discreet.web.context import request_context
 from discreet.web.i18n.messages import request_language
 from discreet.web.negotiation import matches_etag
-from discreet.web.query import explain_plus, read_word
-from discreet.web.urls import is_for_programs, site_url, strip_root
+from discreet.web.urls import explain_plus, is_for_programs, read_word, site_url, strip_root
 
 #: Shared caches may store a copy and must revalidate it: a new version may have been loaded. `auth.identity` makes responses
 #: to accounts private.

@@ -5,6 +5,14 @@
 A workspace without the file is older than schema numbers and has schema 1. A newer schema than this program's is refused.
 
 Source: docs/decisions/0007-versions.md.
+
+The folder in which a server writes; not part of the workspace, and in no backup.
+
+    <workspace>/server/log/            the audit log (`web/audit/log.py`)
+    <workspace>/server/shared.sqlite   rate limits and blocks, shared by all processes (`web/auth/rate_limit.py`)
+    <workspace>/server/alerts.jsonl    alerts of the detectors
+
+The option `state` names another folder, for a workspace that the server may only read.
 """
 
 from __future__ import annotations
@@ -20,7 +28,8 @@ from filelock import FileLock
 from discreet.errors import NotFound, UnknownDataset, UnknownVersion, WorkspaceUnusable
 from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records
-from discreet.records.keys import read_secret
+from discreet.records.keys import Purpose, create_secret, read_secret
+from discreet.workspace.options import read_options
 from discreet.workspace.sealed import replace_file
 from discreet.workspace.versions.history import SHORT, VersionFacts, version_facts
 from discreet.workspace.versions.version import current_digest
@@ -149,3 +158,29 @@ def delete_version_folder(folder: Path) -> None:
     folder.rename(aside)
     forget_records(aside)
     shutil.rmtree(aside)
+
+
+FOLDER = "server"
+#: The secret of a server that serves a publication, which has none.
+OWN_SECRET = "secret"  # noqa: S105 - the name of a file
+
+
+def state_folder(folder: Path) -> Path:
+    """The folder in which the server of a workspace writes."""
+    named = read_options(folder).state
+    return Path(named) if named else folder / FOLDER
+
+
+def standalone_log_key(state: Path) -> bytes:
+    """The log key of a server without a workspace; created once, next to the log."""
+    create_secret(state / OWN_SECRET)
+    return read_secret(state / OWN_SECRET).derive(Purpose.AUDIT_LOG)
+
+
+def log_key(folder: Path) -> bytes:
+    """The key that seals the audit log and hashes IP addresses in it.
+
+    Raises:
+        SecretUnusable: The workspace has no secret that can be used.
+    """
+    return read_secret(folder / "secret").derive(Purpose.AUDIT_LOG)

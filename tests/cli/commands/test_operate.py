@@ -12,7 +12,7 @@ from discreet.web import run as web_run
 from discreet.web.audit.log import AuditLog, LogPolicy
 from discreet.web.auth.rate_limit import STOP, Hold, RateLimitStore
 from discreet.web.detectors.alerts import Alert, add_alert
-from discreet.workspace.server_state import log_key
+from discreet.workspace.folder_layout import log_key
 
 
 def test_a_key_is_alone_on_standard_output_and_never_listed(run_here, town_folder, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
+from discreet.inference.channel import Distribution
 from discreet.inference.confidence_intervals import noise_sum as noise_sum_module
 from discreet.inference.confidence_intervals.noise_sum import CompositionTails, noise_sum
 from discreet.inference.confidence_intervals.tail_bounds import (
@@ -15,7 +16,6 @@ from discreet.inference.confidence_intervals.tail_bounds import (
     possible_rows,
     worst_case_tails,
 )
-from discreet.inference.discrete_distribution import Distribution
 from discreet.noise import laplace, maxent
 from discreet.noise.table import keep_zero
 

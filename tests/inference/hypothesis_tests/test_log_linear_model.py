@@ -26,8 +26,8 @@ from discreet.inference.hypothesis_tests.log_linear_model import (
     plain_fit,
 )
 from discreet.inference.hypothesis_tests.p_value import with_noise
-from discreet.margins.contingency_table import PAPER_TABLES, paper_table
 from discreet.margins.margin_set import parse_margins
+from discreet.margins.sensitivity import PAPER_TABLES, paper_table
 from discreet.noise import NoiseRow, NoiseTable, laplace
 from discreet.noise.table import keep_zero
 

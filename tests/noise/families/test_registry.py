@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 import discreet
 import discreet.noise
-from discreet.assess.cases import case_names, cases_of
+from discreet.assess.subject import case_names, cases_of
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.noise import families, maxent

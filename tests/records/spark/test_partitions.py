@@ -12,7 +12,6 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.records.checks import Problems, WeightSums
 from discreet.records.engine import EngineKind
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.intake import load_records
 from discreet.records.keys import LENT, lend_keys
 from discreet.records.source import Source
 from discreet.records.spark.partitions import (
@@ -24,6 +23,7 @@ from discreet.records.spark.partitions import (
     parse_report,
     stage_partition,
 )
+from discreet.records.staging import load_records
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def told(description, records, folder, engine):
 
 def test_a_folder_gives_the_digest_and_the_releases_of_duckdb(town, town_workspace, tmp_path, monkeypatch):
     """No reader of this process opens it: executors do."""
-    monkeypatch.setattr("discreet.records.intake.open_source", lambda *_: pytest.fail("read here"))
+    monkeypatch.setattr("discreet.records.staging.open_source", lambda *_: pytest.fail("read here"))
     workspace = town.load(
         tmp_path / "w", records=as_folder(town.records, tmp_path / "people"), engine="spark"
     )

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attacks.bound import success_bound
 from discreet.attacks.differencing import Findings
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, plan_of
+from discreet.attacks.query_averaging import success_bound
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet_studies.attacks.bob_trial import BobTrial, decide
 from discreet_studies.attacks.scoring import share

@@ -14,7 +14,7 @@ from discreet.release.dataset_registry import open_registry
 from discreet.web.api.routes import API_PARAMETERS
 from discreet.web.app import create_app
 from discreet.web.pxweb.selection_syntax import RawSelection, SavedQuery
-from discreet.web.query import TABLE_PARAMETERS
+from discreet.web.urls import TABLE_PARAMETERS
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 

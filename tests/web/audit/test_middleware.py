@@ -21,9 +21,9 @@ from discreet.web.audit.entry import AddressPolicy
 from discreet.web.audit.middleware import AuditMiddleware, decision
 from discreet.web.context import request_context
 from discreet.web.lifespan import open_state
+from discreet.workspace.folder_layout import log_key
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
-from discreet.workspace.server_state import log_key
 from discreet.workspace.versions.load_version import load_dataset
 
 CANARY = "CANARYxyzzy"

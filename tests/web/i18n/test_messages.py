@@ -6,7 +6,6 @@ from babel.numbers import format_decimal
 
 from discreet.model.messages.text import Label, join_sentences, message, plural_message, sentences_of
 from discreet.web.context import RequestContext, use_context
-from discreet.web.i18n.language_links import add_language_to_links, has_languages, language_menu
 from discreet.web.i18n.messages import (
     Language,
     RequestLanguage,
@@ -17,6 +16,7 @@ from discreet.web.i18n.messages import (
     localise,
     ngettext,
 )
+from discreet.web.i18n.translation import add_language_to_links, has_languages, language_menu
 from discreet.web.urls import SiteUrl
 
 

@@ -1,4 +1,9 @@
-"""The custodian's page is for custodians, and empty where nothing was found."""
+"""The custodian's page is for custodians, and empty where nothing was found.
+
+Every error code has a page with its meaning.
+"""
+
+from discreet.web.problems import error_explanations
 
 from ..auth.conftest import office, office_client, with_key  # noqa: F401 - fixtures
 
@@ -18,3 +23,12 @@ def test_others_are_refused_and_a_custodian_sees_it(office_client, office):  # n
         "Nobody is held back"
         in office_client.get("/custodian/alerts", headers=with_key(keys["custodian"])).text
     )
+
+
+def test_every_code_is_listed_and_explained(client):
+    listed = client.get("/errors").text
+    for code, (kind, _meaning) in error_explanations().items():
+        assert f"/errors/{code}" in listed
+        assert str(kind.title) in client.get(f"/errors/{code}").text
+    missing = client.get("/errors/none-such")
+    assert (missing.status_code, "/errors" in missing.text) == (404, True)

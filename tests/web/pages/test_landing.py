@@ -9,8 +9,7 @@ from fastapi.testclient import TestClient
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app
 from discreet.web.pages.api_guide import COLUMNS, LINES, first_lines
-from discreet.web.pages.embed import MOST_CELLS, POLICY
-from discreet.web.pages.landing import matching
+from discreet.web.pages.landing import MOST_CELLS, POLICY, matching
 from discreet.web.security import CONTENT_SECURITY_POLICY
 from discreet.workspace.demo import dp_census_batches, dp_census_description
 from discreet.workspace.options import read_options

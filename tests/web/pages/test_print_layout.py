@@ -15,8 +15,14 @@ from starlette.datastructures import QueryParams
 from discreet.errors import BadRequest
 from discreet.model.request import request_from_text
 from discreet.release.pipeline import release_table
-from discreet.web.pages.print_layout import SHEET_COLUMNS, column_blocks, print_sheets
-from discreet.web.pages.table_blocks import PAGE_COLUMNS, paginate, read_block
+from discreet.web.pages.print_layout import (
+    PAGE_COLUMNS,
+    SHEET_COLUMNS,
+    column_blocks,
+    paginate,
+    print_sheets,
+    read_block,
+)
 from discreet.web.pages.table_grid import Layout
 
 from ..conftest import Page

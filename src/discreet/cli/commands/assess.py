@@ -90,7 +90,7 @@ def assess(
         _survey(dataset, replace(request, measure=measure), estimates or [], workspace, out, as_json=as_json)
         return
     from discreet.assess import assess as run
-    from discreet.cli.progress import simulation_bar
+    from discreet.cli.console import simulation_bar
 
     opened, _ = open_workspace(workspace, threads=threads)
     with simulation_bar("Simulated releases") as progress:
@@ -118,8 +118,7 @@ def _deliver(found: Assessment, out: Path | None, plot: Path | None, picture: st
 
         emit_picture(figure(found, picture), plot)
     if out is not None and out.suffix.lower() == ".html":
-        from discreet.assess.assessment_report import report
-        from discreet.assess.html_page import write_page
+        from discreet.assess.report_pages import report, write_page
 
         write_page(report(found), out)
         print_message(f"Written: {out}")
@@ -216,7 +215,7 @@ def _refuse_ending(out: Path | None, endings: set[str]) -> None:
 
 def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_json: bool) -> None:
     from discreet.assess.five_safes import five_safes
-    from discreet.assess.html_page import write_page
+    from discreet.assess.report_pages import write_page
 
     _refuse_ending(out, {".html", ".json", ".md"})
     opened, options = open_workspace(workspace)
@@ -240,7 +239,7 @@ def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_jso
 def _show(found: Assessment) -> None:
 
     from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
-    from discreet.assess.assessment_report import conclusion_sentences, summary_sentences
+    from discreet.assess.report_pages import conclusion_sentences, summary_sentences
     from discreet.cli.console import print_grid
 
     print_text(CONFIDENTIAL, "bold red")

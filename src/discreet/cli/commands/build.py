@@ -41,7 +41,7 @@ def build(
     as_json: JsonOption = False,
 ) -> None:
     """Build cubes: tables that they cover are answered in milliseconds, and need no records. No number changes."""
-    from discreet.cli.progress import simulation_bar
+    from discreet.cli.console import simulation_bar
     from discreet.workspace.operate.make_cubes import make_cubes
     from discreet.workspace.options import workspace_folder
 

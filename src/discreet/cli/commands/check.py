@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.console import clean_up_on_signal
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import OutcomeOption
-from discreet.cli.signals import clean_up_on_signal
 
 
 def check(
@@ -29,8 +29,7 @@ def check(
     import tempfile
 
     from discreet.cli.commands.load import show_dry_run
-    from discreet.cli.console import report_problems
-    from discreet.cli.progress import load_bars
+    from discreet.cli.console import load_bars, report_problems
     from discreet.release.load_cautions import LoadJob, dry_load_document
     from discreet.workspace.description_file import name_description_in_errors, read_description
 

@@ -18,7 +18,7 @@ def demo(
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Only build the demo workspace.")] = False,
 ) -> None:
     """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
-    from discreet.cli.progress import load_bars
+    from discreet.cli.console import load_bars
     from discreet.release.dataset_registry import open_registry
     from discreet.workspace.demo.demo_workspace import make_demo
     from discreet.workspace.options import read_options, workspace_folder

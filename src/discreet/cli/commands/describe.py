@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, messages, print_message
+from discreet.cli.console import clean_up_on_signal, emit, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import (
     DelimiterOption,
@@ -16,7 +16,6 @@ from discreet.cli.shared_options import (
     IncludeOption,
     TableOption,
 )
-from discreet.cli.signals import clean_up_on_signal
 from discreet.errors import BadRequest
 from discreet.model.messages.text import printable
 

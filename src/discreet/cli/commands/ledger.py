@@ -66,7 +66,7 @@ def statement(
     workspace: WorkspaceOption = None,
 ) -> None:
     """A signed statement for an auditor: all budgets with their caps, charges and promises, and the head of the chain."""
-    from discreet.assess.statement_page import statement_html
+    from discreet.assess.report_pages import statement_html
     from discreet.errors import BadRequest
     from discreet.workspace.operate.statement import make_statement
     from discreet.workspace.options import workspace_folder
@@ -95,7 +95,7 @@ def verify(
     as_json: OutcomeOption = False,
 ) -> None:
     """Check a statement: its signature, its sums, and that it goes on from an earlier one. No workspace is needed."""
-    from discreet.assess.statement_page import read_statement
+    from discreet.assess.report_pages import read_statement
     from discreet.ledger.verification import NOT_CHECKED, verify_statement
     from discreet.records.signing import read_public_key
 

@@ -61,8 +61,7 @@ def load(
     as_json: OutcomeOption = False,
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
-    from discreet.cli.console import report_problems
-    from discreet.cli.progress import load_bars
+    from discreet.cli.console import load_bars, report_problems
     from discreet.model.description.dataset_toml import parse_dataset
     from discreet.release.load_cautions import LoadJob, dry_load_document, load_with_cautions
     from discreet.workspace.description_file import name_description_in_errors, read_description

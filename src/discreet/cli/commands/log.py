@@ -33,8 +33,8 @@ def verify(
 
     from discreet.errors import WorkspaceUnusable
     from discreet.web.audit.chain import has_line, verify_log
+    from discreet.workspace.folder_layout import log_key, state_folder
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.server_state import log_key, state_folder
 
     folder = workspace_folder(workspace)
     logs = state_folder(folder) / "log"
@@ -66,8 +66,8 @@ def alerts(
 
     from discreet.web.auth.rate_limit import RateLimitStore
     from discreet.web.detectors.alerts import read_alerts
+    from discreet.workspace.folder_layout import state_folder
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.server_state import state_folder
 
     folder = workspace_folder(workspace)
     state = state_folder(folder)
@@ -99,8 +99,8 @@ def release(
     """Let somebody go on whom the watch holds back."""
     from discreet.errors import BadRequest
     from discreet.web.auth.rate_limit import RateLimitStore
+    from discreet.workspace.folder_layout import state_folder
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.server_state import state_folder
 
     folder = workspace_folder(workspace)
     path = state_folder(folder) / "shared.sqlite"

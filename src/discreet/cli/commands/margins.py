@@ -27,8 +27,8 @@ from discreet.cli.shared_options import (
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from discreet.margins.contingency_table import ContingencyTable
     from discreet.margins.margin_set import Axes
+    from discreet.margins.sensitivity import ContingencyTable
     from discreet.margins.study import Study
 
 
@@ -200,7 +200,7 @@ COMMAND = Command(margins, MAKE_TABLES)
 
 
 def _is_dataset(table: str) -> bool:
-    from discreet.margins.contingency_table import PAPER_TABLES
+    from discreet.margins.sensitivity import PAPER_TABLES
 
     return table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists()
 
@@ -248,13 +248,13 @@ def _release_margins(
 
 
 def _open(table: str) -> ContingencyTable:
-    from discreet.margins.contingency_table import PAPER_TABLES, paper_table, read_table
+    from discreet.margins.sensitivity import PAPER_TABLES, paper_table, read_table
 
     return paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
 
 
 def _margins_of(table: str, wanted: str | None) -> str:
-    from discreet.margins.contingency_table import PAPER_TABLES
+    from discreet.margins.sensitivity import PAPER_TABLES
 
     if wanted is None and table in PAPER_TABLES:
         return PAPER_TABLES[table]

@@ -36,7 +36,7 @@ def publish(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Publish the tables of `publish` in dataset.toml: protected releases as signed files, for a server without records."""
-    from discreet.cli.progress import simulation_bar
+    from discreet.cli.console import simulation_bar
     from discreet.publish.file_store import open_storage
     from discreet.publish.publisher import Limits, plan_publication
     from discreet.publish.publisher import publish as write_publication

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import messages, print_message
+from discreet.cli.console import clean_up_on_signal, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import (
     DelimiterOption,
@@ -17,7 +17,6 @@ from discreet.cli.shared_options import (
     IncludeOption,
     TableOption,
 )
-from discreet.cli.signals import clean_up_on_signal
 from discreet.errors import BadData
 
 
@@ -55,7 +54,7 @@ def try_file(
 def _serve(folder: Path, description: str, file: Path, port: int | None, *, browser: bool) -> None:
     import webbrowser
 
-    from discreet.cli.progress import load_bars
+    from discreet.cli.console import load_bars
     from discreet.model.description.dataset_toml import parse_names_only
     from discreet.release.dataset_registry import open_registry
     from discreet.release.load_cautions import LoadJob, load_with_cautions

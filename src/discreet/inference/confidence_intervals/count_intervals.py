@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import WIDEST, channel_of, whole_numbers
+from discreet.inference.channel import SLACK, WIDEST, Distribution, channel_of, whole_numbers
 from discreet.inference.confidence_intervals.noise_sum import NoiseSum, noise_sum
 from discreet.inference.confidence_intervals.picked_cells import PickedCells, refuse_shared_noise
-from discreet.inference.discrete_distribution import SLACK, Distribution
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
 

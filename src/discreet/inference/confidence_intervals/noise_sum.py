@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import whole_numbers
+from discreet.inference.channel import CUT, SLACK, Distribution, sum_distribution, whole_numbers
 from discreet.inference.confidence_intervals.picked_cells import PickedCells
 from discreet.inference.confidence_intervals.tail_bounds import (
     PossibleRows,
@@ -30,7 +30,6 @@ from discreet.inference.confidence_intervals.tail_bounds import (
     possible_rows,
     worst_case_tails,
 )
-from discreet.inference.discrete_distribution import CUT, SLACK, Distribution, sum_distribution
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
 from discreet.noise.cell_distribution import combine_terms
 from discreet.noise.table import NO_NOISE

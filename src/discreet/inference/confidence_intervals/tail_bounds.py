@@ -16,8 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.inference.channel import channel_of, whole_numbers
-from discreet.inference.discrete_distribution import Distribution
+from discreet.inference.channel import Distribution, channel_of, whole_numbers
 from discreet.model.noise_distribution import CellDistribution
 
 

@@ -30,8 +30,7 @@ from discreet.inference.hypothesis_tests.likelihood import TINY, PoissonLikeliho
 from discreet.noise.table import NoiseTable
 
 if TYPE_CHECKING:
-    from discreet.inference.channel import Channel
-    from discreet.inference.discrete_distribution import Distribution
+    from discreet.inference.channel import Channel, Distribution
 
 
 Floats = NDArray[np.float64]

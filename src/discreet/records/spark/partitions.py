@@ -4,7 +4,7 @@
 columns it holds, during the load, what only the driver can decide:
 
     _id, _unit             64 bits of the enciphered hash of the record's id and of its person
-    _tag                   64 bits of its tag (`fingerprint.py`), which decide the records kept under `dp`
+    _tag                   64 bits of its tag (`records/fingerprint.py`), which decide the records kept under `dp`
     _at                    its position: the number of the partition, then the number of the record in it
     _stratum, _cluster     64 bits of a hash in place of a number, since partitions do not share numbers
 

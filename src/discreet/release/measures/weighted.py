@@ -11,7 +11,7 @@ for `largest-weight` and for strata with public weights; else from the exact wei
     average-weight, invariant: V·w̄²
     largest-weight: (V + 1/12)·w_max²     public-strata: V·Σ w_h², over the strata h in the cell
 
-Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/weight_forms.py`.
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/weights.py`.
 """
 
 from __future__ import annotations
@@ -38,20 +38,29 @@ from discreet.records.storage import SQUARES, join_squares, replicate_names, squ
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.measures import MeasureKind, MeasureValues
-from discreet.survey.dp_weights import average_weight, invariant, public_strata
-from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
-from discreet.survey.variance import (
+from discreet.survey.sampling_error import (
     cell_variances,
     design_effects,
     effect_steps,
     effects_for_release,
     fractions,
+    kish_effects,
     minimum_effects,
+    relative_errors,
     replicate_variance,
     stratum_variance,
+    unreliable,
 )
-from discreet.survey.weight_forms import SurveyDesign, cautions, weight_form
-from discreet.survey.weights import nearest_quotient, times_ratio
+from discreet.survey.weights import (
+    SurveyDesign,
+    average_weight,
+    cautions,
+    invariant,
+    nearest_quotient,
+    public_strata,
+    times_ratio,
+    weight_form,
+)
 
 
 def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:

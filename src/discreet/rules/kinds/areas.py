@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import AreaTooSmall, BadDescription, Refused
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors_or_self, at_or_below, coarser, finer, is_level_of, units_of
-from discreet.model.messages.refusal import or_coarser
+from discreet.model.messages.sentences import or_coarser
 from discreet.model.messages.text import message, nearest
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape

@@ -15,7 +15,7 @@ from typing import ClassVar
 from discreet.errors import ForbiddenCombination, MandatoryVariables, Refused
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import at_or_below, finer, variables_showing
-from discreet.model.messages.refusal import at_level, or_coarser, quote_names
+from discreet.model.messages.sentences import at_level, or_coarser, quote_names
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape

@@ -16,7 +16,7 @@ from typing import ClassVar
 from discreet.errors import BadDescription, NestedGroups, Refused, TooManyGroups
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import groupings, level_groups
-from discreet.model.messages.refusal import quote_names
+from discreet.model.messages.sentences import quote_names
 from discreet.model.messages.text import message, plural_message
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape

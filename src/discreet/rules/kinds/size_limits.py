@@ -13,7 +13,7 @@ from typing import ClassVar
 from discreet.errors import Refused, TooManyCells, TooManyVariables
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import at_or_below
-from discreet.model.messages.refusal import at_level, cell_count, or_coarser
+from discreet.model.messages.sentences import at_level, cell_count, or_coarser
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape

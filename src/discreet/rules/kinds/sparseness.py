@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.model.messages.refusal import quote_names
+from discreet.model.messages.sentences import quote_names
 from discreet.model.messages.text import message
 from discreet.rules import reading
 from discreet.rules.noisy_table import Slices, number

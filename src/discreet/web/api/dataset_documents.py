@@ -10,7 +10,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.variable import Variable
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
-from discreet.web.i18n.dataset_labels import dataset_in_language
+from discreet.web.i18n.translation import dataset_in_language
 from discreet.web.urls import link
 
 log = logging.getLogger("discreet.server")

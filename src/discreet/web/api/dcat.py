@@ -35,10 +35,9 @@ from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.negotiation import media_type
 from discreet.web.pages.builder import default_axes
 from discreet.web.pages.links import api_path
-from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import plain
-from discreet.web.urls import site_url
+from discreet.web.urls import refuse_unknown, site_url
 from discreet.workspace.options import Options
 from discreet.workspace.versions.history import SHORT, VersionFacts
 

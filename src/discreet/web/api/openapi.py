@@ -1,6 +1,6 @@
 """The OpenAPI document: parameters, responses and schemas of the routes.
 
-`web/query.py` parses the parameters that are described here; a test compares the two. FastAPI's own 422 is removed,
+`web/urls.py` parses the parameters that are described here; a test compares the two. FastAPI's own 422 is removed,
 since every request that cannot be parsed gets a problem with status 400.
 """
 

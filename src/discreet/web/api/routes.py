@@ -59,7 +59,7 @@ from discreet.web.api.schemas import (
     LedgerDocument,
     VersionsDocument,
 )
-from discreet.web.i18n.dataset_labels import dataset_in_language, listing_in_language, release_in_language
+from discreet.web.i18n.translation import dataset_in_language, listing_in_language, release_in_language
 from discreet.web.negotiation import choose_format
 from discreet.web.pages.comparison_page import read_comparison
 from discreet.web.pages.independence_page import IndependenceDocument, run_independence_test
@@ -67,15 +67,6 @@ from discreet.web.pages.interval_page import INTERVAL_PARAMETERS, interval_respo
 from discreet.web.pages.links import file_stem
 from discreet.web.pages.methodology_page import add_methodology_api
 from discreet.web.pages.page_request import parse_page
-from discreet.web.query import (
-    TABLE_PARAMETERS,
-    read_picture,
-    read_single,
-    read_table,
-    read_view,
-    read_yes_no,
-    refuse_unknown,
-)
 from discreet.web.responses import (
     add_charge_header,
     as_json,
@@ -88,7 +79,16 @@ from discreet.web.responses import (
     open_service,
     strong_etag,
 )
-from discreet.web.urls import link
+from discreet.web.urls import (
+    TABLE_PARAMETERS,
+    link,
+    read_picture,
+    read_single,
+    read_table,
+    read_view,
+    read_yes_no,
+    refuse_unknown,
+)
 from discreet.workspace.versions.history import SHORT
 
 #: Parameters of a whole table only.

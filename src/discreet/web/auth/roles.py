@@ -7,6 +7,7 @@ route opens datasets through this authoriser, so no route can forget to check.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadKey, BadOption
 from discreet.ledger.requester import Requester
@@ -18,7 +19,9 @@ from discreet.release.dataset_registry import Authoriser
 from discreet.release.dataset_service import DatasetService
 from discreet.web.audit.entry import AuditedService
 from discreet.web.context import request_context
-from discreet.workspace.workspace import StoredDataset, Workspace
+
+if TYPE_CHECKING:  # an interface never opens a workspace itself
+    from discreet.workspace.workspace import StoredDataset, Workspace
 
 
 class RequestAuthoriser(Authoriser):

@@ -27,15 +27,13 @@ from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.admission import MAX_QUERY_BYTES
 from discreet.web.api.dataset_documents import open_datasets
-from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import gettext
 from discreet.web.pages.builder import default_axes
 from discreet.web.pages.downloads import snippets
 from discreet.web.pages.links import api_path, table_path
-from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, strong_etag
-from discreet.web.templating import render_page
-from discreet.web.urls import link, site_url
+from discreet.web.templating import FINGERPRINT, render_page
+from discreet.web.urls import link, refuse_unknown, site_url
 from discreet.workspace.options import Options
 
 #: How much of a response is shown.

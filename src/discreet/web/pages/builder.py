@@ -26,7 +26,7 @@ from discreet.model.view import BASES, READING_PARAMETERS, VIEW_PARAMETERS
 from discreet.release.measures import measures_of
 from discreet.web.i18n.messages import gettext, ngettext
 from discreet.web.pages.links import Link, QueryItems, page_path, pick_path
-from discreet.web.query import TABLE_PARAMETERS, read_table
+from discreet.web.urls import TABLE_PARAMETERS, read_table
 
 #: The allowed table that a choice leads to (`DatasetService.offer`); None if there is none.
 Offer = Callable[[TableRequest], TableRequest | None]

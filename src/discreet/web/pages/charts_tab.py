@@ -22,8 +22,8 @@ from discreet.pictures.charts import Chart, chart_of, fitting, legend_lines
 from discreet.pictures.svg import svg_of
 from discreet.web.admission import PICTURE, reserve_cells
 from discreet.web.i18n.messages import gettext
-from discreet.web.pages.display_options import WAYS, DisplayOptions
 from discreet.web.pages.links import Link, QueryItems, page_path
+from discreet.web.pages.page_request import WAYS, DisplayOptions
 
 MAP = "map"
 

@@ -23,14 +23,12 @@ from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.admission import COMPARED, reserve_cells
-from discreet.web.assets import FINGERPRINT
 from discreet.web.i18n.messages import format_number, gettext
 from discreet.web.pages.interval_page import read_level
 from discreet.web.pages.links import page_path
-from discreet.web.query import TABLE_PARAMETERS, read_table, read_word, refuse_unknown, version_query
 from discreet.web.responses import check_request, conditional, etag_of, open_service
-from discreet.web.templating import render_page
-from discreet.web.urls import link
+from discreet.web.templating import FINGERPRINT, render_page
+from discreet.web.urls import TABLE_PARAMETERS, link, read_table, read_word, refuse_unknown, version_query
 from discreet.workspace.options import Options
 
 #: The largest table that is compared: its document is built in memory.

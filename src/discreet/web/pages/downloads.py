@@ -15,7 +15,7 @@ from html import escape
 from discreet.formats import formats
 from discreet.model.grammar import write_filter
 from discreet.model.measure import DEFAULT_MEASURE
-from discreet.model.messages.citation import citation
+from discreet.model.messages.sentences import citation
 from discreet.model.request import TableRequest
 from discreet.release.checked_request import CheckedRequest
 from discreet.web.i18n.messages import gettext

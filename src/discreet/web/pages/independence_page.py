@@ -24,9 +24,8 @@ from discreet.web.pages.downloads import command_test, python
 from discreet.web.pages.links import page_path, table_path
 from discreet.web.pages.page_request import PageRequest, parse_page
 from discreet.web.pages.table_grid import table_facts
-from discreet.web.query import TABLE_PARAMETERS
 from discreet.web.templating import render_page
-from discreet.web.urls import site_url
+from discreet.web.urls import TABLE_PARAMETERS, site_url
 
 #: The most cells that are tested under `dp`: without an account, and with one.
 MOST_TESTED, MOST_FOR_ACCOUNTS = 1_500, 10_000

@@ -1,4 +1,11 @@
-"""The first page: an introduction, a live table, and the datasets with a search.
+"""A table alone, for an iframe on another site: title, table, note, source and a link to its page.
+
+    GET /embed/datasets/{id}?rows=..&columns=..        the parameters of the table's page
+
+Any site may frame it. Its Content-Security-Policy allows no script, no form and no connection. A refusal is shown in
+the iframe.
+
+The first page: an introduction, a live table, and the datasets with a search.
 
     GET /?search=potato&by=age        datasets that contain every word; the live table by another variable
 
@@ -14,22 +21,73 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from discreet.errors import Busy, DiscreetError
+from discreet.errors import BadRequest, Busy, DiscreetError
+from discreet.inference.table_view import apply_view
 from discreet.model.dataset import Dataset
+from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.variable import Variable
+from discreet.model.view import VIEW_PARAMETERS
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
-from discreet.web.assets import FINGERPRINT
-from discreet.web.i18n.dataset_labels import translate_dataset, translate_release
+from discreet.web.i18n.translation import translate_dataset, translate_release
 from discreet.web.pages.builder import default_axes
 from discreet.web.pages.links import page_path
+from discreet.web.pages.page_request import PageRequest, parse_page
 from discreet.web.pages.table_grid import Grid, Layout, grid
+from discreet.web.problems import public_error
 from discreet.web.responses import conditional, strong_etag
-from discreet.web.templating import render_page
+from discreet.web.templating import FINGERPRINT, render_page
+from discreet.web.urls import TABLE_PARAMETERS, site_url
+
+#: Any site may frame this page; it may load our stylesheet and nothing else.
+POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"
+#: The largest table in an iframe.
+MOST_CELLS = 2_000
+
+
+def add_embed(router: APIRouter, registry: DatasetRegistry) -> None:
+    """Add the route of the page."""
+
+    @router.get("/embed/datasets/{dataset_id}")
+    def table_alone(request: Request, dataset_id: str) -> Response:
+        """The table alone."""
+        try:
+            page = parse_page(registry, request, dataset_id, (*TABLE_PARAMETERS, *VIEW_PARAMETERS))
+            response = page.respond("embed", lambda: _render(page))
+        except DiscreetError as error:
+            shown = public_error(error)
+            response = render_page("embed.html", status=shown.http_status, error=shown)
+            response.headers["cache-control"] = "no-store"
+        response.headers["content-security-policy"] = POLICY
+        return response
+
+
+def _render(page: PageRequest) -> Response:
+    if page.checked.cells > MOST_CELLS:
+        raise BadRequest(
+            message(
+                "The table has {cells:,} cells, and a frame shows at most {most_cells:,}.",
+                cells=page.checked.cells,
+                most_cells=MOST_CELLS,
+            ),
+            message("Choose fewer variables or categories, or link to the page."),
+        )
+    release = translate_release(apply_view(page.service.answer(page.checked), page.view))
+    return render_page(
+        "embed.html",
+        error=None,
+        dataset=release.dataset,
+        digest=page.checked.digest,
+        title=release.title,
+        notes=release.notes,
+        grid=grid(Layout(release)),
+        address=site_url().base + page_path(page.table, page.items),
+    )
+
 
 #: The live table: the most categories of its rows, and the most and fewest variables to choose from.
 MOST_CATEGORIES, MOST_CHOICES, LEAST_CHOICES = 12, 6, 2
@@ -67,10 +125,10 @@ def add_landing(router: APIRouter, registry: DatasetRegistry) -> None:
         search, by = (request.query_params.get(name, "").strip() for name in ("search", "by"))
         found = open_datasets(registry)
         tag = strong_etag("landing", FINGERPRINT, search, by, [each.edition for each in found])
-        return conditional(request, tag, lambda: _render(found, search, by), lasting=True)
+        return conditional(request, tag, lambda: _render_home(found, search, by), lasting=True)
 
 
-def _render(found: Sequence[DatasetService], search: str, by: str) -> Response:
+def _render_home(found: Sequence[DatasetService], search: str, by: str) -> Response:
     datasets = [translate_dataset(each.dataset) for each in found]
     changeable = sorted(
         found, key=lambda each: len(_choices(each.dataset, default_axes(each.dataset)[1])) < LEAST_CHOICES

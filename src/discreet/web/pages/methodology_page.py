@@ -12,12 +12,10 @@ from discreet.model.dataset import Dataset
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.api.openapi import DatasetId, problem_responses
 from discreet.web.api.schemas import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
-from discreet.web.assets import FINGERPRINT, STYLESHEET
-from discreet.web.i18n.dataset_labels import translate_dataset
-from discreet.web.query import refuse_unknown
+from discreet.web.i18n.translation import translate_dataset
 from discreet.web.responses import as_json, conditional, strong_etag
-from discreet.web.templating import render, render_page
-from discreet.web.urls import link
+from discreet.web.templating import FINGERPRINT, STYLESHEET, render, render_page
+from discreet.web.urls import link, refuse_unknown
 
 TEMPLATE = "methodology.html"
 _STATUSES = (400, 404, 410, 414, 503)

@@ -25,9 +25,8 @@ from discreet.model.selection import NamedGroups, group_label, select, shortest
 from discreet.model.variable import Category, Variable
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
-from discreet.web.assets import FINGERPRINT
-from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.i18n.messages import gettext
+from discreet.web.i18n.translation import translate_dataset
 from discreet.web.pages.builder import (
     AXES,
     form_parameters,
@@ -39,10 +38,9 @@ from discreet.web.pages.builder import (
 from discreet.web.pages.links import QueryItems, page_path, pick_path
 from discreet.web.pages.page_request import link_parameters
 from discreet.web.pages.preview import in_labels, preview_table
-from discreet.web.query import refuse_unknown
 from discreet.web.responses import conditional, open_service, strong_etag
-from discreet.web.templating import render_page
-from discreet.web.urls import link
+from discreet.web.templating import FINGERPRINT, render_page
+from discreet.web.urls import link, refuse_unknown
 
 #: The most categories that are listed, unless all are asked for.
 MOST_LISTED = 200

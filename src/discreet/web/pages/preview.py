@@ -18,8 +18,8 @@ from discreet.model.messages.text import Message
 from discreet.model.request import TableRequest
 from discreet.release.dataset_service import DatasetService
 from discreet.release.dry_run import Attempt
-from discreet.web.i18n.dataset_labels import translate_dataset
 from discreet.web.i18n.messages import gettext, ngettext
+from discreet.web.i18n.translation import translate_dataset
 from discreet.web.pages.links import Link, QueryItems, page_path
 from discreet.web.problems import public_error
 

@@ -21,7 +21,7 @@ from typing import Any
 from discreet.errors import BadDescription, BadRequest, MissingExtra, Refused
 from discreet.formats import Format, formats
 from discreet.model.dataset import Dataset
-from discreet.model.messages.citation import citation
+from discreet.model.messages.sentences import citation
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
@@ -31,10 +31,9 @@ from discreet.publish.publisher import DatasetReport, Limits, PublishPlan, plan_
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
-from discreet.web.assets import FINGERPRINT, STATIC, STYLESHEET
 from discreet.web.pages.methodology_page import methodology_html
 from discreet.web.pages.table_grid import Layout, grid, table_facts
-from discreet.web.templating import render
+from discreet.web.templating import FINGERPRINT, STATIC, STYLESHEET, render
 
 #: The most cells on a page; the files have all.
 PAGE_CELLS = 5_000

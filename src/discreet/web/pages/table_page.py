@@ -20,34 +20,36 @@ from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.dataset_service import DatasetService
 from discreet.web.api.dcat import schema_org
 from discreet.web.cache import ALWAYS, MOMENT
-from discreet.web.i18n.dataset_labels import translate_dataset
+from discreet.web.i18n.translation import translate_dataset
 from discreet.web.pages.api_guide import add_api_guide
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
 from discreet.web.pages.charts_tab import chart_tabs
 from discreet.web.pages.comparison_page import add_comparison_page
-from discreet.web.pages.display_options import ALL_LAYERS, DisplayOptions, layer_rows
+from discreet.web.pages.custodian import add_error_pages
 from discreet.web.pages.downloads import download_panel
-from discreet.web.pages.embed import add_embed
-from discreet.web.pages.error_pages import add_error_pages
 from discreet.web.pages.independence_page import add_independence_page, is_two_way
-from discreet.web.pages.interval_page import add_interval_page
-from discreet.web.pages.landing import add_landing
+from discreet.web.pages.interval_page import add_interval_page, noise_uncertainty
+from discreet.web.pages.landing import add_embed, add_landing
 from discreet.web.pages.links import QueryItems, page_path, table_path
 from discreet.web.pages.methodology_page import add_budget_page, add_methodology_page
-from discreet.web.pages.page_request import PageRequest, link_parameters, page_of
+from discreet.web.pages.page_request import (
+    ALL_LAYERS,
+    DisplayOptions,
+    PageRequest,
+    layer_rows,
+    link_parameters,
+    page_of,
+)
 from discreet.web.pages.picker import add_picker
 from discreet.web.pages.preview import preview_table
-from discreet.web.pages.print_layout import SHEET_COLUMNS, add_print_page, print_sheets
-from discreet.web.pages.table_blocks import add_blocks, paginate
+from discreet.web.pages.print_layout import SHEET_COLUMNS, add_blocks, add_print_page, paginate, print_sheets
 from discreet.web.pages.table_grid import Layout, grid, table_facts
 from discreet.web.pages.toolbar import Toolbar
-from discreet.web.pages.uncertainty import noise_uncertainty
 from discreet.web.problems import note_refusal, public_error
-from discreet.web.query import refuse_unknown
 from discreet.web.release_cache import GridCache, ReleaseCache
 from discreet.web.responses import open_service
 from discreet.web.templating import render_page
-from discreet.web.urls import link
+from discreet.web.urls import link, refuse_unknown
 from discreet.workspace.options import Options
 
 

@@ -10,8 +10,8 @@ from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
 from discreet.model.view import View
 from discreet.web.i18n.messages import gettext, lower_label
-from discreet.web.pages.display_options import ALL_LAYERS, DisplayOptions
 from discreet.web.pages.links import Link, QueryItems, page_path, table_path
+from discreet.web.pages.page_request import ALL_LAYERS, DisplayOptions
 from discreet.web.pages.table_grid import NAMINGS, Layout
 
 _PERCENTS = {

@@ -29,7 +29,7 @@ from starlette.datastructures import QueryParams
 from discreet.errors import BadRequest, NotFound, UnknownCategory
 from discreet.model.messages.text import nearest
 from discreet.model.selection import match_form, most_read
-from discreet.web.query import read_single
+from discreet.web.urls import read_single
 
 Kind = TypeVar("Kind")
 #: Query parameters by their names in lower case.

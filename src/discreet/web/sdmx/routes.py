@@ -35,7 +35,6 @@ from discreet.web.api.openapi import (
     version_parameter,
 )
 from discreet.web.negotiation import media_type
-from discreet.web.query import read_word, refuse_unknown
 from discreet.web.responses import (
     add_charge_header,
     conditional,
@@ -54,6 +53,7 @@ from discreet.web.sdmx.dataflows import (
     parse_data_query,
 )
 from discreet.web.sdmx.structures import DEPTH, MEDIA_TYPE, Query, find_structures, structure_message
+from discreet.web.urls import read_word, refuse_unknown
 
 Kind = Annotated[
     str,

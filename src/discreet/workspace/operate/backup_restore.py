@@ -27,10 +27,10 @@ from discreet import __version__
 from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
 from discreet.ledger.ledger import Ledger
 from discreet.records.keys import Purpose, Secret, read_secret
+from discreet.workspace.folder_layout import FOLDER as STATE
 from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
 from discreet.workspace.sealed import BadSeal, add_seal, fsync_path, fsync_tree, read_sealed
-from discreet.workspace.server_state import FOLDER as STATE
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 
 MANIFEST = "backup.json"

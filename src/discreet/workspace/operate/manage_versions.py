@@ -41,7 +41,6 @@ from discreet.workspace.sealed import (
 )
 from discreet.workspace.versions.checkpoints import MARK, lock_checkpoints
 from discreet.workspace.versions.history import VersionFacts, read_history, write_history
-from discreet.workspace.versions.id_overlap import SKETCH
 from discreet.workspace.versions.label_corrections import apply_labels
 from discreet.workspace.versions.public_parts import RESIDUALS
 from discreet.workspace.versions.version import (
@@ -55,6 +54,7 @@ from discreet.workspace.versions.version import (
     set_current,
     write_version,
 )
+from discreet.workspace.versions.version_conflicts import SKETCH
 from discreet.workspace.versions.version_engine import open_engine, verify_engine
 
 REMOVED = "removed"

@@ -41,9 +41,8 @@ from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.promise import refuse_exact
 from discreet.records.changes import Changes
 from discreet.records.engine import DEFAULT_ENGINE, Engine, EngineKind, engine_kind, forget_records
-from discreet.records.intake import load_records
 from discreet.records.keys import Secret, create_secret, read_secret
-from discreet.records.staging import Progress
+from discreet.records.staging import Progress, load_records
 from discreet.rules.rule_set import parse_rules
 from discreet.workspace.folder_layout import refuse_newer_workspace, write_schema
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_if_any, refuse_lost_ledger
@@ -51,7 +50,6 @@ from discreet.workspace.sealed import fsync_path, fsync_tree, report_full_disk, 
 from discreet.workspace.versions.charge_load import charge_load, record_load, refuse_other_method
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 from discreet.workspace.versions.history import read_history, write_history
-from discreet.workspace.versions.id_overlap import IdOverlap, find_id_overlaps, write_sketch
 from discreet.workspace.versions.lineage import lineage_defaults, lineage_keys
 from discreet.workspace.versions.public_parts import write_residuals
 from discreet.workspace.versions.version import (
@@ -71,8 +69,11 @@ from discreet.workspace.versions.version_conflicts import (
     KEEP_KEYS,
     NEW_LINEAGE,
     Comparison,
+    IdOverlap,
     VersionConflicts,
+    find_id_overlaps,
     validate_corrections,
+    write_sketch,
 )
 from discreet.workspace.versions.version_engine import (
     engine_name,

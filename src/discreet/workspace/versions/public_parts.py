@@ -30,7 +30,7 @@ from discreet.workspace.versions.version_engine import CubeShelf
 if TYPE_CHECKING:
     from discreet.protect.joint_plan import JointPlan
     from discreet.protect.joint_residuals import StoredResiduals
-    from discreet.records.intake import Loaded
+    from discreet.records.staging import Loaded
 
 
 RESIDUALS = "residuals.npy"

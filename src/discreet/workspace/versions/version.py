@@ -10,7 +10,7 @@
     ledger.mark            how far the ledger had come at the last charge (`checkpoints.py`)
     secret.check           two keyed hashes: of the version's name, and of all of the above
     data.duckdb            the records in duckdb; codes.bin with it for large files
-    ids.sketch             a sealed sketch of the record ids, if records have ids (`id_overlap.py`)
+    ids.sketch             a sealed sketch of the record ids, if records have ids (`version_conflicts.py`)
     residuals.npy          the noisy residuals of a joint universe (`public_parts.py`)
     cubes/                 pre-aggregated tables, with a sealed list (`version_engine.py`)
 
@@ -184,7 +184,7 @@ def boundaries_hash(boundaries: Mapping[str, Boundaries]) -> str:
 def noise_hash(noise: NoiseTable | NoisePlan) -> str:
     """A hash of the integers that protect a version."""
     if not isinstance(noise, NoiseTable):
-        from discreet.protect.plan_file import plan_text  # noqa: PLC0415 - only `dp` needs plans
+        from discreet.protect.plan import plan_text  # noqa: PLC0415 - only `dp` needs plans
 
         return hashlib.sha256(plan_text(noise).encode()).hexdigest()
     return content_hash(noise)
@@ -194,7 +194,7 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
     """Write and seal all files of a version without the records."""
     (folder / DESCRIPTION).write_text(version.description, "utf-8")
     if not isinstance(version.noise, NoiseTable):
-        from discreet.protect.plan_file import plan_text  # noqa: PLC0415 - only `dp` needs plans
+        from discreet.protect.plan import plan_text  # noqa: PLC0415 - only `dp` needs plans
 
         (folder / NOISE).write_text(plan_text(version.noise), "utf-8")
         (folder / FINGERPRINT).write_text(version.fingerprint, "ascii")
@@ -292,7 +292,7 @@ def refuse_other_secret(folder: Path, secret: Secret) -> None:
 def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan, str]:
     try:
         if dataset.protection.is_dp:
-            from discreet.protect.plan_file import read_plan  # noqa: PLC0415 - only `dp` needs plans
+            from discreet.protect.plan import read_plan  # noqa: PLC0415 - only `dp` needs plans
 
             fingerprint = (folder / FINGERPRINT).read_text("ascii")
             return read_plan((folder / NOISE).read_text("utf-8"), dataset), fingerprint

@@ -46,7 +46,7 @@ from discreet.workspace.sealed import (
 from discreet.workspace.versions.version import Version
 
 if TYPE_CHECKING:
-    from discreet.records.intake import Loaded
+    from discreet.records.staging import Loaded
 
 
 CUBES_SEAL = "cubes.seal"

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.bound import error_bound, exact_bound
 from discreet.attacks.knowledge import PROTECTIONS, Knowledge
-from discreet.attacks.query_averaging import KINDS, Estimates, attack
+from discreet.attacks.query_averaging import KINDS, Estimates, attack, error_bound, exact_bound
 from discreet_studies.attacks.scoring import (
     FALSE_ALARM,
     frame,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.bound import optimum, success_bound
 from discreet.attacks.differencing import Findings, attack
 from discreet.attacks.knowledge import PROTECTIONS, Knowledge
+from discreet.attacks.query_averaging import optimum, success_bound
 from discreet_studies.attacks.scoring import FALSE_ALARM, frame, grid_up_to, noise_in_words, share
 from discreet_studies.attacks.targets import SCENE, TRAITS, Budget, targets, works
 

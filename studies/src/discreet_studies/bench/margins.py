@@ -22,7 +22,7 @@ from discreet.margins.integer_noise import SeededNoise, gaussian_tables, laplace
 from discreet.margins.margin_set import Axes, MarginSet, overall_error
 from discreet.margins.study import plan_of
 from discreet.privacy.accounting import rho_for
-from discreet.privacy.gaussian_tradeoff import gaussian_mu
+from discreet.privacy.composition import gaussian_mu
 from discreet_studies.bench.part import Part, Result, Wish, figure
 from discreet_studies.bench.peers import load_opendp
 

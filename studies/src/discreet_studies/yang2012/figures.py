@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.margins.contingency_table import PAPER_TABLES
+from discreet.margins.sensitivity import PAPER_TABLES
 from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import INFEASIBLE, LARGEST, NAMED, clouds, dataset, grid, without_noise
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.margins.contingency_table import PAPER_TABLES
 from discreet.margins.holistic import Holistic
 from discreet.margins.margin_set import Axes
-from discreet.margins.sensitivity import sensitivity
+from discreet.margins.sensitivity import PAPER_TABLES, sensitivity
 from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import dataset
 

@@ -22,11 +22,10 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.inference.hypothesis_tests.log_linear_model import LogLinearFit, fit_log_linear
-from discreet.margins.contingency_table import PAPER_TABLES, ContingencyTable, paper_table
 from discreet.margins.holistic import Holistic, HolisticRelease
 from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.margin_set import MarginSet, margin_tables, parse_margins
-from discreet.margins.sensitivity import Basis, paper_epsilon
+from discreet.margins.sensitivity import PAPER_TABLES, Basis, ContingencyTable, paper_epsilon, paper_table
 from discreet.margins.study import largest_l1
 from discreet_studies.exhibit import Effort
 

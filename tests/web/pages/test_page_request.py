@@ -6,7 +6,7 @@ from starlette.datastructures import QueryParams
 from discreet.api.server_url import split_query
 from discreet.errors import BadRequest
 from discreet.model.view import READING_PARAMETERS
-from discreet.web.pages.display_options import DisplayOptions, read_display_options
+from discreet.web.pages.page_request import DisplayOptions, read_display_options
 
 
 def test_what_is_read_is_written_the_same_and_what_says_nothing_is_left_out():

@@ -11,10 +11,18 @@ import pytest
 
 from discreet.assess import Subject, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
-from discreet.assess.assessment_report import conclusion_sentences, report, summary_sentences
 from discreet.assess.figures import BOXES, FIGURES, figure
-from discreet.assess.html_page import MARKER, html_table, inline_svg, write_page
-from discreet.assess.statement_page import read_statement, statement_html
+from discreet.assess.report_pages import (
+    MARKER,
+    conclusion_sentences,
+    html_table,
+    inline_svg,
+    read_statement,
+    report,
+    statement_html,
+    summary_sentences,
+    write_page,
+)
 from discreet.errors import BadRequest, SignatureUnusable
 from discreet.ledger.verification import verify_statement
 from discreet.pictures.save import render
@@ -100,7 +108,7 @@ def test_what_is_written_about_people_is_escaped():
 def test_a_simulated_mean_has_the_digits_that_its_error_allows(found):
     from types import SimpleNamespace
 
-    from discreet.assess.assessment_report import mean_with_error
+    from discreet.assess.report_pages import mean_with_error
     from discreet.assess.simulation import Summary
 
     def shown(mean, error):

@@ -1,11 +1,31 @@
-"""The report of an assessment: sentences, and a one-page HTML document with pictures and tables."""
+"""Self-contained HTML pages for the custodian: no scripts, no external files, light and dark, for screens and print.
+
+All values are escaped. Pictures are inline SVG with unique ids. A file is written atomically, readable by its owner only,
+and never replaces a file that is not such a page.
+
+The report of an assessment: sentences, and a one-page HTML document with pictures and tables.
+
+The auditor's statement of a privacy ledger as an HTML page, made from the signed document, which it contains.
+
+The same document gives the same page, so a check renders the page again and compares it: changed words are detected, as
+well as changed numbers.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
 
+from discreet import __version__
 from discreet.assess.assessment import (
     CONFIDENTIAL,
     INDEPENDENT,
@@ -15,10 +35,81 @@ from discreet.assess.assessment import (
     Outcome,
 )
 from discreet.assess.figures import FIGURES
-from discreet.assess.html_page import html_list, html_table, inline_svg, render_page
 from discreet.assess.risk_utility import SMALL
+from discreet.errors import BadRequest, SignatureUnusable
 from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
 from discreet.pictures.save import render
+
+#: Marks a page as one of ours.
+MARKER = "<!-- discreet: confidential -->"
+
+
+def render_page(title: str, notice: str, body: str) -> str:
+    """A whole page; title and notice are text, the body is HTML."""
+    template, style = (
+        files("discreet.assess").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("html", "css")
+    )
+    return Template(template).substitute(
+        marker=MARKER, title=escape(title), style=style, notice=escape(notice), body=body
+    )
+
+
+def html_table(
+    caption: str, headers: list[str], lines: list[list[str]], *, words: frozenset[int] = frozenset()
+) -> str:
+    """A table whose first column is the row header; text is escaped, `words` are columns of sentences."""
+
+    def cell(tag: str, place: int, text: str) -> str:
+        kind = ' class="words"' if place in words else ""
+        scope = ' scope="col"' if tag == "th" else ""
+        return f"<{tag}{kind}{scope}>{escape(text)}</{tag}>"
+
+    head = "".join(cell("th", place, text) for place, text in enumerate(headers))
+    rows = "".join(
+        f'<tr><th scope="row">{escape(line[0])}</th>'
+        + "".join(cell("td", place, text) for place, text in enumerate(line[1:], start=1))
+        + "</tr>"
+        for line in lines
+    )
+    return (
+        f'<div class="scroll"><table><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def html_list(texts: list[str]) -> str:
+    """A list of sentences."""
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"
+
+
+def inline_svg(svg: bytes, label: str, number: int) -> str:
+    """An SVG as a figure, with ids that are unique on the page."""
+    text = svg.decode("utf-8")
+    text = re.sub(r'\bid="([^"]+)"', rf'id="p{number}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#p{number}-\1)", text)
+    text = re.sub(r'(href=")#', rf"\1#p{number}-", text)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
+    return f"<figure>{text}</figure>"
+
+
+def write_page(text: str, path: Path) -> None:
+    """Write a page atomically, readable by its owner only, over nothing but an earlier page.
+
+    Raises:
+        BadRequest: The file exists and is not such a page.
+    """
+    if path.exists() and MARKER not in path.read_text("utf-8", errors="replace")[:400]:
+        raise BadRequest(
+            f"The file {str(path)!r} is there already and is no earlier assessment.", "Choose another name."
+        )
+    beside = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def summary_sentences(found: Assessment) -> list[str]:
@@ -282,3 +373,108 @@ def _epsilon(epsilon: float) -> str:
 
 def _format_delta(delta: float) -> str:
     return f"{delta:.2g}"
+
+
+NOTICE = "Statement of a privacy ledger for its auditor. It is signed: check it with discreet ledger verify."
+_HELD = re.compile(r'<script type="application/json" id="statement">(.*?)</script>', re.DOTALL)
+_CHARGES = ["Entry", "When (UTC)", "For", "Records a person", "Exact", "Paid by"]
+
+
+def statement_html(document: Mapping[str, Any]) -> str:
+    """The page of a statement, with the document inside."""
+    chain = document["chain"]
+    facts = [
+        ["made", document["made"]],
+        ["program", document["program"]],
+        [
+            "chain",
+            f"{chain['entries']} entries since {chain['begun'][:19]}, {chain['taken_as_found']} taken as found",
+        ],
+        ["head of the chain", chain["head"]],
+        ["public key", "".join(document["public_key"].split("-----")[2].split())],
+        ["signature", " ".join(re.findall(".{1,32}", document["signature"]))],
+    ]
+    others = [list(each.values()) for each in document["without_a_budget"]]
+    body = [
+        "<h1>Statement of a privacy ledger</h1>",
+        html_table("The statement", ["What", "Value"], facts, words=frozenset({1})),
+        *(_budget(each) for each in document["budgets"]),
+        html_table("Loaded without a budget", ["Dataset", "Lineage", "Method"], others) if others else "",
+        "<h2>What this rests on</h2>" + html_list(document["assumptions"]),
+        "<h2>What a check of this statement does not tell</h2>" + html_list(document["not_checked"]),
+        f'<script type="application/json" id="statement">{_embed_json(document)}</script>',
+    ]
+    return render_page("Statement of a privacy ledger", NOTICE, "\n".join(body))
+
+
+def read_statement(path: Path) -> tuple[dict[str, Any], str]:
+    """A statement from an HTML or JSON file, and the result of checking the page; empty for JSON.
+
+    Raises:
+        SignatureUnusable: It is not a statement, or the page does not show the signed document.
+    """
+    try:
+        text = path.read_text("utf-8")
+        held = _HELD.search(text)
+        document = json.loads(held[1] if held else text)
+    except (OSError, ValueError):
+        raise SignatureUnusable(
+            f"{path.name!r} is no statement of a ledger.",
+            "Give a file that `discreet ledger statement` wrote.",
+        ) from None
+    return document, _of_page(document, text) if held else ""
+
+
+def _of_page(document: dict[str, Any], text: str) -> str:
+    program = document.get("program") if isinstance(document, dict) else None
+    if program != f"discreet {__version__}":
+        return f"The words of the page were not compared: it was made by {program}."
+    try:
+        again = statement_html(document)
+    except (KeyError, TypeError, AttributeError, IndexError):
+        again = ""
+    if again != text:
+        raise SignatureUnusable(
+            "The page does not show what was signed: its words or numbers were changed.",
+            "Ask whoever signed it for the page or for the JSON.",
+        )
+    return "The page shows what was signed, word for word."
+
+
+def _embed_json(document: Mapping[str, Any]) -> str:
+    """The document as JSON that cannot end the script element."""
+    return json.dumps(document, indent=1).replace("<", "\\u003c")
+
+
+def _budget(budget: Mapping[str, Any]) -> str:
+    amounts = list(budget["cap"])
+    lines = [[name, *(budget[name][amount] for amount in amounts)] for name in ("cap", "spent", "left")]
+    charges = [
+        [
+            str(each["entry"]),
+            each["at"][:19].replace("T", " "),
+            f"{_charge_purpose(each)} of {each['dataset']}, version {each['version']}",
+            str(each["records_per_unit"] or "unknown"),
+            ", ".join(each["invariants"]) or "nothing",
+            each["paid_by"],
+            *(each[amount] for amount in amounts),
+        ]
+        for each in budget["charges"]
+    ]
+    named = ", ".join(f"{each['dataset']} ({each['lineage']})" for each in budget["lineages"])
+    versions = ", ".join(f"{each['dataset']} {each['version']}" for each in budget["versions"])
+    return "\n".join(
+        [
+            f"<h2>Budget {escape(budget['name'])}</h2><p>{escape(budget['promise'])}</p>",
+            f"<p>Rule of composition: {escape(budget['rule'])}. Neighbours: {escape(budget['neighbours'])}. "
+            f"Datasets (lineages): {escape(named or 'none')}. Versions: {escape(versions or 'none')}.</p>",
+            html_table("Cap and spent", ["", *amounts], lines),
+            html_table("Charges", [*_CHARGES, *amounts], charges, words=frozenset({2})),
+        ]
+    )
+
+
+def _charge_purpose(charge: Mapping[str, Any]) -> str:
+    if charge["for"] == "universe":
+        return "everything declared"
+    return ", ".join(" x ".join(margin) or "the total" for margin in charge["margins"])

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.model.messages.citation import citation, provenance
 from discreet.model.messages.red_team import RED_TEAM
-from discreet.model.messages.refusal import at_level, cell_count, or_coarser, quote_names
+from discreet.model.messages.sentences import (
+    at_level,
+    cell_count,
+    citation,
+    or_coarser,
+    provenance,
+    quote_names,
+)
 from discreet_studies.attacks.report import HEADLINES
 from discreet_studies.commands.attack import attack
 

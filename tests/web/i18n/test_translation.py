@@ -10,8 +10,8 @@ from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
 from discreet.web.context import RequestContext, use_context
-from discreet.web.i18n.dataset_labels import release_in_language, translate_dataset, translate_release
 from discreet.web.i18n.messages import RequestLanguage, languages
+from discreet.web.i18n.translation import release_in_language, translate_dataset, translate_release
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
