@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1]
 THROUGH = {
     "cli/commands/bench.py": "cli/test_registry.py",
     "cli/commands/reproduce.py": "cli/test_registry.py",
-    "model/description/labels.py": "model/description/test_dataset_toml.py",
+    "model/description/label_translations.py": "model/description/test_dataset_toml.py",
     "pictures/charts/dots.py": "pictures/charts/test_charts.py",
     "pictures/charts/lines.py": "pictures/charts/test_charts.py",
     "pictures/charts/pyramid.py": "pictures/charts/test_charts.py",

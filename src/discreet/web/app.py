@@ -1,4 +1,4 @@
-"""The web application: its middlewares and routes."""
+"""The web application: its middlewares and routes. A route asks a dataset service, which runs `release/pipeline.py`."""
 
 from __future__ import annotations
 

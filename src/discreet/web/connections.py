@@ -2,7 +2,7 @@
 
     request   must be complete within `header_seconds` + `body_seconds`
     response  must be read: the kernel closes a connection whose reader takes nothing for `write_seconds`
-    idle      a connection without a further request stays open for `idle_seconds`
+    idle      a connection without a further request stays open for `idle_seconds` (set in `web/run.py`)
 
 At the maximum number of connections a new one replaces the one that has waited longest for a complete request. A client
 that opens thousands of connections and sends half a request therefore closes its own. The maximum leaves file

@@ -18,7 +18,7 @@ from discreet.errors import BadDescription
 from discreet.model.access import parse_access
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
-from discreet.model.description.labels import attach_labels
+from discreet.model.description.label_translations import attach_labels
 from discreet.model.description.sections import (
     parse_about,
     parse_engine,

@@ -1,5 +1,7 @@
 """Rules on noisy counts, area by area: whether an area's part of the table is too sparse.
 
+`rules/verdict.py` turns the verdicts on all areas into the refusal of a table.
+
 Every rule is a function of `Slices`, noisy counts without structural zeros. With x the interior cells of an area, n its
 total, K the cells that can occur:
 

@@ -2,6 +2,7 @@
 
 `AuditedService` records every query of every route in the context of the request. A canonical request is public, as the
 description of a dataset is. No answer, no count and no key is recorded.
+`web/audit/middleware.py` writes the line of a request.
 """
 
 from __future__ import annotations
