@@ -15,22 +15,10 @@ from hypothesis import strategies as st
 from discreet.errors import BadDescription, BadOption
 from discreet.model.survey import FORMS as DECLARED
 from discreet.model.survey import OPEN_FORMS
-from discreet.survey import weights as private_weights
-from discreet.survey.weights import (
-    FORMS,
-    SurveyDesign,
-    average_weight,
-    cautions,
-    cell_average,
-    invariant,
-    nearest_quotient,
-    on_grid,
-    overall_average,
-    public_strata,
-    relative_variance,
-    times_ratio,
-    weight_form,
-)
+from discreet.survey import dp_weights as private_weights
+from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.weight_forms import FORMS, SurveyDesign, cautions, relative_variance, weight_form
+from discreet.survey.weights import cell_average, nearest_quotient, on_grid, overall_average, times_ratio
 
 
 def test_quotients_are_rounded_halves_away_from_zero():

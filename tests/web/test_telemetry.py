@@ -12,6 +12,15 @@ from discreet.errors import BadOption
 from discreet.web.telemetry import Metrics, clear_metrics, span, start_tracing
 
 FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture(autouse=True)
+def later_tests_count_for_themselves():
+    """The library has one setting for all metrics of a process."""
+    yield
+    Metrics().close()
+
+
 LINE = {
     "route": "/api/datasets",
     "method": "GET",

@@ -28,7 +28,7 @@ from discreet.records.tabulate import tabulate
 from discreet.release.dataset_service import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
 from discreet.release.measures.weighted import design_variances, in_people
-from discreet.survey.sampling_error import Estimate, Sample, design_effects
+from discreet.survey.variance import Estimate, Sample, design_effects
 
 #: Maximum size of a report: every cell is looked up in all rows of the sample.
 MOST_CELLS = 5_000

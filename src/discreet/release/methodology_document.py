@@ -31,7 +31,7 @@ from discreet.release.budget_document import budget_figures
 from discreet.release.notes import totals_note, whole_note
 from discreet.rules.rule import Rule
 from discreet.rules.rule_set import protection_rules
-from discreet.survey.weights import weight_form
+from discreet.survey.weight_forms import weight_form
 from discreet.workspace.measured_attacks import AttackResult
 from discreet.workspace.versions.history import SHORT, VersionFacts
 from discreet.workspace.versions.version import noise_hash

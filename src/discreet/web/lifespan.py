@@ -88,6 +88,7 @@ def open_state(registry: DatasetRegistry, options: Options) -> Iterator[ServerSt
             shared = RateLimitStore(folder / SHARED)
             stack.callback(shared.close)
             metrics = Metrics(folder / METRICS)
+            stack.callback(metrics.close)
             log = None
             if options.log == "on":
                 log = stack.enter_context(AuditLog(folder / LOG, key, policy, metrics.lost.inc))

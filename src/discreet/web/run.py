@@ -81,7 +81,7 @@ def serve(
             else:
                 application = Application(lambda: registry, options, Path(sockets))
                 _Server(_config(application, options), ready).run([listening])
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _Terminated):
         pass
     finally:
         listening.close()
@@ -153,6 +153,10 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
+class _Terminated(SystemExit):
+    """SIGTERM arrived: the server ends with exit code 0."""
+
+
 class _Server(uvicorn.Server):
     """A server that reports when it answers."""
 
@@ -211,11 +215,15 @@ def _config(application: Application, options: Options) -> uvicorn.Config:
 
 @contextmanager
 def _exit_on_sigterm() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit: uvicorn raises the signal again, and by default that ends a process uncleaned."""
+    """Turn SIGTERM into an exception: uvicorn raises the signal again, and by default that ends a process uncleaned."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+    def terminate(_number: int, _frame: object) -> None:
+        raise _Terminated(0)
+
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:

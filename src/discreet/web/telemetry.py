@@ -60,6 +60,11 @@ class Metrics:
         self._alerts = Counter("alerts", "What the watch of requests found.", ["detector", "action"], **made)
         self.lost = Counter("log_lost", "Lines that the log of requests lost.", **made)
 
+    def close(self) -> None:
+        """Let later metrics of this process be its own: the library has one setting for all."""
+        os.environ.pop(FOLDER, None)
+        values.ValueClass = values.MutexValue
+
     def observe(self, line: dict[str, Any]) -> None:
         """Count a request, given its line of the log."""
         route = line.get("route", OTHER)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.survey.weights import SurveyDesign, invariant
+from discreet.survey.dp_weights import invariant
+from discreet.survey.weight_forms import SurveyDesign
 from discreet_studies.exhibit import Effort, Exhibit, Exhibits, Finding
 
 POPULATION = 1_000_000

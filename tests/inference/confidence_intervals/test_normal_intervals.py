@@ -22,7 +22,8 @@ from discreet.model.release import NOT_APPLICABLE
 from discreet.model.request import TableRequest, request_from_text
 from discreet.records.tabulate import tabulate
 from discreet.release.pipeline import release_table
-from discreet.survey.sampling_error import design_effects, effect_steps, relative_errors
+from discreet.survey.sampling_error import relative_errors
+from discreet.survey.variance import design_effects, effect_steps
 
 TOML = """
 id = "s"

@@ -31,7 +31,7 @@ from discreet.records.storage import sum_columns
 from discreet.records.tabulate import tabulate
 from discreet.release.dataset_service import unlock_service
 from discreet.release.measures.weighted import design_variances
-from discreet.survey.sampling_error import RATIO, SMALL
+from discreet.survey.variance import RATIO, SMALL
 from discreet.web.pages.table_grid import Layout, grid
 
 RECORDS = 900
@@ -506,7 +506,7 @@ def test_whole_tables_have_the_errors_of_their_cells(design, columns, tmp_path):
     asked = request_from_text("silc", rows=["region", "poor"], columns=["sex"], filters=["region=R1,R2,R4"])
     report = survey_errors(door, asked)
     from discreet.records.sample_rows import sample_rows
-    from discreet.survey.sampling_error import Sample
+    from discreet.survey.variance import Sample
 
     shape = table_shape(asked, stored.dataset)
     sample = Sample(sample_rows(stored.engine, shape, stored.dataset), stored.dataset.survey.design)

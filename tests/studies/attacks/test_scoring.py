@@ -38,7 +38,7 @@ def test_under_dp_the_claim_is_told_with_its_tables(private_town):
     dataset = parse_dataset(private_town.description)
     terms, universe = dp_terms(dataset)
     plan = make_plan(dataset, universe, terms, {"family": "laplace"})
-    told = noise_in_words(SimpleNamespace(protection=DP, declared=plan))
+    told = noise_in_words(SimpleNamespace(protection=DP, noise_plan=plan))
     assert told["claim"]["epsilon"] == 4.0
     assert len(told["noise"]["tables"]) == plan.d
     assert "differentially private" in told["claim"]["sentence"]

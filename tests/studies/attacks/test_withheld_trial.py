@@ -28,7 +28,7 @@ def some_tables(monkeypatch):
 
 def old_behaviour(monkeypatch):
     """The wrong alternative: the rules' areas alone are withheld, and a filter counts its union."""
-    monkeypatch.setattr(verdict, "complement", lambda failed, _seeds, _slices: failed)
+    monkeypatch.setattr(verdict, "add_secondary", lambda failed, _seeds, _slices: failed)
     monkeypatch.setattr(question, "list_areas", lambda request, _dataset: request)
 
 

@@ -18,7 +18,7 @@ from discreet.model.release import subset_release
 from discreet.model.request import request_from_text
 from discreet.web.pxweb.output import Csv, read_csv
 
-from .test_metadata import TOP
+from .test_documents import TOP
 
 
 def rows(document, separator=","):

@@ -38,29 +38,20 @@ from discreet.records.storage import SQUARES, join_squares, replicate_names, squ
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.measures import MeasureKind, MeasureValues
-from discreet.survey.sampling_error import (
+from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
+from discreet.survey.variance import (
     cell_variances,
     design_effects,
     effect_steps,
     effects_for_release,
     fractions,
-    kish_effects,
     minimum_effects,
-    relative_errors,
     replicate_variance,
     stratum_variance,
-    unreliable,
 )
-from discreet.survey.weights import (
-    SurveyDesign,
-    average_weight,
-    cautions,
-    invariant,
-    nearest_quotient,
-    public_strata,
-    times_ratio,
-    weight_form,
-)
+from discreet.survey.weight_forms import SurveyDesign, cautions, weight_form
+from discreet.survey.weights import nearest_quotient, times_ratio
 
 
 def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:

@@ -51,22 +51,10 @@ from discreet.model.variable import TOTAL
 from discreet.noise.table import NoiseTable
 from discreet.release.dataset_registry import open_registry
 from discreet.release.measures.weighted import survey_design
-from discreet.survey.sampling_error import (
-    SMALL,
-    design_effects,
-    effect_steps,
-    minimum_effects,
-    relative_errors,
-    stratum_variance,
-)
-from discreet.survey.weights import (
-    SurveyDesign,
-    cell_average,
-    nearest_quotient,
-    on_grid,
-    overall_average,
-    relative_variance,
-)
+from discreet.survey.sampling_error import relative_errors
+from discreet.survey.variance import SMALL, design_effects, effect_steps, minimum_effects, stratum_variance
+from discreet.survey.weight_forms import SurveyDesign, relative_variance
+from discreet.survey.weights import cell_average, nearest_quotient, on_grid, overall_average
 from discreet.workspace.demo import spudlandia
 from discreet_studies.attacks.targets import Served, load_people
 

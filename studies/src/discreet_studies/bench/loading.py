@@ -30,7 +30,7 @@ relation.aggregate(", ".join(f'max("{name}"::VARCHAR)' for name in relation.colu
 """
 _LOAD = """
 from pathlib import Path
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 load_dataset(Path(workspace), Path(description).read_text("utf-8"), Path(file))
 """
 _TIMED = """

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import dropadd, laplace, pram
 from discreet.noise.families.pram import invariant_matrix, large_matrix, small_matrix
-from discreet.survey.weights import SurveyDesign, cell_average, overall_average
+from discreet.survey.weight_forms import SurveyDesign
+from discreet.survey.weights import cell_average, overall_average
 from discreet_studies.exhibit import Effort
 
 Ints = NDArray[np.int64]

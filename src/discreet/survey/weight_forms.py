@@ -1,0 +1,188 @@
+"""Public constants of a weighted sample, and the forms of a weighted table with their promises.
+
+The custodian declares every constant, and tables print it; nothing is computed per request. All forms but
+`largest-weight` are functions of noisy counts and public weights: they disclose nothing beyond the noisy counts and
+are differentially private where these are. Claims treat a record's weight as a fixed attribute of the record.
+
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadDescription, BadOption
+from discreet.model.messages.text import message, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyDesign:
+    """The public constants of a weighted sample.
+
+    Args:
+        sample_size: The number of records, n.
+        weight_total: The sum of all weights in fixed point: the population, N, times 10^decimals.
+        decimals: How many decimals weights have.
+        largest_weight: The largest weight allowed, in fixed point; larger ones are refused at load.
+        relative_variance: The variance of the weights over their squared mean, as declared.
+
+    >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 20))
+    >>> float(design.average_weight), float(design.design_effect)
+    (666.6666666666666, 1.05)
+    """
+
+    sample_size: int
+    weight_total: int
+    decimals: int
+    largest_weight: int
+    relative_variance: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.sample_size < 1 or not 0 <= self.decimals <= 9:
+            raise BadDescription(
+                f"The survey has {self.sample_size} records and weights of {self.decimals} decimals.",
+                "Give at least one record, and 0 to 9 decimals.",
+            )
+        if not self.sample_size * self.largest_weight >= self.weight_total >= 1:
+            raise BadDescription(
+                "The largest weight and the sum of weights do not fit each other.",
+                "The sum must be positive and at most the sample size times the largest weight.",
+            )
+        if self.relative_variance < 0:
+            raise BadDescription(
+                f"The relative variance of the weights is {float(self.relative_variance)}.",
+                "Give the variance over the squared mean: zero or more.",
+            )
+
+    @property
+    def scale(self) -> int:
+        """One whole person in fixed point: 10^decimals."""
+        return int(10**self.decimals)
+
+    @property
+    def average_weight(self) -> Fraction:
+        """N/n, the overall average weight, exactly."""
+        return Fraction(self.weight_total, self.sample_size * self.scale)
+
+    @property
+    def sampling_fraction(self) -> Fraction:
+        """n/N, at most 1."""
+        return min(Fraction(1), 1 / self.average_weight)
+
+    @property
+    def design_effect(self) -> Fraction:
+        """Kish's 1 + relative variance: how much unequal weights raise the sampling variance."""
+        return 1 + self.relative_variance
+
+
+def relative_variance(weights: NDArray[np.int64]) -> Fraction:
+    """The variance of weights over their squared mean, n·Σw²/(Σw)² - 1, for the custodian at load.
+
+    >>> import numpy as np
+    >>> relative_variance(np.array([1, 3]))
+    Fraction(1, 4)
+    """
+    total = sum(int(weight) for weight in weights)
+    squares = sum(int(weight) ** 2 for weight in weights)
+    return Fraction(len(weights) * squares, total * total) - 1
+
+
+#: Above this relative variance the average weight is a poor substitute for a record's weight (Shlomo, section 2.1).
+VARIANCE_LIMIT = Fraction(1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightForm:
+    """One form of a weighted table: its name in `dataset.toml`, the released value of cell k, and its guarantee.
+
+    `by_average` says that it uses the overall average weight.
+    """
+
+    name: str
+    formula: str
+    promise: str
+    by_average: bool = False
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        WeightForm(
+            "average-weight",
+            message("noisy n_k · w̄"),
+            message(
+                "The perturbed sample count times the overall average weight, which is public: "
+                "post-processing of noisy counts, with the promise of these. Differences between people's "
+                "weights are ignored."
+            ),
+            by_average=True,
+        ),
+        WeightForm(
+            "public-strata",
+            message("Σ_h w_h · noisy n_kh"),
+            message(
+                "Sample counts are perturbed in each stratum and multiplied by the stratum's public weight: "
+                "post-processing of noisy counts, with the promise of these."
+            ),
+        ),
+        WeightForm(
+            "largest-weight",
+            message("w_max · (W_k / w_max rounded, with noise)"),
+            message(
+                "The sum of the weights in a cell is rounded to steps of the largest weight, and the number "
+                "of steps gets its noise as a count does: one person, of whatever weight, changes it by one "
+                "step at most. The dataset tells no counts of records: they would be a second look at the "
+                "same people."
+            ),
+        ),
+        WeightForm(
+            "invariant",
+            message("noisy n_k · N / n, the sample size n being public"),
+            message(
+                "The sample size is published exactly and held fixed: neighbours are samples of the same "
+                "size in which one person is replaced. The sensitivity is N/n for one cell and 2N/n for a "
+                "table."
+            ),
+            by_average=True,
+        ),
+    )
+}
+
+
+def weight_form(name: str) -> WeightForm:
+    """The form of a name.
+
+    Raises:
+        BadOption: It is unknown; the error suggests the nearest.
+    """
+    try:
+        return FORMS[name]
+    except KeyError:
+        raise BadOption(f'The weight form "{name}" is not known.', nearest(name, FORMS)) from None
+
+
+def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
+    """Warnings for the custodian who chooses a form for a survey.
+
+    >>> from discreet.survey.weight_forms import SurveyDesign
+    >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))
+    >>> [caution[:50] for caution in cautions(FORMS["average-weight"], design)]
+    ['The relative variance of the weights is 20.0 %, ab']
+    """
+    if not form.by_average or design.relative_variance <= VARIANCE_LIMIT:
+        return ()
+    share, limit = 100 * float(design.relative_variance), 100 * float(VARIANCE_LIMIT)
+    caution = message(
+        "The relative variance of the weights is {share:.1f} %, above {limit:.0f} %: the overall "
+        "average weight does not stand for a person's own, and estimates lean towards groups with "
+        'small weights. Prefer "public-strata" where weights differ by stratum, or "largest-weight".',
+        share=share,
+        limit=limit,
+    )
+    return (caution,)
