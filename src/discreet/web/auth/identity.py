@@ -18,7 +18,7 @@ import asyncio
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,10 +27,12 @@ from discreet.errors import BadKey, BadOption
 from discreet.ledger.key_cache import KeyCache
 from discreet.ledger.requester import Requester, requester_of
 from discreet.model.access import ROLES
-from discreet.web.auth.oidc import TokenVerifier
 from discreet.web.auth.proxies import Networks, apply_forwarded_headers
 from discreet.web.context import request_context
 from discreet.workspace.options import Options
+
+if TYPE_CHECKING:  # its library is an extra
+    from discreet.web.auth.oidc import TokenVerifier
 
 KEY_PREFIX = "dk_"
 #: How long a request waits until the accounts are read again.
