@@ -4,8 +4,6 @@ The package installs a finder that serves the modules that moved. A module that 
 changed, binds `__getattr__ = renamed(__name__)`.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from importlib import import_module

@@ -10,24 +10,17 @@ from discreet.model import boundaries
 from discreet.model.boundaries import read_boundaries, ring_area
 from discreet.model.variable import Category, Variable
 
-TWO = Variable(
-    "area",
-    "Area",
-    (Category("W", "West <b>"), Category("E", "East"), Category("U", "Unknown")),
-    not_stated="U",
-)
+CATEGORIES = (Category("W", "West <b>"), Category("E", "East"), Category("U", "Unknown"))
+TWO = Variable("area", "Area", CATEGORIES, not_stated="U")
 WEST = [[0, 50], [1, 50], [1, 51], [0, 51], [0, 50]]
 EAST = [[1, 50], [2, 50], [2, 51], [1, 51], [1, 50]]
 
 
 def geojson(**rings):
+    shapes = {code: {"type": "Polygon", "coordinates": [ring]} for code, ring in rings.items()}
     features = [
-        {
-            "type": "Feature",
-            "properties": {"code": code},
-            "geometry": {"type": "Polygon", "coordinates": [ring]},
-        }
-        for code, ring in rings.items()
+        {"type": "Feature", "properties": {"code": code}, "geometry": geometry}
+        for code, geometry in shapes.items()
     ]
     return {"type": "FeatureCollection", "features": features}
 
@@ -43,27 +36,22 @@ def test_a_topology_gives_the_shapes_of_its_geojson():
         [[10, 10], [-10, 0], [0, -10], [10, 0]],
         [[10, 0], [10, 0], [0, 10], [-10, 0]],
     ]
+    geometries = [
+        {"type": "Polygon", "arcs": [[0, 1]], "properties": {"area": "W"}},
+        {"type": "MultiPolygon", "arcs": [[[2, -1]]], "id": "E"},
+    ]
     topology = {
         "type": "Topology",
         "transform": {"scale": [0.1, 0.1], "translate": [0, 50]},
-        "objects": {
-            "area": {
-                "type": "GeometryCollection",
-                "geometries": [
-                    {"type": "Polygon", "arcs": [[0, 1]], "properties": {"area": "W"}},
-                    {"type": "MultiPolygon", "arcs": [[[2, -1]]], "id": "E"},
-                ],
-            }
-        },
+        "objects": {"area": {"type": "GeometryCollection", "geometries": geometries}},
         "arcs": arcs,
     }
     found, expected = read(topology).shapes, read(geojson(W=WEST, E=EAST)).shapes
     for code in "WE":
-        assert {tuple(p) for p in found[code][0][0].tolist()} == {
-            tuple(p) for p in expected[code][0][0].tolist()
-        }
+        one, other = (set(map(tuple, shapes[code][0][0].tolist())) for shapes in (found, expected))
+        assert one == other
         assert ring_area(found[code][0][0]) == pytest.approx(2)
-    topology["objects"]["area"]["geometries"][1]["arcs"] = [[[2, 0]]]
+    geometries[1]["arcs"] = [[[2, 0]]]
     with pytest.raises(BadDescription):
         read(topology)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.exact import Confidential, ExactTable
+from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest
 from discreet.model.shape import table_shape
 from discreet.records.engine import SparseCells
@@ -67,17 +67,9 @@ def test_it_has_no_other_way_out(secret_cells):
     assert not hasattr(secret_cells, "__dict__")
 
 
-def test_a_class_without_a_text_of_its_own_tells_its_name_only():
-    assert repr(Confidential()) == "<Confidential, confidential>"
-
-
-@pytest.fixture
-def exact(town):
-    return exact_table(town)
-
-
-def test_what_noise_is_put_on_is_a_copy_or_takes_the_counts_away(exact):
+def test_what_noise_is_put_on_is_a_copy_or_takes_the_counts_away(town):
     """Wrong alternative: a table that keeps the array that noise is put on would tell noisy counts as exact ones."""
+    exact = exact_table(town)
     copied = exact.start(in_place=False)
     copied[:] = 0
     assert (exact.counts == CANARY).all()
@@ -86,6 +78,7 @@ def test_what_noise_is_put_on_is_a_copy_or_takes_the_counts_away(exact):
     assert exact.counts.size == 0
 
 
-def test_arrays_of_another_shape_are_refused(exact):
+def test_arrays_of_another_shape_are_refused(town):
+    exact = exact_table(town)
     with pytest.raises(ValueError, match="shape"):
         ExactTable(exact.shape, exact.counts[:1], exact.key_sums)

@@ -1,7 +1,4 @@
-"""A document in pieces: gathered, saved whole or not at all, and sized.
-
-Small CSV files: read, or refused with what is wrong with them.
-"""
+"""A document is saved whole or not at all; small CSV files are read, or refused with what is wrong with them."""
 
 import os
 import stat

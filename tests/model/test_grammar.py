@@ -14,7 +14,6 @@ from discreet.model.grammar import (
     canonical_fit_to,
     parse_filter,
     parse_group,
-    parse_names,
     read_filters,
     read_groups,
     read_levels,
@@ -25,7 +24,7 @@ from discreet.model.grammar import (
 from discreet.model.limits import MOST_TABLES_FITTED_TO
 from discreet.model.request import request_from_text
 from discreet.model.variable import Category, Variable
-from discreet.model.view import NO_VIEW, VIEW_PARAMETERS, Picture, View, read_top
+from discreet.model.view import NO_VIEW, VIEW_PARAMETERS, View, read_top
 
 codes = st.text(min_size=1, max_size=8).filter(lambda text: text == text.strip())
 
@@ -39,16 +38,6 @@ def test_a_filter_of_any_codes_reads_back_as_written(chosen):
 @given(st.lists(st.lists(codes, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3))
 def test_groups_of_any_codes_read_back_as_written(groups):
     assert parse_group(write_group("age", tuple(groups))) == ("age", tuple(groups))
-
-
-def test_names_may_be_given_together_or_repeatedly():
-    assert parse_names(["sex,age", " region "]) == ("sex", "age", "region")
-
-
-@pytest.mark.parametrize("text", ["age", "age=", "=1", "", "age=1\\"])
-def test_what_cannot_be_read_is_refused_with_an_example(text):
-    with pytest.raises(BadRequest):
-        parse_filter(text)
 
 
 @pytest.mark.parametrize(("cut", "whole", "written"), [("a", "a,b", r"a\,b"), ("d", "c+d", r"c\+d")])
@@ -110,20 +99,10 @@ def test_groups_by_name_have_their_names_beside_them():
     assert read_groups({"age": [["0-4"], ["5-9"]]}) == ((("age", (("0-4",), ("5-9",))),), ())
 
 
-def test_nothing_given_is_nothing():
-    assert read_filters(None) == read_levels({}) == ()
-    assert read_groups(None) == ((), ())
-
-
 @pytest.mark.parametrize("wrong", [5, [5], [["age=1"]]])
 def test_what_is_neither_a_mapping_nor_lines_is_refused(wrong):
     with pytest.raises(BadRequest, match=r'filters=\["sex=1"\]'):
         read_filters(wrong)
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
 
 
 def test_small_tables_come_first_and_each_once(dataset):
@@ -132,11 +111,6 @@ def test_small_tables_come_first_and_each_once(dataset):
     found = canonical_fit_to(words, dataset)
     assert len(found) == 3
     assert [len(variables_of(word)) for word in found] == [1, 1, 2]
-
-
-def test_none_stands_alone(dataset):
-    assert canonical_fit_to(["none"], dataset) == ("none",)
-    assert canonical_fit_to([], dataset) == ()
 
 
 def test_a_set_has_a_largest_size(dataset):
@@ -170,25 +144,8 @@ def test_what_is_no_view_is_refused_with_advice(wrong):
     assert refused.value.advice
 
 
-def test_the_nearest_base_is_named():
-    with pytest.raises(BadRequest, match="columns") as refused:
-        View("columns")
-    assert "column" in refused.value.advice
-    assert "sex=1" in refused.value.advice
-
-
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "\u0663", "1e3", "9" * 5000])
 def test_a_number_of_rows_is_a_whole_number_above_zero(text):
     with pytest.raises(BadRequest):
         read_top(text)
     assert (read_top("10"), read_top("")) == (10, 0)
-
-
-def test_only_what_was_asked_for_is_in_the_address():
-    assert Picture().to_query() == []
-    assert Picture("dots", "dark", 0.9, bare=True).to_query() == [("chart", "dots"), ("theme", "dark")]
-
-
-def test_an_unknown_theme_names_the_nearest():
-    with pytest.raises(BadRequest, match='Did you mean "dark"'):
-        Picture(theme="drak")

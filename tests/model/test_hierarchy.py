@@ -7,13 +7,10 @@ from discreet.errors import BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.hierarchy import (
     ancestors,
-    ancestors_or_self,
     at_or_below,
-    coarse_to_fine,
     coarser,
     finer,
     finest,
-    groupings,
     inside,
     is_at_least_as_fine,
     is_level_of,
@@ -25,11 +22,6 @@ from discreet.model.hierarchy import (
 )
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
 
 
 def ask(dataset, **parts):
@@ -69,21 +61,6 @@ def test_categories_outside_a_code_list_stand_on_their_own(dataset):
 def test_a_code_that_two_levels_share_is_led_by_its_level(dataset):
     outputs = outputs_of(dataset, rows=["job"], levels=["job=work,job"])
     assert [output.code for output in outputs] == ["any", "1", "2", "work:0", "job:0", "9"]
-
-
-def test_a_filter_leaves_out_what_it_empties(dataset):
-    outputs = outputs_of(dataset, rows=["area"], levels=["area=region,area"], filters=["area=N1,S2"])
-    assert [(output.code, output.members) for output in outputs] == [
-        ("N", (0,)), ("N1", (0,)), ("S", (3,)), ("S2", (3,)),
-    ]  # fmt: skip
-
-
-def test_its_own_level_alone_is_the_variable_itself(dataset):
-    assert canonical(request_from_text("town", rows=["area"], levels=["area=area"]), dataset).levels == ()
-
-
-def test_the_order_of_levels_does_not_matter(dataset):
-    assert coarse_to_fine(dataset, "area", ("area", "region", "area")) == ("region", "area")
 
 
 @pytest.mark.parametrize(
@@ -152,13 +129,3 @@ def test_areas_show_their_regions_and_regions_do_not_show_areas(dataset):
     assert variables_showing(areas, dataset, "region") == {"area"}
     assert variables_showing(regions, dataset, "area") == frozenset()
     assert at_or_below(regions, dataset, None)
-
-
-def test_a_level_is_its_own_ancestor(dataset):
-    assert ancestors_or_self(dataset, "area", "region").tolist() == [0, 0, 1, 1, 1]
-    assert ancestors_or_self(dataset, "sex", "sex").tolist() == [0, 1]
-
-
-def test_declared_unions_are_coarser_levels_and_code_lists(dataset):
-    assert set(groupings(dataset, "area")) == {"region"}
-    assert set(groupings(dataset, "job")) == {"work"}

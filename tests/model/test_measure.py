@@ -1,14 +1,13 @@
-"""Promises and notes speak of what a dataset counts; those of a dataset of persons stay as they were, word for word."""
+"""Promises and notes speak of what a dataset counts; each cell has the noise distribution of its kind."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.measure import COUNT, DEFAULT_MEASURE, PERSON, unit_of, unit_title
 from discreet.model.messages.text import message
-from discreet.model.noise_distribution import NoiseDistribution, depends_on_count
+from discreet.model.noise_distribution import NoiseDistribution
+from discreet.model.request import PERSON, unit_of
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.claim import Claim
 from discreet.release.notes import mandatory_note
@@ -53,31 +52,14 @@ def test_claims_and_promises_of_households_name_no_person(town_workspace, datase
     assert "3 units" in claim.for_group(3).sentence
 
 
-@pytest.fixture(scope="module")
-def dataset_measure(town):
-    return parse_dataset(town.description)
-
-
-def test_a_title_begins_with_the_unit_and_keeps_its_other_capitals(dataset_measure):
-    assert unit_title(dataset_measure) == "Persons"
-    assert unit_title(replace(dataset_measure, unit="owners of BMWs")) == "Owners of BMWs"
-
-
-def test_every_dataset_has_counts_without_errors(dataset_measure):
-    assert COUNT.name == DEFAULT_MEASURE
-    assert COUNT.refuse(dataset_measure) is None
-    assert COUNT.about(dataset_measure) is None
-    assert (COUNT.is_count, COUNT.has_errors) == (True, False)
-
-
 NARROW = NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),))
 BY_COUNT = NoiseTable(4, (NoiseRow((0,), (4,)), NoiseRow((-2, 2), (2, 4))))
 
 
 class ByHand(NoiseDistribution):
-    """Two laws, laid out by hand."""
+    """Two distributions, laid out by hand."""
 
-    laws = (NARROW, BY_COUNT)
+    distributions = (NARROW, BY_COUNT)
     kind = np.array([[0, 1, 0], [1, 1, 0]])
     impossible = np.zeros((2, 3), dtype=bool)
 
@@ -91,19 +73,14 @@ class ByHand(NoiseDistribution):
         return {}
 
 
-def test_each_cell_has_the_law_and_the_largest_variance_of_its_kind():
-    law = ByHand()
-    assert law.at(0, 0) is NARROW
-    assert law.at(1, 1) is BY_COUNT
-    assert law.variance().tolist() == [[0.5, 4.0, 0.5], [4.0, 4.0, 0.5]]
+def test_each_cell_has_the_distribution_and_the_largest_variance_of_its_kind():
+    distribution = ByHand()
+    assert distribution.at(0, 0) is NARROW
+    assert distribution.at(1, 1) is BY_COUNT
+    assert distribution.variance().tolist() == [[0.5, 4.0, 0.5], [4.0, 4.0, 0.5]]
 
 
-def test_the_masks_of_all_laws_share_no_cell_and_leave_none_out():
+def test_the_masks_of_all_distributions_share_no_cell_and_leave_none_out():
     masks = [mask for mask, _ in ByHand().kinds()]
     assert sum(mask.astype(int) for mask in masks).tolist() == [[1, 1, 1], [1, 1, 1]]
-    assert [law for _, law in ByHand().kinds()] == [NARROW, BY_COUNT]
-
-
-def test_noise_of_several_rows_depends_on_the_count():
-    assert depends_on_count(BY_COUNT)
-    assert not depends_on_count(NARROW)
+    assert [distribution for _, distribution in ByHand().kinds()] == [NARROW, BY_COUNT]

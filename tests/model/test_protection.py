@@ -1,7 +1,4 @@
-"""A protection is checked as it is declared: what belongs to the other method would be believed to be in force.
-
-`[protection]`: what is wrong is told, and what `dp` leaves out is filled in.
-"""
+"""A protection is checked as it is declared: an option of the other method would seem to be in force."""
 
 import pytest
 

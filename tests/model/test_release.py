@@ -1,7 +1,4 @@
-"""A release cannot be changed, has arrays of one shape, and gives no number where none is released.
-
-A cut shows cells of a whole, each as it is there: in every protection, with its interval, in every format.
-"""
+"""A release cannot be changed; a subset shows cells of a whole, each as it is there, in every protection and format."""
 
 import io
 import json
@@ -137,10 +134,9 @@ def wholes(town, town_workspace, tmp_path_factory):
 
     class Wholes(dict):
         def __missing__(self, name):
-            own = name in OWN
-            stored = (
-                loaded(town, name, tmp_path_factory.mktemp("cut")) if own else town_workspace.stored("town")
-            )
+            stored = town_workspace.stored("town")
+            if name in OWN:
+                stored = loaded(town, name, tmp_path_factory.mktemp("cut"))
             release = release_table(stored, request_from_text("town", **TABLES[name]))
             if name == "withheld":
                 cells = np.arange(release.cells).reshape(release.values.shape)
@@ -155,16 +151,16 @@ def wholes(town, town_workspace, tmp_path_factory):
 def fact(release, codes):
     """All that a release tells of one cell."""
     place = tuple(d.codes.index(code) for d, code in zip(release.dimensions, codes, strict=True))
-    law = release.law
-    beside = [
-        None if a is None else a[place].item() for a in (release.errors, release.noise_shares, release.signed)
-    ]
+    distribution = release.distribution
+    arrays = (release.errors, release.noise_shares, release.signed)
+    beside = [None if array is None else array[place].item() for array in arrays]
     try:
         interval = interval_of(release, [codes])
     except BadRequest as error:
         interval = error.message
     labels = [d.labels[p] for d, p in zip(release.dimensions, place, strict=True)]
-    noise = law.source(*place), law.impossible[place].item(), float(law.variance()[place])
+    variance = float(distribution.variance()[place])
+    noise = (distribution.source(*place), distribution.impossible[place].item(), variance)
     status = STATUSES[release.status[place]]
     return release.value(*codes), release.noisy[place].item(), status, beside, interval, labels, noise
 
@@ -186,18 +182,14 @@ def test_every_cell_of_a_cut_is_that_cell_of_the_whole(name, wholes, data):
     for place in np.ndindex(part.values.shape):
         codes = tuple(d.codes[p] for d, p in zip(part.dimensions, place, strict=True))
         assert fact(part, codes) == fact(whole, codes)
-    assert part.law.kind.shape == part.law.impossible.shape == part.values.shape
-    assert (part.promise, part.verdict, part.digest, part.request) == (
-        whole.promise,
-        whole.verdict,
-        whole.digest,
-        whole.request,
-    )
+    assert part.distribution.kind.shape == part.distribution.impossible.shape == part.values.shape
+    for kept in ("promise", "verdict", "digest", "request"):
+        assert getattr(part, kept) == getattr(whole, kept)
 
 
 @pytest.mark.slow
 def test_the_kinds_of_tables_have_what_they_are_here_for(wholes):
-    assert isinstance(wholes["withheld"][0].law, DistributionWithSums)
+    assert isinstance(wholes["withheld"][0].distribution, DistributionWithSums)
     assert "c" in {STATUSES[s] for s in wholes["withheld"][0].status.ravel().tolist()}
     assert wholes["clipped dp"][0].signed is not None
     assert wholes["weighted"][0].errors is not None
@@ -216,10 +208,8 @@ def test_a_filter_is_another_question(name, wholes):
 def test_a_cut_of_a_cut_is_the_cut_of_both(wholes):
     whole, _ = wholes["cell key"]
     first = subset_release(whole, {"area": ["N", "N1", "S1", "_T"]})
-    twice, once = (
-        subset_release(first, {"sex": ["1"], "area": ["S1", "N1"]}),
-        subset_release(whole, {"sex": ["1"], "area": ["N1", "S1"]}),
-    )
+    twice = subset_release(first, {"sex": ["1"], "area": ["S1", "N1"]})
+    once = subset_release(whole, {"sex": ["1"], "area": ["N1", "S1"]})
     assert (twice.title, twice.notes, twice.selection) == (once.title, once.notes, once.selection)
     assert twice.dimensions == once.dimensions
     assert (twice.values == once.values).all()
@@ -236,11 +226,8 @@ def test_a_cut_says_that_it_is_one_and_keeps_its_hierarchy(wholes):
     assert part.title == f"{whole.title} (selected cells: Area: North two, South, South one; Sex: Total)"
     assert part.notes[:-1] == whole.notes
     assert whole.title in part.notes[-1]
-    assert [(o.code, o.parent, o.depth) for o in part.dimensions[0].outputs] == [
-        ("N2", -1, 0),
-        ("S", -1, 0),
-        ("S1", 1, 1),
-    ]
+    outputs = [(o.code, o.parent, o.depth) for o in part.dimensions[0].outputs]
+    assert outputs == [("N2", -1, 0), ("S", -1, 0), ("S1", 1, 1)]
     assert part.selection.text == "area=N2,S,S1&sex=_T"
 
 
@@ -270,12 +257,6 @@ def test_what_the_table_does_not_show_is_refused_by_name(wholes):
         subset_release(whole, {"sex": []})
 
 
-def test_a_law_that_is_not_stated_stays_so():
-    law = UnstatedDistribution((3, 2)).cut((np.array([0, 2]), np.array([1])))
-    assert law.impossible.shape == (2, 1)
-    assert law.source(0, 0) == "together"
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_percentages_under_every_protection_are_quotients_and_stay_with_their_cells(name, wholes):
     whole, _ = wholes[name]
@@ -294,9 +275,9 @@ def test_percentages_under_every_protection_are_quotients_and_stay_with_their_ce
     assert (part.missing == percent.missing[:1]).all()
 
 
-def test_where_no_law_of_the_noise_is_stated_there_are_no_percentages(wholes):
+def test_where_no_distribution_of_the_noise_is_stated_there_are_no_percentages(wholes):
     whole, _ = wholes["cell key"]
-    unstated = replace(whole, law=UnstatedDistribution(whole.values.shape))
+    unstated = replace(whole, distribution=UnstatedDistribution(whole.values.shape))
     (percent,) = apply_view(unstated, View("column")).derived
     assert percent.missing.all()
 

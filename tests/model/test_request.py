@@ -1,14 +1,12 @@
 """However a question is written, it has one canonical form, one answer and one charge."""
 
 import random
-from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
 
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
 from discreet.ledger.entries import canonical_request
-from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.shape import table_shape
@@ -18,65 +16,14 @@ from discreet.protect.description_keys import DescriptionNoise, add_description_
 from discreet.protect.margin_choice import choose_margins
 
 
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
-
-
 def ask(**parts):
     return request_from_text("town", **parts)
-
-
-def test_a_filter_that_keeps_everybody_is_no_filter(dataset):
-    assert canonical(ask(rows=["age"], filters=["sex=2,1"]), dataset) == ask(rows=["age"])
-
-
-def test_order_and_repetition_of_codes_do_not_matter(dataset):
-    one = canonical(ask(rows=["sex"], filters=["age=old,child", "job=1"]), dataset)
-    other = canonical(ask(rows=["sex"], filters=["job=1,1", "age=child", "age=old"]), dataset)
-    assert one == other
-
-
-def test_groups_of_single_categories_are_no_groups(dataset):
-    assert canonical(ask(rows=["age"], groups=["age=old,adult,child"]), dataset) == ask(rows=["age"])
 
 
 def test_a_group_keeps_only_what_the_filter_keeps(dataset):
     asked = canonical(ask(rows=["age"], groups=["age=child+old,adult"], filters=["age=child,adult"]), dataset)
     assert asked.groups == ()
     assert asked.filters == (("age", ("child", "adult")),)
-
-
-def test_the_layout_does_not_change_the_question(dataset):
-    one = canonical(ask(rows=["sex"], columns=["age"]), dataset)
-    other = canonical(ask(rows=["age", "sex"]), dataset)
-    assert one.identity == other.identity
-    assert one != other
-
-
-def test_the_permalink_asks_the_same_question_again(dataset):
-    asked = canonical(
-        ask(
-            rows=["sex"],
-            columns=["age"],
-            layers=["job"],
-            filters=["region=N"],
-            groups=["age=child+old"],
-            totals=False,
-        ),
-        dataset,
-    )
-    query = parse_qsl(asked.permalink)
-    again = request_from_text(
-        "town",
-        rows=[v for k, v in query if k == "rows"],
-        columns=[v for k, v in query if k == "columns"],
-        layers=[v for k, v in query if k == "layers"],
-        filters=[v for k, v in query if k == "filter"],
-        groups=[v for k, v in query if k == "group"],
-        totals=("totals", "no") not in query,
-    )
-    assert canonical(again, dataset) == asked
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""What an item means beside its variable: codes first, declared order, whole classes, and writing that reads back.
-
-Names of groups: words of whoever asks, kept beside the question and never part of it.
-"""
+"""What an item means: codes first, declared order, whole classes; names of groups are no part of the request."""
 
 import math
 from dataclasses import replace
@@ -61,7 +58,7 @@ HOSTILE = st.text(st.sampled_from("ab01.,+=\\:*?!-[ ]\u00e9"), min_size=1, max_s
 
 
 @pytest.fixture(scope="module")
-def dataset(town):
+def classes(town):
     """The town with ages in classes: unsorted codes, a label that two have, codes that look like notation."""
     own = parse_dataset(town.description)
     ages = Variable("years", "Years", tuple(Category(code, code.lower()) for code in AGES), not_stated="U")
@@ -71,8 +68,8 @@ def dataset(town):
     return replace(own, variables=(*own.variables, ages, words))
 
 
-def codes(dataset, name, item):
-    return [dataset.variable(name).codes[place] for place in select(dataset, name, item)]
+def codes(classes, name, item):
+    return [classes.variable(name).codes[place] for place in select(classes, name, item)]
 
 
 @pytest.mark.parametrize(
@@ -103,15 +100,15 @@ def codes(dataset, name, item):
         ("job", "1..", ["1", "2"]),
     ],
 )
-def test_an_item_means_its_categories(dataset, name, item, meant):
-    assert codes(dataset, name, item) == meant
+def test_an_item_means_its_categories(classes, name, item, meant):
+    assert codes(classes, name, item) == meant
 
 
-def test_a_range_follows_the_declared_order_and_not_the_alphabet(dataset):
-    alphabet = [code for code in sorted(dataset.variable("word").codes) if "apple" <= code <= "zinc"]
-    assert codes(dataset, "word", "zinc..apple") != alphabet
+def test_a_range_follows_the_declared_order_and_not_the_alphabet(classes):
+    alphabet = [code for code in sorted(classes.variable("word").codes) if "apple" <= code <= "zinc"]
+    assert codes(classes, "word", "zinc..apple") != alphabet
     with pytest.raises(BadRequest, match="backwards"):
-        select(dataset, "word", "apple..zinc")
+        select(classes, "word", "apple..zinc")
 
 
 @pytest.mark.parametrize(
@@ -133,19 +130,19 @@ def test_a_range_follows_the_declared_order_and_not_the_alphabet(dataset):
         ("years", "9" * 5000 + "..", UnknownCategory, "no category"),
     ],
 )
-def test_what_means_nothing_is_refused_in_plain_words(dataset, name, item, error, said):
+def test_what_means_nothing_is_refused_in_plain_words(classes, name, item, error, said):
     with pytest.raises(error, match=said):
-        select(dataset, name, item)
+        select(classes, name, item)
 
 
-def test_a_request_looks_for_so_many_things_and_no_more(dataset):
+def test_a_request_looks_for_so_many_things_and_no_more(classes):
     ranges = ",".join(["S1..S3"] * MOST_READ)
-    canonical(request_from_text("town", rows=["sex"], filters=[f"area={ranges}"]), dataset)
+    canonical(request_from_text("town", rows=["sex"], filters=[f"area={ranges}"]), classes)
     with pytest.raises(BadRequest, match=f"has {MOST_READ + 1} ranges"):
-        canonical(request_from_text("town", rows=["sex"], filters=[f"area={ranges},N?"]), dataset)
+        canonical(request_from_text("town", rows=["sex"], filters=[f"area={ranges},N?"]), classes)
     assert [most_read([5, size]) for size in (100_000, 250_000, 10**7)] == [MOST_READ, 20, 1]
     many = ",".join(["N1", "north one"] * MOST_READ)
-    canonical(request_from_text("town", rows=["sex"], filters=[f"area={many}"]), dataset)
+    canonical(request_from_text("town", rows=["sex"], filters=[f"area={many}"]), classes)
 
 
 @st.composite
@@ -159,9 +156,9 @@ def chosen(draw):
 
 
 @given(case=chosen(), long=st.sampled_from([0, 20]))
-def test_every_filter_reads_back_as_written_ranges_included(dataset, case, long):
+def test_every_filter_reads_back_as_written_ranges_included(classes, case, long):
     variable, some = case
-    bad = replace(dataset, variables=(*dataset.variables, variable))
+    bad = replace(classes, variables=(*classes.variables, variable))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection, "LONG", long)
         asked = canonical(TableRequest("town", ("sex",), filters=(("bad", some),)), bad)
@@ -175,13 +172,13 @@ def test_every_filter_reads_back_as_written_ranges_included(dataset, case, long)
     assert canonical(other, bad) == asked
 
 
-def test_long_lists_are_written_as_ranges_and_short_ones_as_before(dataset):
+def test_long_lists_are_written_as_ranges_and_short_ones_as_before(classes):
     many = Variable("n", "N", tuple(Category(f"c{n}", f"Number {n}") for n in range(60)))
     assert shortest(many, many.codes[:20]) == many.codes[:20]
     assert shortest(many, many.codes[:30]) == ("c0..c29",)
     assert shortest(many, (*many.codes[:25], "c30", "c40", "c41", "c42")) == ("c0..c24", "c30", "c40..c42")
     assert shortest(many, many.codes[::2]) == many.codes[::2]
-    wide = replace(dataset, variables=(*dataset.variables, many))
+    wide = replace(classes, variables=(*classes.variables, many))
     asked = canonical(request_from_text("town", rows=["sex"], filters=["n!=c30"]), wide)
     assert asked.permalink == "rows=sex&filter=n=c0..c29,c31..c59"
     assert len(dict(asked.filters)["n"]) == 59
@@ -204,76 +201,57 @@ def test_a_range_that_would_read_as_something_else_is_not_written(monkeypatch):
         ({"groups": ["word=region:N+x*,a..b+x1"]}, "rows=word&group=word=a..b%2Bx1,x%2A%2Bregion%3AN"),
     ],
 )
-def test_links_from_before_ranges_names_and_patterns_mean_and_say_what_they_did(dataset, lines, permalink):
+def test_links_from_before_ranges_names_and_patterns_mean_and_say_what_they_did(classes, lines, permalink):
     """The links are those of the grammar that had codes only; a reading of notation before codes changes them."""
-    asked = canonical(request_from_text("town", rows=["word"], **lines), dataset)
+    asked = canonical(request_from_text("town", rows=["word"], **lines), classes)
     assert asked.permalink == permalink
     assert asked.names == ()
 
 
-HOSTILE_GROUP_NAMES = st.text(st.sampled_from("ab0.,+=\\:*?!- <\u00e9"), min_size=1, max_size=6).filter(
-    lambda text: text == text.strip()
-)
+def ask(classes, *groups, rows="age", **parts):
+    return canonical(request_from_text("town", rows=[rows], groups=groups, **parts), classes)
 
 
-@pytest.fixture(scope="module")
-def dataset_group_names(town):
-    return parse_dataset(town.description)
+def labels(asked, classes):
+    return table_shape(asked, classes).dimensions[0].labels
 
 
-def ask(dataset, *groups, rows="age", **parts):
-    return canonical(request_from_text("town", rows=[rows], groups=groups, **parts), dataset)
-
-
-def labels(asked, dataset):
-    return table_shape(asked, dataset).dimensions[0].labels
-
-
-def test_a_name_is_the_label_of_its_group_and_no_part_of_the_question(dataset_group_names):
-    named = ask(dataset_group_names, "age=Young:child+adult,Aged:old")
-    plain = ask(dataset_group_names, "age=child+adult,old")
-    assert labels(named, dataset_group_names) == ("Young", "Aged", "Total")
-    assert labels(plain, dataset_group_names) == ("Child + Adult", "Old", "Total")
+def test_a_name_is_the_label_of_its_group_and_no_part_of_the_question(dataset):
+    named = ask(dataset, "age=Young:child+adult,Aged:old")
+    plain = ask(dataset, "age=child+adult,old")
+    assert labels(named, dataset) == ("Young", "Aged", "Total")
+    assert labels(plain, dataset) == ("Child + Adult", "Old", "Total")
     assert named.identity == plain.identity
     assert named.groups == plain.groups
     # A name in the identity would tell the two apart, as their requests do.
     assert named != plain
-    assert (
-        table_shape(named, dataset_group_names).dimensions[0].codes
-        == table_shape(plain, dataset_group_names).dimensions[0].codes
-    )
+    assert table_shape(named, dataset).dimensions[0].codes == table_shape(plain, dataset).dimensions[0].codes
     assert named.permalink == "rows=age&group=age=Young%3Achild%2Badult,Aged%3Aold"
 
 
-def test_names_of_all_single_categories_leave_no_group(dataset_group_names):
-    named = ask(dataset_group_names, "sex=Men:1,2", rows="sex")
+def test_names_of_all_single_categories_leave_no_group(dataset):
+    named = ask(dataset, "sex=Men:1,2", rows="sex")
     assert named.groups == ()
-    assert named.identity == ask(dataset_group_names, rows="sex").identity
-    assert labels(named, dataset_group_names) == ("Men", "Female", "Total")
+    assert named.identity == ask(dataset, rows="sex").identity
+    assert labels(named, dataset) == ("Men", "Female", "Total")
     assert named.permalink == "rows=sex&group=sex=Men%3A1,2"
-    assert canonical(named, dataset_group_names) == named
-    assert canonical(replace(named, rows=("age",), names=named.names), dataset_group_names).names == ()
+    assert canonical(named, dataset) == named
+    assert canonical(replace(named, rows=("age",), names=named.names), dataset).names == ()
 
 
-def test_a_name_stays_with_what_the_filter_leaves_of_its_group(dataset_group_names):
-    asked = ask(dataset_group_names, "age=Young:child+adult,old", filters=["age!=adult"])
-    assert labels(asked, dataset_group_names) == ("Young", "Old", "Total")
+def test_a_name_stays_with_what_the_filter_leaves_of_its_group(dataset):
+    asked = ask(dataset, "age=Young:child+adult,old", filters=["age!=adult"])
+    assert labels(asked, dataset) == ("Young", "Old", "Total")
     assert asked.groups == ()
-    assert canonical(replace(asked, filters=()), dataset_group_names).names == (
+    assert canonical(replace(asked, filters=()), dataset).names == (
         ("age", ((("child",), "Young"), (("adult",), ""), (("old",), ""))),
     )
 
 
-def test_a_name_that_the_group_has_anyway_is_no_name(dataset_group_names):
-    assert ask(dataset_group_names, "sex=Male:1,2", rows="sex") == ask(dataset_group_names, rows="sex")
-
-
-def test_a_level_in_a_group_is_no_name(dataset_group_names):
-    asked = ask(dataset_group_names, "age=Big:grown:grown,child")
-    assert asked == ask(dataset_group_names, "age=Big:adult+old,child")
-    assert ask(dataset_group_names, "age=grown:grown,child") == ask(
-        dataset_group_names, "age=adult+old,child"
-    )
+def test_a_level_in_a_group_is_no_name(dataset):
+    asked = ask(dataset, "age=Big:grown:grown,child")
+    assert asked == ask(dataset, "age=Big:adult+old,child")
+    assert ask(dataset, "age=grown:grown,child") == ask(dataset, "age=adult+old,child")
 
 
 @pytest.mark.parametrize(
@@ -294,18 +272,13 @@ def test_a_level_in_a_group_is_no_name(dataset_group_names):
         ("age=Young:chlid", 'Did you mean "child"'),
     ],
 )
-def test_a_name_that_could_mislead_is_refused(dataset_group_names, group, said):
+def test_a_name_that_could_mislead_is_refused(dataset, group, said):
     with pytest.raises(BadRequest, match=said):
-        ask(dataset_group_names, group)
+        ask(dataset, group)
 
 
-def test_an_unnamed_group_keeps_its_label_for_itself(dataset_group_names):
-    with pytest.raises(BadRequest, match="Two groups"):
-        ask(dataset_group_names, r"age=Child \+ Adult:old,child+adult")
-
-
-def test_a_group_of_a_level_may_have_the_name_that_it_has(dataset_group_names):
-    assert labels(ask(dataset_group_names, "age=Grown up:adult+old,child"), dataset_group_names) == (
+def test_a_group_of_a_level_may_have_the_name_that_it_has(dataset):
+    assert labels(ask(dataset, "age=Grown up:adult+old,child"), dataset) == (
         "Child",
         "Grown up",
         "Total",
@@ -313,11 +286,11 @@ def test_a_group_of_a_level_may_have_the_name_that_it_has(dataset_group_names):
 
 
 @given(st.data())
-def test_every_named_group_reads_back_as_written(dataset_group_names, data):
-    codes = data.draw(st.lists(HOSTILE_GROUP_NAMES, min_size=2, max_size=6, unique=True))
-    names = data.draw(st.lists(HOSTILE_GROUP_NAMES | st.just(""), min_size=3, max_size=3))
+def test_every_named_group_reads_back_as_written(dataset, data):
+    codes = data.draw(st.lists(HOSTILE, min_size=2, max_size=6, unique=True))
+    names = data.draw(st.lists(HOSTILE | st.just(""), min_size=3, max_size=3))
     variable = Variable("bad", "Bad", tuple(Category(code, code) for code in codes))
-    bad = replace(dataset_group_names, variables=(*dataset_group_names.variables, variable))
+    bad = replace(dataset, variables=(*dataset.variables, variable))
     places = [data.draw(st.integers(0, 3)) for _ in codes]
     parts = [tuple(c for c, place in zip(codes, places, strict=True) if place == part) for part in range(3)]
     groups = tuple((part, name) for part, name in zip(parts, names, strict=True) if part)

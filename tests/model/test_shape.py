@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros, table_shape
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
 
 
 def shape_of(dataset, **parts):

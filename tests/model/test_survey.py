@@ -1,9 +1,4 @@
-"""The lines of `[survey]` that say how the sample was drawn.
-
-The declared facts of a sample must be possible.
-
-`[survey]`: its numbers are the decimals that were written, and forms that undo the noise are not served.
-"""
+"""`[survey]`: the design and the facts of a sample must be possible, and its numbers are the decimals that were written."""
 
 from fractions import Fraction
 
@@ -11,8 +6,6 @@ import pytest
 
 from discreet.errors import BadDescription
 from discreet.model.survey import (
-    DP_FORMS,
-    FORMS,
     SamplingDesign,
     Survey,
     parse_survey,
@@ -93,14 +86,6 @@ def test_sampling_fractions_are_by_stratum_or_for_all():
     assert SamplingDesign().fraction_of("") == 0
 
 
-def test_the_design_is_told_in_words():
-    assert (
-        sampling_design({"strata": "h", "clusters": "c"}).in_words == "sampling errors by strata and clusters"
-    )
-    assert "4 replicate" in sampling_design({"replicates": "r1..r4", "method": "brr"}).in_words
-    assert SamplingDesign().in_words == ""
-
-
 FACTS = {
     "form": "average-weight",
     "sample_size": 10,
@@ -125,12 +110,6 @@ def test_facts_that_cannot_be_are_refused(wrong):
     assert Survey(**FACTS)
     with pytest.raises(BadDescription):
         Survey(**FACTS | wrong)
-
-
-def test_under_dp_there_are_only_forms_of_the_common_list():
-    assert set(DP_FORMS) < set(FORMS)
-    strata = {"form": "public-strata", "stratum": "state", "stratum_weights": (("A", Fraction(3)),)}
-    assert Survey(**FACTS | strata).stratum == "state"
 
 
 SURVEY = {"sample_size": 1500, "population_size": 900000, "largest_weight": 0.1}

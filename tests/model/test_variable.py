@@ -1,7 +1,4 @@
-"""Recodes say what a value becomes; two ranges never claim one value.
-
-Variables, hierarchies and code lists that contradict themselves are refused.
-"""
+"""Recodes say what a value becomes; two ranges never claim one value; a wrong code list is refused."""
 
 import datetime as dt
 from decimal import Decimal
@@ -10,7 +7,7 @@ import pytest
 
 from discreet.errors import BadDescription
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.variable import Category, Hierarchy, Variable, parse_missing, parse_recodes, value_range
+from discreet.model.variable import parse_missing, parse_recodes, value_range
 
 CODES = ("child", "adult")
 
@@ -79,33 +76,3 @@ def test_a_wrong_code_list_is_refused(town, old, new, message):
     with pytest.raises(BadDescription) as raised:
         parse_dataset(town.description.replace(old, new, 1))
     assert message in str(raised.value)
-
-
-def variable(*codes, **changes):
-    return Variable(
-        **{"name": "v", "label": "V", "categories": tuple(Category(c, c) for c in codes)} | changes
-    )
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: variable("a", "b", "a"), "lists the code 'a' twice"),
-        (variable, "no categories"),
-        (lambda: variable("a", name="1v"), "not usable"),
-        (lambda: variable("a", name="v_label"), "column of that name"),
-        (lambda: variable("a", not_stated="9"), "not among its categories"),
-        (lambda: Category("_T", "All"), "reserved for totals"),
-        (lambda: Hierarchy("h", "H", ("region",)), "two or more different levels"),
-    ],
-)
-def test_what_contradicts_itself_is_refused(make, words):
-    with pytest.raises(BadDescription, match=words):
-        make()
-
-
-def test_two_variables_of_the_same_categories_are_not_the_same():
-    assert variable("a") != variable("a")
-    assert variable("a").column == "v"
-    assert "a" in variable("a")
-    assert "b" not in variable("a")

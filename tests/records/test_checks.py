@@ -8,36 +8,9 @@ import pytest
 
 from discreet.errors import BadData, BadRecords
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.survey import Survey
-from discreet.records.checks import Problem, Problems, WeightSums, move_from_zeros, record_checks
+from discreet.model.survey import SamplingDesign, Survey
+from discreet.records.checks import Problem, Problems, WeightSums, move_from_zeros
 from discreet.records.source import Source
-
-
-@pytest.fixture(scope="module")
-def check(town):
-    checks = record_checks(parse_dataset(town.description))
-
-    def run(**codes):
-        columns = {"region": 0, "area": 0, "age": 1, "job": 1, "sex": 0} | codes
-        arrays = {name: np.array([value]) for name, value in columns.items()}
-        return [each.tell(columns)[0] for each in checks if each.find(arrays).any()]
-
-    return run
-
-
-def test_records_as_they_are_declared_pass(check):
-    assert check() == []
-    assert check(age=0, job=0) == []
-
-
-def test_an_area_in_another_region_is_named_with_both(check):
-    (told,) = check(area=2)
-    assert "\"area\" 'S1' occurs within \"region\" 'N'" in told
-
-
-def test_a_child_with_a_job_lies_in_a_structural_zero(check):
-    (told,) = check(age=0)
-    assert "'Children have no job': age = 'child', job = '1'" in told
 
 
 def test_a_record_in_a_structural_zero_moves_as_declared_and_no_other_does(town):
@@ -77,6 +50,18 @@ def test_weights_that_contradict_the_survey_are_refused(changes, words):
     assert sums.refuse_others(declared(), 1) is None
     with pytest.raises(BadData, match=words):
         sums.refuse_others(declared(**changes), 1)
+
+
+def test_replicates_that_do_not_add_up_to_the_weights_are_refused_with_both_sums():
+    design = SamplingDesign(replicates=("r1", "q2"), coefficients=(Fraction(1, 2),) * 2)
+    sums = WeightSums()
+    sums.add(np.array([10, 10]), [np.array([0, 20]), np.array([10, 5])])
+    sums.join(1, 40, 1600, 40, 80.0, 20.0)
+    assert sums.refuse_others(declared(design=design), 1) is None
+    sums.join(0, 0, 0, 0, 0.0, 90.0)
+    with pytest.raises(BadData, match=r"'q2' add up to 12\.5, and the weights to 6"):
+        sums.refuse_others(declared(design=design), 1)
+    assert sums.refuse_others(declared(design=design), 1, known_weights=False) is None
 
 
 def test_what_is_not_public_is_not_compared_but_a_bound_always_is():
@@ -121,7 +106,3 @@ def test_the_first_ten_are_told_in_the_order_of_the_file_and_all_are_counted(tow
     ]
     assert error.problems[1]["value"] == "x"
     assert error.message.startswith("Line 51: wrong There are 2,001 problems in all")
-
-
-def test_nothing_wrong_refuses_nothing(town):
-    Problems(parse_dataset(town.description)).refuse(Source(None, None, "town.csv"))

@@ -10,11 +10,11 @@ from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import Category, Hierarchy, Variable
-from discreet.records import compiled_count as code_file
 from discreet.records import compiled_count as fast_count
 from discreet.records.compiled_count import (
     CODES,
     OUT,
+    _compile,
     _cuts,
     _Kernel,
     code_columns,
@@ -28,6 +28,12 @@ from discreet.records.engines.duckdb import KIND
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
+
+
+def compiled_kernel():
+    pytest.importorskip("numba")
+    return _compile()
+
 
 WIDTHS = {"region": 3, "area": 300, "sex": 2, "parish": 70_000}
 
@@ -60,7 +66,7 @@ def engine(dataset, tmp_path_factory):
     with pa.ipc.new_file(folder / "staged.arrow", schema) as writer:
         writer.write_table(records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code_file, "FEWEST", 1)
+        patch.setattr(fast_count, "FEWEST", 1)
         KIND.store(folder / "staged.arrow", dataset, folder, "tag")
     opened = KIND.open(folder, dataset, None)
     yield opened
@@ -105,27 +111,19 @@ def lookups_of(query, random):
     return lookups, int(np.prod(sizes))
 
 
-def compare(engine, kernel, count, seed, monkeypatch):
+@pytest.mark.slow
+def test_any_table_is_that_of_duckdb(engine, monkeypatch):
+    assert fast_count.prepare_kernel(wait=True)
     monkeypatch.setattr(fast_count, "STRETCH", 100)
-    for number, (query, random) in enumerate(queries(count, seed)):
+    for number, (query, random) in enumerate(queries(150, 6)):
         lookups, cells = lookups_of(query, random)
         monkeypatch.setattr(fast_count, "OWN_TABLE", 1 << 18 if number % 2 else 0)
+        kernel = fast_count.ready_kernel()
         found = count_dense(engine._codes, query, lookups, cells, kernel, 1 + number % 4)
         told = [each for each in (found.counts, found.key_sums, found.weight_sums) if each is not None]
         for own, expected in zip(told, slow(engine, query, lookups, cells), strict=True):
             assert own.dtype == expected.dtype
             assert own.tolist() == expected.tolist(), query
-
-
-@pytest.mark.slow
-def test_any_table_is_that_of_duckdb(engine, slow_kernel, monkeypatch):
-    compare(engine, slow_kernel, 12, 5, monkeypatch)
-
-
-@pytest.mark.slow
-def test_the_compiled_kernel_counts_as_duckdb_does(engine, monkeypatch):
-    assert fast_count.prepare_kernel(wait=True)
-    compare(engine, fast_count.ready_kernel(), 150, 6, monkeypatch)
 
 
 def test_threads_share_a_table_only_where_no_cell_is_in_two_stretches(engine, monkeypatch):
@@ -204,14 +202,14 @@ def test_without_numba_nothing_is_started(engine, monkeypatch):
 def test_a_numba_that_does_not_load_changes_nothing(monkeypatch):
     kernel = _Kernel()
     monkeypatch.setattr(fast_count, "_KERNEL", kernel)
-    monkeypatch.setattr(fast_count, "import_module", lambda _name: (_ for _ in ()).throw(OSError))
+    monkeypatch.setattr(fast_count, "_compile", lambda: (_ for _ in ()).throw(OSError))
     assert not fast_count.prepare_kernel(wait=True)
 
 
 @pytest.fixture
 def many(monkeypatch):
     """Few records are many here."""
-    monkeypatch.setattr(code_file, "FEWEST", 1)
+    monkeypatch.setattr(fast_count, "FEWEST", 1)
 
 
 def records_of(dataset, areas):
@@ -271,7 +269,7 @@ def test_a_load_seals_it_and_a_changed_byte_is_found(town, tmp_path, many):
 @pytest.mark.slow
 def test_codes_beyond_a_lookup_touch_nothing_but_the_last_place(slow_kernel):
     """A damaged file must not make compiled code read or write beyond its arrays."""
-    kernel = pytest.importorskip("discreet.records.kernel").count
+    kernel = compiled_kernel()
     raw = np.concatenate(
         [
             np.array(column).view(np.uint8)
@@ -291,7 +289,7 @@ def test_codes_beyond_a_lookup_touch_nothing_but_the_last_place(slow_kernel):
 
 @pytest.mark.slow
 def test_key_sums_wrap_nowhere_below_two_to_the_64():
-    kernel = pytest.importorskip("discreet.records.kernel").count
+    kernel = compiled_kernel()
     raw = np.concatenate([np.full(3, 2**32 - 1, np.uint32).view(np.uint8), np.zeros(3, np.uint8)])
     keys = np.array([2**63, 0], dtype=np.uint64)
     no_weights = np.zeros(0, np.int64)

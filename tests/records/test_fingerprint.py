@@ -16,6 +16,7 @@ from discreet.records.fingerprint import (
     Fingerprint,
     IdSketch,
     Overlap,
+    number_records,
     open_sketch,
     overlap,
     seal_sketch,
@@ -49,7 +50,7 @@ def test_order_and_chunks_change_nothing(count, seed, chunks):
     assert shuffled == digest_of(hashes, columns)
 
 
-def test_every_part_of_every_record_counts():
+def test_every_part_of_every_record_the_description_the_lineage_and_the_secret_count():
     hashes, columns = records(30, 3)
     seen = {digest_of(hashes, columns)}
     for place in range(len(columns)):
@@ -61,18 +62,10 @@ def test_every_part_of_every_record_counts():
     seen.add(digest_of(other, columns))
     seen.add(digest_of(hashes[:-1], [column[:-1] for column in columns]))
     seen.add(digest_of(np.vstack([hashes, hashes[:1]]), [np.append(column, column[0]) for column in columns]))
-    assert len(seen) == 7
-
-
-def test_the_description_the_lineage_and_the_secret_count():
-    hashes, columns = records(5, 4)
-    seen = {
-        digest_of(hashes, columns),
-        digest_of(hashes, columns, description="other"),
-        digest_of(hashes, columns, lineage="other"),
-        digest_of(hashes, columns, secret=Secret(bytes(range(32)))),
-    }
-    assert len(seen) == 4
+    seen.add(digest_of(hashes, columns, description="other"))
+    seen.add(digest_of(hashes, columns, lineage="other"))
+    seen.add(digest_of(hashes, columns, secret=Secret(bytes(range(32)))))
+    assert len(seen) == 10
 
 
 def test_moving_a_value_from_one_record_to_another_changes_the_digest():
@@ -127,6 +120,22 @@ def test_whole_sketches_give_the_exact_share_and_order_and_repeats_change_nothin
     assert found.interval == (0.75, 0.75)
     assert np.array_equal(sketch(range(50)), sketch([*reversed(range(50)), 3, 3]))
     assert overlap(sketch(range(10)), sketch(range(10, 20))).matched == 0
+
+
+@pytest.mark.parametrize("text", ["{}", "{:0{}}", "{}.0"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_ids_that_only_number_the_records_are_found_also_in_a_cut_sketch(first, text, small):
+    for many in (200, 1500, 3000):
+        ids = sketch(text.format(number, len(str(many))) for number in reversed(range(first, first + many)))
+        assert number_records(ids, many, SECRET_ID_SKETCH)
+        assert (
+            not number_records(ids, 4 * many, SECRET_ID_SKETCH) or many == 200
+        )  # wrong: of a complete one n is known
+
+
+@pytest.mark.parametrize("ids", [range(2, 202), range(1000, 4000), [*range(199), 5000], range(0, 6000, 2)])
+def test_other_numbers_are_ids(ids, small):
+    assert not number_records(sketch(ids), len(ids), SECRET_ID_SKETCH)
 
 
 def test_a_cut_sketch_is_the_smallest_of_all_keyed_hashes(small):

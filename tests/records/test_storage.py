@@ -13,7 +13,6 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import Category, Variable
 from discreet.records.storage import (
     UnitCoder,
-    column_names,
     column_type,
     hide_progress_bar,
     join_squares,
@@ -35,7 +34,7 @@ def test_the_largest_code_of_a_type_still_fits(categories, kind):
 
 def test_neither_ids_nor_labels_are_stored(town):
     dataset = parse_dataset(town.description)
-    assert column_names(dataset) == ["region", "area", "sex", "age", "job", "record_key"]
+    assert storage_schema(dataset).names == ["region", "area", "sex", "age", "job", "record_key"]
     weighted = storage_schema(replace(dataset, weight_column="w"))
     assert weighted.field("weight").type == pa.int64()
 
@@ -106,11 +105,11 @@ def test_a_weight_too_large_to_be_squared_is_refused():
 
 def test_only_what_errors_need_is_stored():
     plain = ["sex", "record_key", "weight"]
-    assert column_names(parse_dataset(TOML)) == [*plain, "_square_high", "_square_low"]
-    assert column_names(parse_dataset(TOML + REPLICATES)) == [*plain, "_replicate_1", "_replicate_2"]
-    assert column_names(parse_dataset(TOML + UNITS))[3:5] == ["_stratum", "_cluster"]
+    assert storage_schema(parse_dataset(TOML)).names == [*plain, "_square_high", "_square_low"]
+    assert storage_schema(parse_dataset(TOML + REPLICATES)).names == [*plain, "_replicate_1", "_replicate_2"]
+    assert storage_schema(parse_dataset(TOML + UNITS)).names[3:5] == ["_stratum", "_cluster"]
     without = TOML[: TOML.index("[survey]")]
-    assert column_names(parse_dataset(without)) == plain
+    assert storage_schema(parse_dataset(without)).names == plain
 
 
 def test_a_cluster_of_the_same_name_in_another_stratum_is_another_one(tmp_path):
@@ -130,6 +129,8 @@ def test_a_cluster_of_the_same_name_in_another_stratum_is_another_one(tmp_path):
         (UNITS, {"c": [1, None, 2, 2]}, "no cluster"),
         (REPLICATES, {"r2": ["0", "x", "5", "5"]}, "replicate weight"),
         (REPLICATES, {"r1": [None, 1, 5, 5]}, "replicate weight"),
+        (REPLICATES, {"r1": [20, -9, 5, 5]}, "The replicate weight is '-9'"),
+        (REPLICATES, {"r2": [1, 2, 5, 5]}, "'r2' add up to 13, and the weights to 40"),
         (UNITS + "fpc = { A = 0.1 }\n", {}, "fpc"),
     ],
 )
@@ -170,21 +171,6 @@ def test_records_with_other_units_or_replicates_are_another_version(tmp_path):
     assert len(set(digests)) == 5
 
 
-@pytest.mark.slow
-def test_the_order_of_records_does_not_matter(tmp_path):
-    first, second = tmp_path / "a", tmp_path / "b"
-    for folder in (first, second):
-        folder.mkdir()
-    stored = load(first, UNITS)
-    (second / "w").mkdir(mode=0o700)
-    (second / "w" / "secret").write_bytes((first / "w" / "secret").read_bytes())
-    (second / "w" / "secret").chmod(0o600)
-    turned = load(second, UNITS, **{name: values[::-1] for name, values in RECORDS.items()})
-    assert stored.digest == turned.digest
-    for each in (stored, turned):
-        each.engine.close()
-
-
 def test_strata_and_replicates_are_refused_under_dp():
     dp = TOML.replace("[survey]", '[survey]\nform = "average-weight"')
     dp += UNITS + '[protection]\nmethod = "dp"\n[protection.universe]\nvariables = ["sex"]\n'
@@ -199,13 +185,6 @@ class InANotebook:
         if query.startswith("SET"):
             raise duckdb.InvalidInputException("required package 'ipywidgets' is missing")
         return duckdb.sql("SELECT false")
-
-
-def test_the_bar_is_off():
-    connection = duckdb.connect()
-    connection.execute("SET enable_progress_bar = true")
-    hide_progress_bar(connection)
-    assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
 
 
 def test_a_notebook_without_widgets_opens_tables():

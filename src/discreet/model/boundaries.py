@@ -7,8 +7,6 @@ property `code`, the property named like the variable, or its `id`. Boundaries a
 Source: RFC 7946 (GeoJSON), the TopoJSON specification, 2.1 and 2.2.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,13 +54,17 @@ def read_boundaries(content: bytes, variable: Variable) -> Boundaries:
         BadDescription: The file is no such JSON, or its codes or rings are wrong.
     """
     where = f'The boundaries of "{variable.name}"'
-    document = _document(content, where)
     try:
-        found = [
-            (_code(feature, variable.name), feature["geometry"])
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise BadDescription(f"{where} are no JSON.", "Give GeoJSON or TopoJSON in UTF-8.")
+    try:
+        shapes = [
+            (_code(feature, variable.name), _shape(feature["geometry"]))
             for feature in _features(document, variable.name)
         ]
-        shapes = [(code, _shape(geometry)) for code, geometry in found]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise BadDescription(
             f"{where} are no GeoJSON or TopoJSON with polygons.",
@@ -77,35 +79,20 @@ def read_boundaries(content: bytes, variable: Variable) -> Boundaries:
     return Boundaries(_geojson(by_code, variable))
 
 
-def _document(content: bytes, where: str) -> dict[str, Any]:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
-        raise BadDescription(f"{where} are no JSON.", "Give GeoJSON or TopoJSON in UTF-8.")
-    return document
-
-
 def _features(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
     """The features of GeoJSON, or of a topology with its arcs joined."""
     if document["type"] == "FeatureCollection":
         yield from document["features"]
         return
-    objects, arcs = document["objects"], _arcs(document)
+    objects, arcs = document["objects"], [np.array(arc, dtype=np.float64)[:, :2] for arc in document["arcs"]]
+    if "transform" in document:
+        scale, translate = (np.array(document["transform"][key]) for key in ("scale", "translate"))
+        arcs = [arc.cumsum(axis=0) * scale + translate for arc in arcs]
     chosen = objects[name] if name in objects else next(iter(objects.values()))
     for each in chosen["geometries"]:
         polygons = [each["arcs"]] if each["type"] == "Polygon" else each["arcs"]
         coordinates = [[_join_arcs(ring, arcs) for ring in polygon] for polygon in polygons]
         yield {**each, "geometry": {"type": "MultiPolygon", "coordinates": coordinates}}
-
-
-def _arcs(document: dict[str, Any]) -> list[Ring]:
-    arcs = [np.array(arc, dtype=np.float64)[:, :2] for arc in document["arcs"]]
-    if "transform" not in document:
-        return arcs
-    scale, translate = (np.array(document["transform"][key]) for key in ("scale", "translate"))
-    return [arc.cumsum(axis=0) * scale + translate for arc in arcs]
 
 
 def _join_arcs(ring: list[int], arcs: list[Ring]) -> list[list[float]]:
@@ -173,11 +160,7 @@ def _check_polygon(polygon: Polygon, code: str, where: str) -> Polygon:
 
 
 def ring_area(ring: Ring) -> float:
-    """Twice the signed area of a closed ring, positive if it runs counter-clockwise.
-
-    >>> ring_area(np.array([[0.0, 0], [1, 0], [1, 1], [0, 0]]))
-    1.0
-    """
+    """Twice the signed area of a closed ring, positive if it runs counter-clockwise."""
     x, y = (ring - ring[0]).T
     return float(x[:-1] @ y[1:] - x[1:] @ y[:-1])
 
@@ -187,14 +170,16 @@ def _geojson(shapes: dict[str, Shape], variable: Variable) -> bytes:
         {
             "type": "Feature",
             "properties": {"code": category.code, "label": category.label},
-            "geometry": {"type": "MultiPolygon", "coordinates": _coordinates(shapes[category.code])},
+            "geometry": {
+                "type": "MultiPolygon",
+                "coordinates": [
+                    [np.round(ring, DECIMALS).tolist() for ring in polygon]
+                    for polygon in shapes[category.code]
+                ],
+            },
         }
         for category in variable.categories
         if category.code in shapes
     ]
     document = {"type": "FeatureCollection", "features": features}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _coordinates(shape: Shape) -> list[list[list[list[float]]]]:
-    return [[np.round(ring, DECIMALS).tolist() for ring in polygon] for polygon in shape]

@@ -4,8 +4,6 @@ Every format with lines writes these columns. A large table is written block by 
 memory as columns or text. A `Listing` has only the cells that are not 0, as a stream of blocks that is read once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
-from discreet.model.measure import Measure
 from discreet.model.messages.text import one_line
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release, table_title
-from discreet.model.request import TableRequest
+from discreet.model.request import Measure, TableRequest
 from discreet.model.shape import Dimension
 
 
@@ -54,7 +51,6 @@ class Listing:
 
     @property
     def title(self) -> str:
-        """The measure and the variables: "Persons by sex and age"."""
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
 
     @property

@@ -4,8 +4,6 @@ It cannot be printed, pickled, copied or serialised, and its repr never shows a 
 `Release`, by adding noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
@@ -42,8 +40,6 @@ class ExactTable(Confidential):
     """True counts, sums of record keys and sums of weights of every cell of a shape, totals included.
 
     Args:
-        shape: The cells.
-        counts: int64, one per cell.
         key_sums: uint64, one per cell; exact below 2^64.
         weight_sums: Fixed-point weights, or None without weights.
         further: By name, functions that lay out the sums of other stored columns.

@@ -3,16 +3,14 @@
 No function holds a large document in memory as a whole.
 """
 
-from __future__ import annotations
-
 import csv
 import io
+import json
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO
 
 from discreet.errors import BadData, NotFound
 
@@ -23,11 +21,7 @@ _IN_MEMORY = 1_048_576
 
 
 def gather(pieces: Iterable[bytes], least: int = PIECE) -> Iterator[bytes]:
-    """The same bytes in chunks of at least `least`, except the last.
-
-    >>> list(gather([b"a", b"bc", b"", b"d"], 2))
-    [b'abc', b'd']
-    """
+    """The same bytes in chunks of at least `least`, except the last."""
     waiting, size = [], 0
     for piece in pieces:
         waiting.append(piece)
@@ -70,32 +64,25 @@ def measure_size(pieces: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
     file.writelines(pieces)
     size = file.tell()
     file.seek(0)
-    return size, _read(file)
 
+    def read() -> Iterator[bytes]:
+        with file:
+            while piece := file.read(PIECE):
+                yield piece
 
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(PIECE):
-            yield piece
+    return size, read()
 
 
 class Outbox(io.RawIOBase):
-    """A writable file from which the bytes can be taken as they arrive.
-
-    >>> outbox = Outbox()
-    >>> outbox.write(b"ab"), outbox.taken(), outbox.taken()
-    (2, b'ab', b'')
-    """
+    """A writable file from which the bytes can be taken as they arrive."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
 
     def writable(self) -> bool:
-        """Always true; it cannot be read or sought."""
         return True
 
     def write(self, data: object) -> int:
-        """Buffer bytes until they are taken."""
         self._waiting.append(bytes(data))  # type: ignore[call-overload]
         return len(self._waiting[-1])
 
@@ -126,11 +113,7 @@ def read_rows(path: Path) -> list[list[str]]:
 
 
 def parse_rows(lines: Iterable[str], source: str) -> list[list[str]]:
-    """The rows of lines that are not blank.
-
-    >>> parse_rows(["a,b", "", "1,2"], "small.csv")
-    [['a', 'b'], ['1', '2']]
-    """
+    """The rows of lines that are not blank."""
     reader = csv.reader(lines)
     try:
         return [row for row in reader if any(cell.strip() for cell in row)]
@@ -141,13 +124,18 @@ def parse_rows(lines: Iterable[str], source: str) -> list[list[str]]:
 
 
 def whole_number(cell: str) -> int | None:
-    """A whole number within ±2^53; None for other texts.
-
-    >>> whole_number(" -3 "), whole_number("3.5"), whole_number("9" * 30)
-    (-3, None, None)
-    """
+    """A whole number within ±2^53; None for other texts."""
     digits = cell.strip().removeprefix("-")
     if not digits.isascii() or not digits.isdecimal() or len(digits) > 16:
         return None
     number = int(cell)
     return number if abs(number) <= LARGEST_COUNT else None
+
+
+def toml_string(value: str) -> str:
+    r"""A TOML string: JSON's escapes are TOML's, and DEL is escaped too.
+
+    >>> toml_string('The "old" town')
+    '"The \\"old\\" town"'
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

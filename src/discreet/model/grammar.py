@@ -29,15 +29,12 @@ if TYPE_CHECKING:
 
 
 _SPECIAL = "\\,+="
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _PROTECTED = re.compile(r"\\([\\,+=])")
 
 
 def escape(code: str) -> str:
-    r"""Escape a code so that `split` returns it whole.
-
-    >>> escape("a,b")
-    'a\\,b'
-    """
+    """Escape a code so that `split` returns it whole."""
     return "".join("\\" + c if c in _SPECIAL else c for c in code)
 
 
@@ -62,27 +59,22 @@ def split(text: str, separator: str, *, limit: int = -1) -> list[str]:
 
 def unescape(text: str) -> str:
     """Remove the escapes and the blanks at both ends."""
-    result, skip = "", False
-    for character in text.strip():
-        if character == "\\" and not skip:
-            skip = True
-            continue
-        result += character
-        skip = False
-    if skip:
+    return _ESCAPED.sub(r"\1", _strip(text))
+
+
+def _strip(text: str) -> str:
+    """Remove the blanks at both ends; a text that ends within an escape is refused."""
+    text = text.strip()
+    if (len(text) - len(text.rstrip("\\"))) % 2:
         raise BadRequest(
             message("{text!r} ends in a lone backslash.", text=text),
             message("Write two backslashes for one."),
         )
-    return result
+    return text
 
 
 def parse_names(texts: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """Parse comma-separated names, given once or repeatedly.
-
-    >>> parse_names(["sex, age", "region"])
-    ('sex', 'age', 'region')
-    """
+    """Parse comma-separated names, given once or repeatedly."""
     return tuple(name for text in texts for name in map(unescape, split(text, ",")) if name)
 
 
@@ -99,20 +91,12 @@ def parse_filter(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_choice(name: str, text: str) -> tuple[str, tuple[str, ...]]:
-    """Parse the part of a filter after its variable.
-
-    >>> parse_choice("birthplace", "2,3"), parse_choice("birthplace", "!=1")
-    (('birthplace', ('2', '3')), ('birthplace!', ('1',)))
-    """
+    """Parse the part of a filter after its variable."""
     return parse_filter(name + text if text.lstrip().startswith("!=") else f"{name}={text}")
 
 
 def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
-    """Parse the levels of a variable.
-
-    >>> parse_levels("district=region,district")
-    ('district', ('region', 'district'))
-    """
+    """Parse the levels of a variable."""
     name, levels = _assignment(text, message("level"), "district=region,district")
     return name, tuple(unescape(level) for level in split(levels, ","))
 
@@ -143,23 +127,13 @@ def write_group(name: str, groups: tuple[tuple[str, ...], ...]) -> str:
 
 
 def protect(text: str, special: str) -> str:
-    r"""Escape characters that have a meaning inside an item.
-
-    >>> protect("a:b", ":")
-    'a\\:b'
-    """
+    """Escape characters that have a meaning inside an item."""
     return "".join("\\" + c if c in special or c == "\\" else c for c in text)
 
 
 def _item(text: str) -> str:
     """An item whose commas, pluses, equals signs and backslashes are unescaped."""
-    text = text.strip()
-    if (len(text) - len(text.rstrip("\\"))) % 2:
-        raise BadRequest(
-            message("{text!r} ends in a lone backslash.", text=text),
-            message("Write two backslashes for one."),
-        )
-    return _PROTECTED.sub(r"\1", text)
+    return _PROTECTED.sub(r"\1", _strip(text))
 
 
 def _assignment(text: str, what: str, example: str) -> tuple[str, str]:
@@ -174,11 +148,7 @@ def _assignment(text: str, what: str, example: str) -> tuple[str, str]:
 
 
 def read_filters(filters: object) -> Filters:
-    """Filters from a mapping or from lines.
-
-    >>> read_filters({"age": "25..64", "sex": ["1"]})
-    (('age', ('25..64',)), ('sex', ('1',)))
-    """
+    """Filters from a mapping or from lines."""
     return tuple(
         parse_choice(name, codes) if isinstance(codes, str) else (name, _codes(name, codes))
         for name, codes in _pairs("filters", filters, parse_filter)
@@ -194,11 +164,7 @@ def read_levels(levels: object) -> Levels:
 
 
 def read_groups(groups: object) -> tuple[Groups, Names]:
-    """Groups from a mapping or from lines, and the names that a mapping gives them.
-
-    >>> read_groups({"age": {"Young": "0-4+5-9"}})
-    ((('age', (('0-4', '5-9'),)),), (('age', ((('0-4', '5-9'), 'Young'),)),))
-    """
+    """Groups from a mapping or from lines, and the names that a mapping gives them."""
     found = [(name, _groups(name, parts)) for name, parts in _pairs("groups", groups, parse_group)]
     plain = tuple((name, tuple(codes for codes, _ in parts)) for name, parts in found)
     return plain, tuple((name, parts) for name, parts in found if any(label for _, label in parts))
@@ -208,16 +174,15 @@ def _groups(name: str, groups: object) -> NamedGroups:
     if isinstance(groups, str):
         groups = parse_group(f"{name}={groups}")[1]
     if isinstance(groups, Mapping):
-        return tuple((_members(name, group), str(label)) for label, group in groups.items())
+        return tuple(
+            (parse_members(group) if isinstance(group, str) else _codes(name, group), str(label))
+            for label, group in groups.items()
+        )
     if not isinstance(groups, Iterable):
         raise BadRequest(
             f'The groups of "{name}" are no list: {groups!r}.', 'Give a list of lists: [["15-19", "20-24"]].'
         )
     return tuple((_codes(name, group), "") for group in groups)
-
-
-def _members(name: str, group: object) -> tuple[str, ...]:
-    return parse_members(group) if isinstance(group, str) else _codes(name, group)
 
 
 def _codes(name: str, codes: object) -> tuple[str, ...]:
@@ -247,11 +212,7 @@ NO_TABLES = "none"
 
 
 def variables_of(word: str) -> tuple[str, ...]:
-    """The variables of a published table.
-
-    >>> variables_of("sex * age")
-    ('sex', 'age')
-    """
+    """The variables of a published table."""
     return tuple(name.strip() for name in word.split("*") if name.strip())
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,21 +158,22 @@ def is_at_least_as_fine(dataset: Dataset, fine: str, coarse: str) -> bool:
     return fine == coarse or ancestors(dataset, fine, coarse) is not None
 
 
+def _spread_down(dataset: Dataset, name: str, values: NDArray[Any], onto: str) -> NDArray[Any] | None:
+    """Values of the categories of `name` for those of the same or a finer level; None for another variable."""
+    up = ancestors(dataset, onto, name)
+    return values if onto == name else None if up is None else values[up]
+
+
 def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str) -> NDArray[np.int64] | None:
     """Labels of the categories of `name` as labels of the categories of `onto`, for the same people.
 
     A label is -1 for people who are left out. None where `onto` is neither a finer level nor a coarser one that can express
     the labels.
     """
-    if onto == name:
-        return labels
-    up = ancestors(dataset, onto, name)
-    if up is not None:
-        finer: NDArray[np.int64] = labels[up]
-        return finer
+    finer = _spread_down(dataset, name, labels, onto)
     down = ancestors(dataset, name, onto)
-    if down is None:
-        return None
+    if finer is not None or down is None:
+        return finer
     coarser = np.full(len(dataset.variable(onto)), -1, dtype=np.int64)
     coarser[down] = labels
     return coarser if np.array_equal(coarser[down], labels) else None
@@ -180,15 +181,10 @@ def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str
 
 def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> NDArray[np.bool_] | None:
     """The categories of `onto` that lie wholly within kept categories of `name`; None if the variables are unrelated."""
-    if onto == name:
-        return kept
-    up = ancestors(dataset, onto, name)
-    if up is not None:
-        finer: NDArray[np.bool_] = kept[up]
-        return finer
+    finer = _spread_down(dataset, name, kept, onto)
     down = ancestors(dataset, name, onto)
-    if down is None:
-        return None
+    if finer is not None or down is None:
+        return finer
     categories = len(dataset.variable(onto))
     missed = np.bincount(down[~kept], minlength=categories)
     whole: NDArray[np.bool_] = (missed == 0) & (np.bincount(down, minlength=categories) > 0)

@@ -1,10 +1,8 @@
 """Limits of size of descriptions, requests and tables, in one place.
 
 A custodian may change the number of cells and variables of a table in `[protection]`; options of the server limit what
-one process computes and sends (`discreet serve --help`). `rules/kinds/size_limits.py` enforces the limits of tables.
+one process computes and sends (`discreet serve --help`). `rules/kinds/request_limits.py` enforces the limits of tables.
 """
-
-from __future__ import annotations
 
 # Tables.
 #: The default of `max_cells`: cells of one table, totals included.

@@ -2,11 +2,11 @@
 
 A release has many cells and few distributions, so each is stored once and every cell has the index of its own:
 
-    distribution of a cell = laws[kind[cell]]
+    distribution of a cell = distributions[kind[cell]]
 
 It is one distribution, or several of which the true count selects one:
 
-    P(noise | count) = cell.laws[cell.distribution_index(count)]
+    P(noise | count) = cell.distributions[cell.distribution_index(count)]
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class IntegerDistribution(Protocol):
 
     @property
     def error(self) -> float:
-        """A bound on the total variation between `law` and the true distribution."""
+        """A bound on the total variation between `distribution` and the true distribution."""
 
-    def law(self) -> tuple[int, NDArray[np.float64]]:
+    def distribution(self) -> tuple[int, NDArray[np.float64]]:
         """The smallest value and the probabilities from there on; off by at most `error`."""
 
     def half_width(self, level: float) -> int:
@@ -53,7 +53,7 @@ class CellDistribution(Protocol):
         """Results are cached by distribution."""
 
     @property
-    def laws(self) -> Sequence[IntegerDistribution]:
+    def distributions(self) -> Sequence[IntegerDistribution]:
         """The distribution; several where the true count selects one."""
 
     @property
@@ -61,12 +61,12 @@ class CellDistribution(Protocol):
         """The variance of the noise; the largest where it depends on the count."""
 
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The index in `laws` for each count; negative counts have that of zero."""
+        """The index in `distributions` for each count; negative counts have that of zero."""
 
 
-def depends_on_count(law: CellDistribution) -> bool:
+def depends_on_count(distribution: CellDistribution) -> bool:
     """Whether the distribution of a cell's noise depends on the count."""
-    return len(law.laws) > 1
+    return len(distribution.distributions) > 1
 
 
 class NoiseDistribution(ABC):
@@ -74,13 +74,13 @@ class NoiseDistribution(ABC):
 
     @property
     @abstractmethod
-    def laws(self) -> Sequence[CellDistribution]:
+    def distributions(self) -> Sequence[CellDistribution]:
         """The distributions that occur, each once."""
 
     @property
     @abstractmethod
     def kind(self) -> NDArray[np.int64]:
-        """For each cell its index in `laws`."""
+        """For each cell its index in `distributions`."""
 
     @property
     @abstractmethod
@@ -125,16 +125,15 @@ class NoiseDistribution(ABC):
         return self
 
     def at(self, *place: int) -> CellDistribution:
-        """The distribution of the noise of one cell."""
-        return self.laws[int(self.kind[place])]
+        return self.distributions[int(self.kind[place])]
 
     def variance(self) -> NDArray[np.float64]:
         """The variance of the noise of every cell; the largest where it depends on the count."""
-        each = np.array([float(law.variance) for law in self.laws])
+        each = np.array([float(distribution.variance) for distribution in self.distributions])
         spread: NDArray[np.float64] = each[self.kind]
         return spread
 
     def kinds(self) -> Iterator[tuple[NDArray[np.bool_], CellDistribution]]:
         """Each distribution with the mask of its cells."""
-        for place, law in enumerate(self.laws):
-            yield np.asarray(self.kind == place), law
+        for place, distribution in enumerate(self.distributions):
+            yield np.asarray(self.kind == place), distribution

@@ -1,11 +1,9 @@
-"""Plugin registries: one member per module of a package.
+"""Plugin registries: the members of the modules of a package.
 
-A module binds its member to the registry's word (`FORMAT`, `KIND`); the registry imports all modules of the package at
-first use. Other packages, and tests, call `register`. Plugin modules must be cheap to import: they import optional or slow
-libraries inside functions and name them in an `Extra`.
+A module binds its member, or a tuple of them, to the registry's word (`FORMAT`, `KIND`); the registry imports all modules of
+the package at first use. Other packages, and tests, call `register`. Plugin modules must be cheap to import: they import
+optional or slow libraries inside functions and name them in an `Extra`.
 """
-
-from __future__ import annotations
 
 import importlib
 import pkgutil
@@ -42,12 +40,7 @@ class Extra:
         return [package for package in self.packages if find_spec(package) is None]
 
     def refuse_missing(self, who: str) -> None:
-        """Refuse with the install command if a package is missing.
-
-        >>> Extra("discreet[spark]", ("no_such_spark",)).refuse_missing('The engine "spark"')
-        Traceback (most recent call last):
-        discreet.errors.MissingExtra: The engine "spark" needs no_such_spark. Install it: pip install "discreet[spark]".
-        """
+        """Refuse with the install command if a package is missing."""
         if self.missing:
             raise MissingExtra(
                 f"{who} needs {' and '.join(self.missing)}.", f'Install it: pip install "{self.install}".'
@@ -59,7 +52,7 @@ class Registry(Generic[Member]):
 
     Args:
         package: The package, as `discreet.formats`.
-        word: The name that each module binds to its member.
+        word: The name that each module binds to its member or members.
         what: The kind of member in errors: `format`.
         unknown: The error for an unknown name.
         refuse: Called with a new member and the others; raises ValueError where they conflict.
@@ -81,15 +74,33 @@ class Registry(Generic[Member]):
     def members(self) -> tuple[Member, ...]:
         """All members: those of the package by module name, then those registered."""
         if not self._walked:
-            self._walk()
+            for module in self._modules():
+                for member in self._bound(module):
+                    self._add(member)
+            self._walked = True
         return tuple(self._members.values())
 
     def named(self, name: str) -> Member:
         """The member of a name; the error for an unknown name suggests the nearest."""
+        if not self._walked and (member := self._of_module(name)):
+            return member  # the other modules are not imported
         self.members()
         if name not in self._members:
             raise self._unknown(f'There is no {self._what} "{name}".', nearest(name, self._members))
         return self._members[name]
+
+    def _modules(self) -> list[str]:
+        package: Any = importlib.import_module(self._package)
+        return [module.name for module in pkgutil.iter_modules(package.__path__)]
+
+    def _bound(self, module: str) -> tuple[Member, ...]:
+        bound = getattr(importlib.import_module(f"{self._package}.{module}"), self._word)
+        return bound if isinstance(bound, tuple) else (bound,)
+
+    def _of_module(self, name: str) -> Member | None:
+        """The member that its own module binds."""
+        bound = self._bound(name) if name in self._modules() else ()
+        return next((member for member in bound if member.name == name), None)
 
     def register(self, member: Member) -> None:
         """Add a member of another package.
@@ -99,12 +110,6 @@ class Registry(Generic[Member]):
         """
         self.members()
         self._add(member)
-
-    def _walk(self) -> None:
-        package: Any = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
-            self._add(getattr(importlib.import_module(module.name), self._word))
-        self._walked = True
 
     def _add(self, member: Member) -> None:
         if self._members.get(member.name, member) is not member:

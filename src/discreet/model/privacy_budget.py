@@ -13,8 +13,6 @@ whole units. No float is used: the float 1.1 is a little more than 1.1, and a ca
 Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
@@ -23,7 +21,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from discreet.errors import BadDescription, BadRequest
-from discreet.model.description.sections import refuse_unknown_keys
+from discreet.model.description.sections import check_type, is_texts, refuse_unknown_keys
 from discreet.model.limits import MOST_RECORDS_PER_UNIT
 from discreet.model.messages.text import nearest
 
@@ -36,13 +34,8 @@ _MOST_DIGITS = 30
 def read_amount(value: object, what: str, unit: Fraction = LOSS_UNIT) -> Fraction:
     """An amount as the exact decimal that was written.
 
-    Args:
-        value: A number, or its text.
-        what: Its name in errors.
-        unit: It must be a multiple of this.
-
     Raises:
-        BadRequest: It is no number, or has too many decimals.
+        BadRequest: It is no number, or no multiple of `unit`; `what` is its name in errors.
 
     >>> read_amount("1.1", "epsilon"), read_amount(0.1, "epsilon")
     (Fraction(11, 10), Fraction(1, 10))
@@ -72,11 +65,7 @@ def _decimal(value: object) -> Fraction | None:
 
 
 def round_up_to_units(loss: Fraction | float, failure: Fraction | float) -> tuple[Fraction, Fraction]:
-    """A loss and a failure, rounded up to the units of the ledger.
-
-    >>> round_up_to_units(1.1, 0)[0] > Fraction(11, 10)
-    True
-    """
+    """A loss and a failure, rounded up to the units of the ledger."""
     return (
         ceil(Fraction(loss) / LOSS_UNIT) * LOSS_UNIT,
         ceil(Fraction(failure) / FAILURE_UNIT) * FAILURE_UNIT,
@@ -128,7 +117,6 @@ class Terms:
         delta: The delta at which the promise is stated.
         cap_epsilon: The lifetime cap of the budget; required in a file.
         cap_delta: The lifetime cap of delta; by default for as many versions as `cap_epsilon` covers.
-        neighbours: `add-remove` or `replace-one`.
         invariants: Public facts: `n`, the number of records, and a variable whose totals are public.
         records_per_unit: The maximum number of records per person (privacy unit), enforced at load.
         spread: How the budget is allocated to margins.
@@ -177,20 +165,26 @@ class Terms:
         object.__setattr__(self, "cap_epsilon", self.cap_epsilon or self.epsilon)
         versions = max(1, ceil(self.cap_epsilon / self.epsilon))
         object.__setattr__(self, "cap_delta", self.cap_delta or versions * self.delta)
-        if self.cap_epsilon < self.epsilon or not self.delta <= self.cap_delta < 1:
+        if self.cap_epsilon < self.epsilon or self.cap_delta < self.delta:
             raise BadDescription(
-                "The budget's cap is smaller than what one version spends, or its delta is 1 or more.",
-                "Raise cap_epsilon and cap_delta, or lower epsilon and delta.",
+                f"One version spends epsilon {float(self.epsilon):g} and delta {float(self.delta):g}, more than the "
+                f"lifetime cap of {float(self.cap_epsilon):g} and {float(self.cap_delta):g}.",
+                "Lower epsilon and delta. The cap of a budget that nothing was charged to yet may be raised instead.",
+            )
+        if self.cap_delta >= 1:
+            raise BadDescription(
+                f"cap_delta is {float(self.cap_delta):g}, and a delta of 1 promises nothing. By default it is delta for "
+                f"each of the {versions:,} versions that cap_epsilon allows.",
+                "Raise epsilon, lower delta, or write cap_delta below 1.",
             )
         if not 1 <= self.records_per_unit <= MOST_RECORDS_PER_UNIT:
             raise BadDescription(
                 f"records_per_unit is {self.records_per_unit}.",
                 f"Give a whole number from 1 to {MOST_RECORDS_PER_UNIT}.",
             )
-        self._check_answers()
-        self._check_invariants()
+        self._check_answers_and_invariants()
 
-    def _check_answers(self) -> None:
+    def _check_answers_and_invariants(self) -> None:
         cap = f"cap_epsilon {float(self.cap_epsilon):g}"
         if self.answer_cost < 0 or (self.composition == "basic" and self.answer_cost > self.cap_epsilon):
             raise BadDescription(
@@ -202,7 +196,6 @@ class Terms:
                 f"max_exact of the budget is {float(self.max_exact):g}.", "Give a number between 0 and 1."
             )
 
-    def _check_invariants(self) -> None:
         if len(self.held) > 1:
             raise BadDescription(
                 f"The totals of {' and of '.join(self.held)} are invariants.",
@@ -257,25 +250,16 @@ ALIASES = {"family": "name"}
 
 
 def parse_terms(entry: Mapping[str, Any]) -> Terms:
-    """Parse `[protection.budget]`.
-
-    >>> parse_terms({"name": "census", "epsilon": 0.1, "cap_epsilon": 4}).epsilon
-    Fraction(1, 10)
-    """
-    entry = _without_aliases(entry)
+    """Parse `[protection.budget]`."""
+    for old, key in ALIASES.items():
+        if old in entry and key in entry:
+            raise BadDescription(f"[protection.budget] has `{key}` and `{old}`.", f"Keep `{key}`.")
+    entry = {ALIASES.get(key, key): value for key, value in entry.items()}
     refuse_unknown_keys(entry, KEYS, "[protection.budget]")
     for key, advice in _NEEDED.items():
         if key not in entry:
             raise BadDescription(f"[protection.budget] lacks `{key}`.", advice)
-    values: dict[str, Any] = {KEYS[key]: _read(key, value) for key, value in entry.items()}
-    return Terms(**values)
-
-
-def _without_aliases(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    for old, key in ALIASES.items():
-        if old in entry and key in entry:
-            raise BadDescription(f"[protection.budget] has `{key}` and `{old}`.", f"Keep `{key}`.")
-    return {ALIASES.get(key, key): value for key, value in entry.items()}
+    return Terms(**{KEYS[key]: _read(key, value) for key, value in entry.items()})
 
 
 def _read(key: str, value: Any) -> Any:
@@ -287,21 +271,12 @@ def _read(key: str, value: Any) -> Any:
             )
         except BadRequest as error:
             raise BadDescription(error.message, error.advice) from None
-    if key == "records_per_unit":
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise BadDescription(f"records_per_unit is {value!r}.", "Give a whole number.")
-        return value
-    if key == "calibrate":
-        if not isinstance(value, bool):
-            raise BadDescription(f"calibrate of the budget is {value!r}.", "Write true or false.")
-        return value
     if key == "invariants":
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        if not is_texts(value):
             raise BadDescription(
                 f"`invariants` of the budget is {value!r}.",
                 'Write invariants = ["n"], or ["n", "region"] where totals by region are exact.',
             )
         return tuple(sorted({*value, NUMBER})) if value else ()
-    if not isinstance(value, str):
-        raise BadDescription(f"`{key}` of the budget is {value!r}.", "Put it in quotes.")
+    check_type(value, {"records_per_unit": int, "calibrate": bool}.get(key, str), f"`{key}` of the budget")
     return value

@@ -1,14 +1,12 @@
 """The protection of a dataset: the noise, its keys, additivity, and limits on tables. Parses `[protection]`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import BadDescription
-from discreet.model.description.sections import check_section
+from discreet.model.description.sections import check_section, check_type, is_texts
 from discreet.model.limits import DEFAULT_MAX_CELLS, DEFAULT_MAX_VARIABLES
 from discreet.model.messages.text import nearest, one_line
 
@@ -37,13 +35,10 @@ class Protection:
         method: `cellkey`: noise keyed by the records in the cell. `dp`: noise keyed by the cell's description, under a
             privacy budget.
         noise: The family and parameters of the noise table, or its file.
-        keys: One of `KEY_MODES`.
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
-        additivity: One of `ADDITIVITY`.
         fit_to: Published tables that fitted tables agree with, as in `["area", "sex*age"]`.
         non_negative: Whether negative counts are released as zero; None for the method's default (`clips`).
-        max_variables: The maximum number of crossed variables, geography excluded.
-        max_cells: The maximum number of cells of a table, totals included.
+        max_variables: Of crossed variables, geography excluded; `max_cells` includes totals.
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
         versions_apart: The minimum number of records that differ between two served versions, if any differ.
         zeros: One of `ZEROS`; `perturbed` needs noise that changes zero (`made_up` and `dropped` of maxent).
@@ -67,11 +62,12 @@ class Protection:
     budget: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _one_of("method", self.method, METHODS)
-        _one_of("keys", self.keys, KEY_MODES)
-        _one_of("additivity", self.additivity, ADDITIVITY)
-        _one_of("zeros", self.zeros, ZEROS)
-        self._refuse_strange()
+        known = {"method": METHODS, "keys": KEY_MODES, "additivity": ADDITIVITY, "zeros": ZEROS}
+        for name, allowed in known.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise BadDescription(f'The protection\'s {name} is "{value}".', nearest(value, allowed))
+        self._refuse_other_method()
         if ("family" in self.noise) == ("file" in self.noise):
             raise BadDescription(
                 "The noise has no family and no file, or both.",
@@ -110,9 +106,8 @@ class Protection:
         """
         return not self.is_dp if self.non_negative is None else self.non_negative
 
-    def _refuse_strange(self) -> None:
-        """Refuse settings of the other method, which would seem to be in force."""
-        for name in _ONLY_CELLKEY if self.is_dp else _ONLY_DP:
+    def _refuse_other_method(self) -> None:
+        for name in _ONLY_CELLKEY if self.is_dp else _ONLY_DP:  # it would seem to be in force
             default = type(self).__dataclass_fields__[name]
             unset = default.default_factory() if callable(default.default_factory) else default.default
             if getattr(self, name) != unset:
@@ -126,26 +121,12 @@ class Protection:
             )
 
     def __hash__(self) -> int:
-        return hash(
-            (
-                self.method,
-                *(
-                    tuple(sorted((name, repr(value)) for name, value in part.items()))
-                    for part in (self.noise, self.universe, self.budget)
-                ),
-                self.keys,
-                self.modulus,
-                self.additivity,
-            )
-        )
+        parts = (self.noise, self.universe, self.budget)
+        values = (tuple(sorted((name, repr(value)) for name, value in part.items())) for part in parts)
+        return hash((self.method, *values, self.keys, self.modulus, self.additivity))
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.method}, totals {self.additivity}, at most {self.max_cells:,} cells")
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise BadDescription(f'The protection\'s {name} is "{value}".', nearest(value, allowed))
 
 
 def parse_protection(section: Any, survey: Any = None) -> Protection:
@@ -154,10 +135,10 @@ def parse_protection(section: Any, survey: Any = None) -> Protection:
     if "modulus" in values:
         values["modulus"] = parse_modulus(values["modulus"])
     for name in ("max_variables", "max_cells", "big_n"):
-        if name in values and (not isinstance(values[name], int) or isinstance(values[name], bool)):
-            raise BadDescription(f"{name} of [protection] is {values[name]!r}.", "Give a whole number.")
+        if name in values:
+            check_type(values[name], int, f"{name} of [protection]")
     tables = values.get("fit_to", [])
-    if not isinstance(tables, list) or not all(isinstance(each, str) for each in tables):
+    if not is_texts(tables):
         raise BadDescription(
             f"fit_to of [protection] is {tables!r}.", 'Give a list, as in ["area", "sex*age"].'
         )
@@ -170,8 +151,7 @@ def parse_protection(section: Any, survey: Any = None) -> Protection:
         values |= _dp_defaults(values, survey)
         by_rho = values.get("budget", {}).get("rule") == "zcdp"
         values["noise"] = {"family": "gaussian" if by_rho else "laplace", **values.get("noise", {})}
-    if not isinstance(values.get("non_negative", True), bool):
-        raise BadDescription("non_negative of [protection] is not true or false.", "Write true or false.")
+    check_type(values.get("non_negative", True), bool, "non_negative of [protection]")
     return Protection(**values)
 
 
@@ -190,11 +170,7 @@ def _dp_defaults(values: dict[str, Any], survey: Any) -> dict[str, Any]:
 
 
 def parse_modulus(value: object) -> int:
-    """A key modulus: a whole number, or a power such as "2^64".
-
-    >>> parse_modulus("2^64") == 2**64
-    True
-    """
+    """A key modulus: a whole number, or a power such as "2^64"."""
     try:
         if isinstance(value, str):
             base, _, power = value.partition("^")

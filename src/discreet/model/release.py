@@ -1,16 +1,14 @@
 """The release: all that the public may see of one table, and subsets of its cells.
 
-Values are noisy counts, or derived from them; `noisy` has the counts before any adjustment for display, and `law` is the
-distribution of their noise. A missing value has a status: c (withheld by a disclosure rule) or z (structural zero). A
-released value may have the status u: its relative standard error exceeds the limit (weighted tables).
+Values are noisy counts, or derived from them; `noisy` has the counts before any adjustment for display, and
+`distribution` is the distribution of their noise. A missing value has a status: c (withheld by a disclosure rule) or z
+(structural zero). A released value may have the status u: its relative standard error exceeds the limit (weighted tables).
 
 A subset is no filter. A filter counts fewer people and is another request with other noise; a subset shows some cells of
 the whole table, with the same numbers, so that subsets of one table agree wherever they overlap.
 
 Printed relative standard errors are rounded up to public steps.
 """
-
-from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +21,9 @@ from numpy.typing import NDArray
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import write_filter
-from discreet.model.measure import COUNT, Measure
 from discreet.model.messages.text import Message, message, nearest, one_line
 from discreet.model.noise_distribution import NoiseDistribution
-from discreet.model.request import TableRequest
+from discreet.model.request import COUNT, Measure, TableRequest
 from discreet.model.shape import Dimension, Output
 from discreet.model.view import NO_VIEW, Picture, View
 
@@ -77,14 +74,11 @@ class Release:
     """A protected table with its metadata.
 
     Args:
-        dataset: The public description.
         digest: The version id.
-        request: The canonical request.
         dimensions: The variables in the order of the arrays' axes.
         values: Released numbers, int64 or float64; undefined where `missing`.
-        noisy: Noisy counts before any adjustment.
+        noisy: Noisy counts before any adjustment; `distribution` is that of their noise.
         status: Index into `STATUSES` for each cell.
-        law: The distribution of the noise of every cell of `noisy`.
         notes: Notes for readers; the first is mandatory in every format.
         promise: The privacy guarantee in plain sentences.
         errors: Relative standard errors of a weighted table, noise included, in tenths of a percent; negative for none.
@@ -92,7 +86,6 @@ class Release:
         verdict: The result of the rules on noisy counts, as data.
         charged: The charge for this request; for the requester only, written by no format.
         signed: The values before negative numbers became zero.
-        derived: Percentages and ranks.
         unrounded: For a joint table, the values that `noisy` is rounded from.
         heading: The title in a requested language; empty for the default.
     """
@@ -104,7 +97,7 @@ class Release:
     values: NDArray[np.int64] | NDArray[np.float64]
     noisy: NDArray[np.int64]
     status: NDArray[np.uint8]
-    law: NoiseDistribution
+    distribution: NoiseDistribution
     notes: tuple[str, ...]
     promise: tuple[str, ...]
     errors: NDArray[np.int64] | None = None
@@ -138,17 +131,14 @@ class Release:
         if self.heading:
             return self.heading
         if self.selection is not None:
+            chosen = dict(self.selection.codes)
+            parts = tuple(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
             return message(
                 "{title} (selected cells: {cells})",
                 title=self.selection.title,
-                cells=self._selection_labels(),
+                cells=Message("{parts:semicolon}", {"parts": parts}),
             )
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
-
-    def _selection_labels(self) -> str:
-        chosen = {name for name, _ in self.selection.codes} if self.selection else set()
-        parts = tuple(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
-        return Message("{parts:semicolon}", {"parts": parts})
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -157,7 +147,6 @@ class Release:
 
     @property
     def before_clipping(self) -> NDArray[np.int64] | NDArray[np.float64]:
-        """The values before negative numbers became zero."""
         return self.values if self.signed is None else self.signed
 
     @property
@@ -167,7 +156,6 @@ class Release:
 
     @property
     def cells(self) -> int:
-        """The number of cells, totals included."""
         return self.values.size
 
     def value(self, *codes: str) -> float | None:
@@ -267,33 +255,23 @@ def subset_places(release: Release, places: Places) -> Release:
     if all(np.array_equal(p, np.arange(d.length)) for p, d in zip(places, release.dimensions, strict=True)):
         return release
     index = np.ix_(*places)
-    kept = [_dimension_at(d, p) for d, p in zip(release.dimensions, places, strict=True)]
-    selection = _selection(release, tuple(kept))
+    kept = tuple(_dimension_at(d, p) for d, p in zip(release.dimensions, places, strict=True))
+    before = release.selection
+    named = {} if before is None else dict(before.codes)
+    cut = zip(kept, release.dimensions, strict=True)
+    codes = tuple((d.name, d.codes) for d, whole in cut if d.name in named or d.length < whole.length)
+    selection = Selection(release.title if before is None else before.title, codes) if codes else None
+    names = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
+    arrays = {name: array[index] for name in names if (array := getattr(release, name)) is not None}
     return replace(
         release,
-        dimensions=tuple(kept),
-        values=release.values[index],
-        noisy=release.noisy[index],
-        status=release.status[index],
-        law=release.law.cut(places),
-        errors=None if release.errors is None else release.errors[index],
-        noise_shares=None if release.noise_shares is None else release.noise_shares[index],
-        signed=None if release.signed is None else release.signed[index],
-        unrounded=None if release.unrounded is None else release.unrounded[index],
+        **arrays,
+        dimensions=kept,
+        distribution=release.distribution.cut(places),
         notes=release.notes if release.selection or not selection else (*release.notes, selection.note),
         selection=selection,
         derived=tuple(replace(c, values=c.values[index], missing=c.missing[index]) for c in release.derived),
     )
-
-
-def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection | None:
-    """The selection relative to the whole table; None where all is shown."""
-    before = release.selection
-    title = release.title if before is None else before.title
-    lengths = {d.name: d.length for d in release.dimensions}
-    named = {} if before is None else dict(before.codes)
-    codes = tuple((d.name, d.codes) for d in kept if d.name in named or d.length < lengths[d.name])
-    return Selection(title, codes) if codes else None
 
 
 def subset_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:
@@ -302,25 +280,20 @@ def subset_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:
 
 
 def _dimension_at(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
-    """A dimension with some of its outputs; its total keeps the label of the whole."""
-    total = dimension.total and int(places[-1]) == len(dimension.outputs)
-    outputs = _outputs(dimension.outputs, places[:-1].tolist() if total else places.tolist())
-    label = dimension.labels[-1] if total else ""
-    return replace(dimension, outputs=outputs, total=total, total_label=label)
-
-
-def _outputs(outputs: tuple[Output, ...], places: list[int]) -> tuple[Output, ...]:
-    """Some outputs, each with its nearest kept ancestor as parent."""
-    now = {place: number for number, place in enumerate(places)}
+    """Some outputs, each with its nearest kept ancestor as parent; the total keeps the label of the whole."""
+    outputs, total = dimension.outputs, dimension.total and int(places[-1]) == len(dimension.outputs)
+    shown = places[:-1].tolist() if total else places.tolist()
+    now = {place: number for number, place in enumerate(shown)}
     kept: list[Output] = []
-    for place in places:
+    for place in shown:
         above = outputs[place].parent
         while above >= 0 and above not in now:
             above = outputs[above].parent
         parent = now.get(above, -1)
         depth = kept[parent].depth + 1 if parent >= 0 else 0
         kept.append(replace(outputs[place], parent=parent, depth=depth))
-    return tuple(kept)
+    label = dimension.labels[-1] if total else ""
+    return replace(dimension, outputs=tuple(kept), total=total, total_label=label)
 
 
 #: The values of a printed relative standard error, in tenths of a percent.

@@ -1,14 +1,12 @@
-"""The table request as a value, with one canonical form, which is also the permalink.
+"""The table request as a value, with one canonical form, which is also the permalink; and what a table counts.
 
 `canonical` validates a request against its dataset and removes everything that does not change the cells: repeated and
 unordered codes, filters that keep all categories, groups that regroup nothing. Two requests for the same cells then have
-the same `identity`. Layout and group names are kept for display and are no part of it. Before, a filter or a group may
-hold any item of the query grammar (`selection.py`); in canonical form it holds codes only, in their declared order.
+the same `identity`; layout and group names are no part of it. Before, a filter or a group may hold any item of the query
+grammar (`selection.py`); in canonical form it holds codes only, in their declared order.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
@@ -26,8 +24,7 @@ from discreet.model.grammar import (
     write_group,
 )
 from discreet.model.hierarchy import coarse_to_fine
-from discreet.model.measure import DEFAULT_MEASURE
-from discreet.model.messages.text import message, nearest, one_line
+from discreet.model.messages.text import Message, message, nearest, one_line
 from discreet.model.protection import ADDITIVITY
 from discreet.model.selection import (
     NamedGroups,
@@ -40,6 +37,116 @@ from discreet.model.selection import (
     write_named,
 )
 from discreet.model.variable import Variable
+from discreet.model.view import read_word, read_yes_no
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The protected unit: `one` with its article, and `many`."""
+
+    one: str = message("one person")
+    many: str = message("people")
+
+    def says(self, of_people: Message, of_others: Message) -> Message:
+        """The sentence about people, or the other one with `one` and `many` filled in."""
+        if self == PERSON:
+            return of_people
+        return Message(of_others.template, {**of_people.values, "one": self.one, "many": self.many})
+
+
+PERSON = Unit()
+
+
+def unit_of(dataset: Dataset) -> Unit:
+    """The unit of a dataset.
+
+    >>> from dataclasses import replace
+    >>> from discreet.model.dataset import Dataset
+    >>> from discreet.model.variable import Category, Variable
+    >>> people = Dataset("people", "People", (Variable("sex", "Sex", (Category("1", "Male"),)),), "id", unit="persons")
+    >>> [unit_of(replace(people, unit=unit)).one for unit in ("persons", "households")]
+    ['one person', 'one of the households']
+    """
+    if dataset.unit in {"persons", "people", "records"}:
+        return PERSON
+    if dataset.unit_column is None:
+        return Unit(message("one of the {unit}", unit=dataset.unit), dataset.unit)
+    return Unit(message('one unit of the column "{column}"', column=dataset.unit_column), dataset.unit)
+
+
+#: The default measure of a request.
+DEFAULT_MEASURE = "count"
+#: The parameters of a URL that name a table.
+QUERY_PARAMETERS = (
+    "rows",
+    "columns",
+    "layers",
+    "filter",
+    "group",
+    "levels",
+    "totals",
+    "measure",
+    "additivity",
+    "fit_to",
+)
+
+
+def _nothing(_dataset: Dataset) -> None:
+    """The answer of a measure without a remark or a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The public part of a measure; `release/measures/` computes it.
+
+    Args:
+        name: Its name in requests.
+        label: Its name in a form, for a dataset.
+        title: The start of a table title: "Persons", "Estimated persons".
+        subject: The subject of the cell key promise.
+        is_count: Whether a value is a count plus noise; only such tables are tested.
+        has_errors: Whether each value has a sampling error.
+        refuse: The reason why a dataset does not have it; None if it does.
+        about: A remark on the design; None without one.
+    """
+
+    name: str
+    label: Callable[[Dataset], str]
+    title: Callable[[Dataset], str]
+    subject: str
+    is_count: bool = False
+    has_errors: bool = False
+    refuse: Callable[[Dataset], BadRequest | None] = _nothing
+    about: Callable[[Dataset], str | None] = _nothing
+
+    def __repr__(self) -> str:
+        return one_line(self, self.name)
+
+
+def unit_title(dataset: Dataset) -> str:
+    """The unit, capitalised for a title: "Persons"."""
+    return Message("{unit:capital}", {"unit": dataset.unit})
+
+
+def _no_counts(dataset: Dataset) -> BadRequest | None:
+    if dataset.survey is None or not dataset.survey.only_weights:
+        return None
+    return BadRequest(
+        message('The dataset "{id}" tells people represented, not records counted.', id=dataset.id),
+        message("Ask for the measure weighted."),
+    )
+
+
+#: Records counted: the measure of every dataset except surveys that release weights only.
+COUNT = Measure(
+    DEFAULT_MEASURE,
+    label=lambda _dataset: message("Records counted"),
+    title=unit_title,
+    subject=message("One count by itself"),
+    is_count=True,
+    refuse=_no_counts,
+)
+
 
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
@@ -52,15 +159,11 @@ class TableRequest:
     """A request for one table of a dataset.
 
     Args:
-        dataset: The dataset's id.
-        rows: Variables down the side.
-        columns: Variables along the top.
-        layers: Variables with one sub-table per category.
+        rows: Variables down the side; `columns` along the top, `layers` with one sub-table per category.
         filters: By variable, the codes of the people who are counted. Before the canonical form a `!` after the
             variable's name excludes the codes.
         groups: By variable of the table, groups of codes shown instead of its categories. People in no group still
             count in the variable's total.
-        totals: Whether every variable has a total.
         levels: By variable of the table, the levels shown instead of its categories: coarser levels of its hierarchy,
             code lists, itself.
         measure: A name in `release/measures`: `count` for people counted.
@@ -178,6 +281,25 @@ def request_from_text(
     )
 
 
+def request_from_query(
+    dataset: str, texts: Callable[[str], Sequence[str]], measure: str = DEFAULT_MEASURE
+) -> TableRequest:
+    """The request of a URL; `texts` are those of one parameter, and `measure` is taken where none is named."""
+    return request_from_text(
+        dataset,
+        rows=texts("rows"),
+        columns=texts("columns"),
+        layers=texts("layers"),
+        filters=texts("filter"),
+        groups=texts("group"),
+        totals=read_yes_no("totals", texts("totals"), default=True),
+        levels=texts("levels"),
+        measure=read_word("measure", texts("measure")) or measure,
+        additivity=read_word("additivity", texts("additivity")),
+        fit_to=texts("fit_to"),
+    )
+
+
 def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     """The canonical form of a request, validated against its dataset.
 
@@ -202,18 +324,14 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     groups, names = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
     asked = replace(request, filters=filters, groups=groups, levels=levels, names=names)
-    additivity = _canonical_additivity(request, dataset)
-    fit_to = _canonical_fit_to(request.fit_to, additivity, dataset)
-    return replace(asked, written=_written(asked, dataset), additivity=additivity, fit_to=fit_to)
-
-
-def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
     if request.additivity and request.additivity not in ADDITIVITY:
         raise BadRequest(
             message('There is no additivity "{additivity}".', additivity=request.additivity),
             nearest(request.additivity, ADDITIVITY),
         )
-    return "" if request.additivity == dataset.protection.additivity else request.additivity
+    additivity = "" if request.additivity == dataset.protection.additivity else request.additivity
+    fit_to = _canonical_fit_to(request.fit_to, additivity, dataset)
+    return replace(asked, written=_written(asked, dataset), additivity=additivity, fit_to=fit_to)
 
 
 def _canonical_fit_to(words: tuple[str, ...], additivity: str, dataset: Dataset) -> tuple[str, ...]:
@@ -283,16 +401,11 @@ def _canonical_groups(
     for name in given.keys() - found.keys() - dict(request.levels).keys():
         if name in request.variables:  # names of single categories: the groups themselves regrouped nothing
             found[name] = {codes: given[name].get(codes, "") for codes in _singles(dataset, name, filters)}
-    names = {
-        name: canonical_names(dataset, dataset.variable(name), called)
-        for name, called in sorted(found.items())
-    }
-    regrouped = {
-        name: tuple(called)
-        for name, called in sorted(found.items())
-        if tuple(called) != _singles(dataset, name, filters)
-    }
-    return tuple(regrouped.items()), tuple((name, called) for name, called in names.items() if called)
+    ordered = sorted(found.items())
+    shown = ((name, canonical_names(dataset, dataset.variable(name), called)) for name, called in ordered)
+    names = tuple((name, called) for name, called in shown if called)
+    regrouped = ((name, tuple(called)) for name, called in ordered)
+    return tuple(each for each in regrouped if each[1] != _singles(dataset, each[0], filters)), names
 
 
 def _singles(
@@ -312,7 +425,14 @@ def _read_groups(
     found: list[tuple[list[int], str]] = []
     for group in groups:
         name, items = take_name(dataset, variable.name, group)
-        found.append((_group_positions(dataset, variable, items, kept), name or given.get(group, "")))
+        asked = {place for item in items for place in select(dataset, variable.name, item)}
+        positions = sorted(asked & {variable.position(code) for code in kept})
+        if not positions:
+            raise BadRequest(
+                message('A group of "{name}" has no category left by the filter.', name=variable.name),
+                message("Leave the group out, or widen the filter."),
+            )
+        found.append((positions, name or given.get(group, "")))
     members = [position for group, _ in found for position in group]
     if len(set(members)) != len(members):
         raise BadRequest(
@@ -340,19 +460,6 @@ def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
         if ordered and ordered != (name,):
             found[name] = ordered
     return tuple(sorted(found.items()))
-
-
-def _group_positions(
-    dataset: Dataset, variable: Variable, items: tuple[str, ...], kept: tuple[str, ...]
-) -> list[int]:
-    asked = {place for item in items for place in select(dataset, variable.name, item)}
-    positions = sorted(asked & {variable.position(code) for code in kept})
-    if not positions:
-        raise BadRequest(
-            message('A group of "{name}" has no category left by the filter.', name=variable.name),
-            message("Leave the group out, or widen the filter."),
-        )
-    return positions
 
 
 def _written(

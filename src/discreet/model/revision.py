@@ -16,8 +16,6 @@ A lineage keeps the defaults of its first load. To change a default, change it w
 Source: docs/decisions/0007-versions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

@@ -12,16 +12,14 @@ that an id is the same in a file, in a URL and in a key such as `F+M..R1`: `65+`
 Source: SDMX 2.1, section 2 (information model), IDType; SDMX code lists CL_OBS_STATUS 2.2 and CL_CONF_STATUS 1.2.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass, replace
 
 from discreet.model.dataset import Dataset
-from discreet.model.measure import COUNT, DEFAULT_MEASURE
 from discreet.model.messages.sentences import citation
 from discreet.model.release import Release
+from discreet.model.request import COUNT, DEFAULT_MEASURE
 
 AGENCY = "DISCREET"
 #: A fixed time of preparation, so that the same release gives the same bytes.
@@ -68,7 +66,6 @@ class Flow:
 
     @property
     def urn(self) -> str:
-        """Its URN."""
         return f"urn:sdmx:org.sdmx.infomodel.datastructure.Dataflow={self.reference}"
 
     @property

@@ -13,8 +13,6 @@ A group name is a label of the requester. It is refused where it is the code or 
 of a total, so that it cannot pass for the custodian's. A note of the table lists such names.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import glob
 import math
@@ -54,9 +52,6 @@ def number_classes(codes: Sequence[str], labels: Sequence[str]) -> dict[int, Bou
 
     Codes decide if one of them is a class of several numbers, else labels; if all are single numbers, codes again.
     Categories that are no class, such as "Not stated", are left out.
-
-    >>> number_classes(["1", "2", "9"], ["25 to 29 years", "30 and over", "Not stated"])
-    {0: (25, 29), 1: (30, inf)}
     """
     telling = next((texts for texts in (codes, labels) if any(map(_several, texts))), None)
     telling = telling or (codes if any(map(_single, codes)) else labels)
@@ -100,7 +95,6 @@ class Scale:
 
     @cached_property
     def codes(self) -> dict[str, int]:
-        """The place of each code."""
         return {category.code: place for place, category in enumerate(self.categories)}
 
     @cached_property
@@ -372,7 +366,9 @@ def canonical_names(
     """
     if not any(given.values()):
         return ()
-    declared = _scales(dataset, variable)
+    *coarser, _ = level_names(dataset, variable.name)
+    declared = [Scale(level, level_groups(dataset, variable.name, level)) for level in coarser]
+    declared.append(scale_of(variable))
     own = {codes: group_label(variable, codes) for codes in given}
     names = {codes: "" if name == own[codes] else name for codes, name in given.items()}
     labels = Counter((name or own[codes]).casefold() for codes, name in names.items())
@@ -436,15 +432,6 @@ def _refuse_taken(
             ),
             message("Choose another name."),
         )
-
-
-def _scales(dataset: Dataset, variable: Variable) -> list[Scale]:
-    """The levels of a variable as scales, its own categories last."""
-    *coarser, _ = level_names(dataset, variable.name)
-    return [
-        *(Scale(each, level_groups(dataset, variable.name, each)) for each in coarser),
-        scale_of(variable),
-    ]
 
 
 def _members(scale: Scale, place: int) -> tuple[int, ...]:

@@ -1,11 +1,9 @@
-"""The shape of a table: its cells, known before a record is read.
+"""The shape of a table: its cells and their labels, totals included, known before a record is read.
 
 Each dimension lists its outputs. An output is a set of base categories: one category, a group, or a category of a coarser
 level that contains the outputs below it. The total, if any, is last in the arrays. Sizes are Python integers, so that a
 table of 10^300 cells can be refused before anything is allocated.
 """
-
-from __future__ import annotations
 
 import math
 from collections import Counter
@@ -50,15 +48,12 @@ class Dimension:
     """One variable of a table; derived values are cached, because a table may have tens of thousands of areas.
 
     Args:
-        name: The variable's name.
-        label: The variable's label.
         outputs: The shown categories, each after its parent; disjoint except for parents.
         population: The base categories whose people count in the total.
         base: The codes of the variable's own categories.
         total: Whether there is a total, last.
-        geography: Whether it is a level of a geography.
         unit: For the label of a total that also counts people in no shown category.
-        total_label: The label of a total that is no count of all.
+        total_label: Replaces "Total" where the total does not count everyone, as in "Sum of the areas shown".
     """
 
     name: str
@@ -195,17 +190,15 @@ def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
         for name, codes in zero.where:
             declared = set(_positions(dataset.variable(name), tuple(codes)))
             if name in axes:
-                flags = [set(members) <= declared for members in shape.dimensions[axes[name]].members()]
-                inside = inside & _along(np.array(flags, dtype=np.bool_), axes[name], len(shape.dimensions))
+                axis = axes[name]
+                flags = [set(members) <= declared for members in shape.dimensions[axis].members()]
+                lengths = [-1 if each == axis else 1 for each in range(len(shape.dimensions))]
+                inside = inside & np.array(flags, dtype=np.bool_).reshape(lengths)
             elif not hidden[name] <= declared:
                 break
         else:
             empty |= inside
     return empty
-
-
-def _along(values: NDArray[np.bool_], axis: int, ndim: int) -> NDArray[np.bool_]:
-    return values.reshape(tuple(-1 if a == axis else 1 for a in range(ndim)))
 
 
 def _dimension(
@@ -228,7 +221,14 @@ def _make_dimension(
     groups, levels = dict(request.groups).get(name), dict(request.levels).get(name)
     population = _population(dataset, name, filters)
     if groups is not None:
-        outputs = tuple(_group(variable, group) for group in groups)
+        outputs = tuple(
+            plain_outputs(variable)[variable.position(group[0])]
+            if len(group) == 1
+            else Output(
+                "+".join(map(escape, group)), group_label(variable, group), _positions(variable, group)
+            )
+            for group in groups
+        )
     elif levels is not None:
         outputs = level_outputs(dataset, name, levels, population)
     elif len(population) == len(variable):
@@ -284,7 +284,7 @@ def _overlapping(dataset: Dataset, name: str, other: str, members: tuple[int, ..
 def level_outputs(
     dataset: Dataset, name: str, levels: tuple[str, ...], population: tuple[int, ...]
 ) -> tuple[Output, ...]:
-    """The outputs of several nested levels, each followed by the outputs within it."""
+    """The outputs of nested levels, each after its parent; a code of two levels is prefixed with its level's name."""
     kept = set(population)
     nodes: list[tuple[str, Group, tuple[int, ...], int]] = []
     owner: dict[int, int] = {}
@@ -296,11 +296,6 @@ def level_outputs(
                 finer |= dict.fromkeys(members, len(nodes))
                 nodes.append((level, group, members, owner.get(members[0], -1)))
         owner |= finer
-    return _depth_first(nodes)
-
-
-def _depth_first(nodes: list[tuple[str, Group, tuple[int, ...], int]]) -> tuple[Output, ...]:
-    """Each node after its parent; a code that two levels share gets its level's name as a prefix."""
     children: dict[int, list[int]] = {}
     for node, (_, _, _, parent) in enumerate(nodes):
         children.setdefault(parent, []).append(node)
@@ -320,13 +315,6 @@ def _depth_first(nodes: list[tuple[str, Group, tuple[int, ...], int]]) -> tuple[
 def plain_outputs(variable: Variable) -> tuple[Output, ...]:
     """The categories of a variable, each as an output; cached, because areas are many."""
     return tuple(Output(c.code, c.label, (position,)) for position, c in enumerate(variable.categories))
-
-
-def _group(variable: Variable, group: tuple[str, ...]) -> Output:
-    if len(group) == 1:
-        return plain_outputs(variable)[variable.position(group[0])]
-    members = _positions(variable, group)
-    return Output("+".join(map(escape, group)), group_label(variable, group), members)
 
 
 def _positions(variable: Variable, codes: tuple[str, ...]) -> tuple[int, ...]:

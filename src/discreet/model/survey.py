@@ -18,8 +18,6 @@ themselves. The coefficients c_r follow from the method and the number R of repl
 Source: Wolter (2007), chapters 2-5; Lumley (2004), `svrepdesign`; Fay (1989); Rao & Wu (1988).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -42,7 +40,6 @@ class SamplingDesign:
     """The declared design of a sample; see docs/reference/dataset-toml.md.
 
     Args:
-        strata: The column of the strata.
         clusters: The column of the primary sampling units; a name may occur in several strata.
         fpc: The sampling fraction by stratum value, or under "" that of all.
         replicates: The columns of the replicate weights.
@@ -76,11 +73,7 @@ class SamplingDesign:
 
 
 def sampling_design(entry: Mapping[str, Any]) -> SamplingDesign:
-    """Parse the design in `[survey]`.
-
-    >>> sampling_design({"replicates": "rep1..rep4", "method": "brr"}).coefficients[0]
-    Fraction(1, 4)
-    """
+    """Parse the design in `[survey]`."""
     strata, clusters = (_column(entry, name) for name in ("strata", "clusters"))
     if "replicates" not in entry:
         _refuse(entry, ("method", "coefficients", "scale", "fay"), "without `replicates`")
@@ -91,11 +84,7 @@ def sampling_design(entry: Mapping[str, Any]) -> SamplingDesign:
 
 
 def replicate_columns(given: object) -> tuple[str, ...]:
-    """The columns of `replicates`: a list, or the first and the last of a numbered range.
-
-    >>> replicate_columns("w01..w03")
-    ('w01', 'w02', 'w03')
-    """
+    """The columns of `replicates`: a list, or the first and the last of a numbered range, with its leading zeros."""
     if isinstance(given, list) and all(isinstance(name, str) for name in given):
         names = tuple(given)
     else:
@@ -105,20 +94,16 @@ def replicate_columns(given: object) -> tuple[str, ...]:
                 f"`replicates` of [survey] is {given!r}.",
                 'Write replicates = "repwt1..repwt60", or a list of columns.',
             )
-        names = _number_range(found[1], found[2], found[4])
+        stem, first, last = found[1], int(found[2]), int(found[4])
+        width = len(found[2]) if found[2].startswith("0") else 0
+        upto = min(last, first + MOST_REPLICATES)
+        names = tuple(f"{stem}{number:0{width}d}" for number in range(first, upto + 1))
     if not 2 <= len(names) <= MOST_REPLICATES or len(set(names)) != len(names):
         raise BadDescription(
             f"`replicates` of [survey] names {len(names)} columns, {len(set(names))} of them different.",
             f"Name 2 to {MOST_REPLICATES} different columns.",
         )
     return names
-
-
-def _number_range(stem: str, first: str, last: str) -> tuple[str, ...]:
-    """Numbered names, with leading zeros where the first has them."""
-    width = len(first) if first.startswith("0") else 0
-    upto = min(int(last), int(first) + MOST_REPLICATES)
-    return tuple(f"{stem}{number:0{width}d}" for number in range(int(first), upto + 1))
 
 
 def _coefficients(entry: Mapping[str, Any], replicates: int) -> tuple[Fraction, ...]:
@@ -142,18 +127,16 @@ def _coefficients(entry: Mapping[str, Any], replicates: int) -> tuple[Fraction, 
     }[method]
     if "coefficients" in entry:
         _refuse(entry, ("scale",), "beside `coefficients`")
-        return _coefficient_list(entry["coefficients"], replicates)
+        given = entry["coefficients"]
+        if not isinstance(given, list) or len(given) != replicates:
+            raise BadDescription(
+                "`coefficients` of [survey] are not one number for each replicate.",
+                f"Write a list of {replicates} numbers: (n_h - 1) / n_h of the stratum in which the replicate drops a "
+                "unit.",
+            )
+        return _positive(tuple(_number(value, "coefficients") for value in given), "coefficients")
     scale = _number(entry["scale"], "scale") if "scale" in entry else own
     return _positive((scale,) * replicates, "scale")
-
-
-def _coefficient_list(given: object, replicates: int) -> tuple[Fraction, ...]:
-    if not isinstance(given, list) or len(given) != replicates:
-        raise BadDescription(
-            "`coefficients` of [survey] are not one number for each replicate.",
-            f"Write a list of {replicates} numbers: (n_h - 1) / n_h of the stratum in which the replicate drops a unit.",
-        )
-    return _positive(tuple(_number(value, "coefficients") for value in given), "coefficients")
 
 
 def _positive(numbers: tuple[Fraction, ...], name: str) -> tuple[Fraction, ...]:
@@ -190,6 +173,7 @@ def _column(entry: Mapping[str, Any], name: str) -> str | None:
 
 
 def _number(value: object, name: str) -> Fraction:
+    """A number as the exact decimal that was written."""
     try:
         return Fraction("none" if isinstance(value, bool) else str(value))
     except ValueError:
@@ -202,7 +186,7 @@ def _refuse(entry: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
             raise BadDescription(f"[survey] has `{name}` {why}.", f"Leave out `{name}`.")
 
 
-#: The forms of a weighted table, the default first; see `survey/weights.py`.
+#: The forms of a weighted table, the default first; see `survey/weight_forms.py`.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
 #: Forms of the literature that are not served: their tables undo the noise (docs/methods/attack-weights.md).
 OPEN_FORMS = ("cell-average", "overall-average")
@@ -216,13 +200,10 @@ class Survey:
 
     Args:
         form: How weighted counts are protected.
-        sample_size: The number of records, n.
-        population_size: The sum of the weights, N.
-        largest_weight: The largest weight; a load with a larger one is refused.
+        sample_size: The number of records, n; `population_size` is the sum of the weights, N.
+        largest_weight: A load with a larger one is refused.
         relative_variance: The variance of the weights over their squared mean.
-        stratum: For `public-strata`, the variable of the strata.
-        stratum_weights: For `public-strata`, the public weight of each stratum, by code.
-        design: The sampling design.
+        stratum: For `public-strata`, the variable of the strata, whose public weights are `stratum_weights`, by code.
         error_limit: A cell whose printed relative standard error is larger gets status `u`.
     """
 
@@ -287,21 +268,11 @@ def parse_survey(section: Any) -> Survey:
     return Survey(
         form,
         entry["sample_size"],
-        _fraction(entry["population_size"]),
-        _fraction(entry["largest_weight"]),
-        _fraction(entry.get("relative_variance", 0)),
+        _number(entry["population_size"], "population_size"),
+        _number(entry["largest_weight"], "largest_weight"),
+        _number(entry.get("relative_variance", 0), "relative_variance"),
         entry.get("stratum"),
-        tuple((str(code), _fraction(weight)) for code, weight in weights.items()),
+        tuple((str(code), _number(weight, "stratum_weights")) for code, weight in weights.items()),
         sampling_design(entry),
-        _fraction(entry.get("error_limit", "0.25")),
+        _number(entry.get("error_limit", "0.25"), "error_limit"),
     )
-
-
-def _fraction(value: object) -> Fraction:
-    """A number as the exact decimal that was written."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.")
-    try:
-        return Fraction(str(value))
-    except ValueError:
-        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.") from None

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.dataset import Dataset
-from discreet.model.description.sections import refuse_unknown_keys
+from discreet.model.description.sections import is_texts, refuse_unknown_keys
 from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_level_of
 from discreet.model.limits import MOST_MARGINS
 from discreet.model.messages.text import nearest
@@ -86,7 +86,6 @@ class Universe:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """All variables of the universe, sorted."""
         return tuple(sorted({name for margin in self.declared for name in margin}))
 
     def weight(self, margin: Margin) -> Fraction:
@@ -148,9 +147,13 @@ def parse_universe(
             "The universe declares no table.",
             "List `variables` and `up_to`, or `tables`, in [protection.universe].",
         )
-    importance = _importance(entry, dataset, set(declared))
-    by_cells = _by_cells(entry, style)
-    return Universe(declared, margins, style, importance, known, tuple(excluded), by_cells)
+    importance, word = _importance(entry, dataset, set(declared)), entry.get("importance")
+    if word in WEIGHTS and style != "joint":
+        raise BadDescription(
+            f'`importance` is "{word}", and the margins are not joint.',
+            'Write margins = "joint", or a list of { table, weight }.',
+        )
+    return Universe(declared, margins, style, importance, known, tuple(excluded), word == "cells")
 
 
 def _invariants(
@@ -216,14 +219,9 @@ def maximal(margins: tuple[Margin, ...], dataset: Dataset) -> tuple[Margin, ...]
     )
 
 
-def margin_lengths(margin: Margin, dataset: Dataset) -> tuple[int, ...]:
-    """How many categories each variable of a margin has."""
-    return tuple(len(dataset.variable(name)) for name in margin)
-
-
 def margin_cells(margin: Margin, dataset: Dataset) -> int:
     """How many cells a margin has, structural zeros included."""
-    return math.prod(margin_lengths(margin, dataset))
+    return math.prod(len(dataset.variable(name)) for name in margin)
 
 
 def margin_zeros(
@@ -233,10 +231,7 @@ def margin_zeros(
 
     A structural zero on a region also empties the region's areas, and one on all areas of a region the region.
 
-    Args:
-        margin: Sorted variable names.
-        dataset: The description.
-        kept: By variable the positions to look at; all by default.
+    `kept` has by variable the positions to look at; all by default.
     """
     positions = {name: (kept or {}).get(name, slice(None)) for name in margin}
     shape = tuple(np.arange(len(dataset.variable(name)))[positions[name]].size for name in margin)
@@ -331,16 +326,6 @@ def _importance(
     return tuple(sorted(stated.items()))
 
 
-def _by_cells(entry: Mapping[str, Any], style: str) -> bool:
-    word = entry.get("importance")
-    if word in WEIGHTS and style != "joint":
-        raise BadDescription(
-            f'`importance` is "{word}", and the margins are not joint.',
-            'Write margins = "joint", or a list of { table, weight }.',
-        )
-    return word == "cells"
-
-
 def _lists(entry: Mapping[str, Any], key: str) -> list[list[str]]:
     lists = entry.get(key, [])
     if not isinstance(lists, list):
@@ -351,13 +336,13 @@ def _lists(entry: Mapping[str, Any], key: str) -> list[list[str]]:
 
 
 def _names(value: Any, key: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not is_texts(value):
         raise BadDescription(
             f"`{key}` of the universe has {value!r}, which is not a list of names.", 'Write ["sex", "age"].'
         )
     if len(set(value)) != len(value):
         raise BadDescription(f"`{key}` of the universe names a variable twice.", "Name each once.")
-    return value
+    return list(value)
 
 
 @lru_cache(maxsize=256)
@@ -374,26 +359,15 @@ def dp_terms(dataset: Dataset) -> tuple[Terms, Universe]:
         )
     if dataset.key_column is not None:
         raise BadDescription("Record keys mean nothing under dp.", "Take out `key_column`.")
-    _check_weights(dataset, terms, universe)
-    return terms, universe
-
-
-def _check_weights(dataset: Dataset, terms: Terms, universe: Universe) -> None:
     form = None if dataset.survey is None else dataset.survey.form
-    if form is None:
-        return
-    if form not in DP_FORMS:
+    if form is not None and form not in DP_FORMS:
         raise BadDescription(
             f'The weight form "{form}" reads exact weights, which dp does not release.',
             f"Use {', '.join(DP_FORMS[:-1])} or {DP_FORMS[-1]}.",
-        )
-    if form == "largest-weight" and universe.style == "joint":
-        raise BadDescription(
-            'The weight form "largest-weight" counts steps of each cell, which are not the sums of their parts.',
-            'Write margins = "own" or "sums" in [protection.universe].',
         )
     if form == "invariant" and not terms.known_total:
         raise BadDescription(
             'The weight form "invariant" holds the sample size fixed, which is not declared.',
             'Write invariants = ["n"] and neighbours = "replace-one" in [protection.budget].',
         )
+    return terms, universe

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -32,11 +33,7 @@ _RANGE = re.compile(rf"{_END}\s*\.\.(<?)\s*{_END}\Z")
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """The values from `low` to `high`, and their code.
-
-    >>> value_range("15..<65", "adult").holds(Decimal("64.5"))
-    True
-    """
+    """The values from `low` to `high`, and their code."""
 
     code: str
     low: End | None
@@ -180,26 +177,16 @@ class Variable:
     Variables are compared by identity, so that a list of 250,000 areas is never compared or hashed.
 
     Args:
-        name: Letters, digits and underscores; its name in requests.
-        label: Its name for people.
         categories: In display order.
         column: The column of the records; its name by default.
-        not_stated: The code of a missing value; without it a missing value is refused.
-        unlisted: The code of an unlisted value; without it such a value is refused.
+        not_stated: The code of a missing value, and `unlisted` that of an unlisted one; without it such a value is refused.
         categories_from: `records` where a draft took the categories from the records, which `dp` does not allow.
         boundaries: The file with the shapes of its categories, next to the description; empty for none.
         topic: The heading under which readers find it.
-        description: Its definition, in a sentence or two.
         universe: The people to whom it applies, if not all.
-        notes: Remarks for users.
-        source: Its source, if not the dataset's.
-        classification: The URL of its classification.
+        classification: A URL.
         missing: Source values that count as missing, like an empty one.
         recodes: Codes of source values that are not codes themselves.
-
-    >>> sex = Variable("sex", "Sex", (Category("1", "Male"), Category("2", "Female")))
-    >>> sex.position("2")
-    1
     """
 
     name: str
@@ -233,7 +220,7 @@ class Variable:
         if not self.categories:
             raise BadDescription(f'The variable "{self.name}" has no categories.', "List its categories.")
         if len(self._positions) != len(self.categories):
-            repeated = min({c.code for c in self.categories if self._is_repeated(c.code)})
+            repeated = min(code for code, times in Counter(self.codes).items() if times > 1)
             raise BadDescription(
                 f'The variable "{self.name}" lists the code {repeated!r} twice.',
                 "Give every category its own code.",
@@ -257,9 +244,6 @@ class Variable:
         if not self.column:
             object.__setattr__(self, "column", self.name)
 
-    def _is_repeated(self, code: str) -> bool:
-        return sum(category.code == code for category in self.categories) > 1
-
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {category.code: position for position, category in enumerate(self.categories)}
@@ -281,11 +265,8 @@ class Variable:
 
     def _advice(self, code: str) -> str:
         r"""The nearest code; for a code that was split at its comma or plus, how to escape it: `a\,b`."""
-        whole = (
-            next((c for c in self.codes if code in re.split(r"[,+=]", c) and code != c), None)
-            if code
-            else None
-        )
+        parts = (c for c in self.codes if code and code != c and code in re.split(r"[,+=]", c))
+        whole = next(parts, None)
         if whole is None:
             advice = nearest_category(code, self.codes, [category.label for category in self.categories])
             return f"A range is written {code.replace('-', '..')}. {advice}" if _SPAN.match(code) else advice
@@ -349,11 +330,7 @@ class StructuralZero:
 class CodeList:
     """The custodian's named grouping of a variable's categories: broad age bands, planning regions.
 
-    Args:
-        name: Its name in requests, among the levels of its variable.
-        label: Its name for people.
-        variable: The variable.
-        groups: Code, label and member codes of each group; groups do not overlap.
+    `groups` has code, label and member codes of each group; groups do not overlap.
     """
 
     name: str

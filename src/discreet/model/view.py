@@ -14,6 +14,7 @@ released numbers and the public distribution of their noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,7 @@ ORDERS = ("label", "value")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show of a release; the module describes the fields.
-
-    >>> View(percent="row", top=10).to_query()
-    [('percent', 'row'), ('top', '10')]
-    """
+    """What to show of a release; the module describes the fields."""
 
     percent: str = ""
     rank: bool = False
@@ -83,6 +80,37 @@ class View:
 NO_VIEW = View()
 
 
+def read_word(name: str, given: Sequence[str]) -> str:
+    """A parameter of a URL that is given at most once; empty ones are ignored, as browsers send them."""
+    words = [text for text in given if text]
+    if len(words) > 1:
+        raise BadRequest(
+            message("{name} is given {given} times.", name=name, given=len(words)), message("Give it once.")
+        )
+    return words[0] if words else ""
+
+
+def read_yes_no(name: str, given: Sequence[str], *, default: bool = False) -> bool:
+    """A parameter of a URL that is yes or no, given at most once."""
+    words = tuple(text for text in given if text)
+    if len(words) > 1 or not {"yes", "no"}.issuperset(words):
+        raise BadRequest(
+            message('{name} is "{given:comma}".', name=name, given=words), message("Write yes or no.")
+        )
+    return words[0] == "yes" if words else default
+
+
+def view_from_query(texts: Callable[[str], Sequence[str]]) -> View:
+    """The view of a URL; `texts` are those of one parameter."""
+    return View(
+        percent=read_word("percent", texts("percent")),
+        rank=read_yes_no("rank", texts("rank")),
+        top=read_top(read_word("top", texts("top"))),
+        hide_empty=read_yes_no("hide_empty", texts("hide_empty")),
+        sort=read_word("sort", texts("sort")),
+    )
+
+
 def read_top(text: str) -> int:
     """Parse a number of rows; 0 for an empty text."""
     if not text:
@@ -109,14 +137,10 @@ class Picture:
     """What to draw of a release.
 
     Args:
-        chart: The chart; empty for the one that fits best.
-        theme: The colours.
+        chart: Empty for the one that fits best.
         level: The minimum coverage of the limits.
         limits: The interval of every cell; negative or NaN where a cell has none; None where unknown.
         bare: Whether title and note are shown elsewhere, as on a page.
-
-    >>> Picture(chart="bars").to_query()
-    [('chart', 'bars')]
     """
 
     chart: str = ""

@@ -9,8 +9,6 @@ Rows are read in parts by the codes of one variable, and only differing ones are
 records. Rows are compared by 64-bit hashes: two different ones agree with probability 2^-64.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,21 +24,14 @@ from discreet.records.storage import RECORD_KEY, WEIGHT
 PART = 1_000_000
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Changes(Confidential):
     """The number of records added, removed and changed, and the variables that cannot be compared. Confidential."""
 
-    __slots__ = ("added", "changed", "left_out", "removed")
-
-    def __init__(self, added: int, removed: int, changed: int, left_out: tuple[str, ...] = ()) -> None:
-        self.added, self.removed, self.changed, self.left_out = added, removed, changed, left_out
-
-    def __repr__(self) -> str:
-        return "<Changes, confidential>"
-
-    @property
-    def any(self) -> bool:
-        """Whether anything differs."""
-        return self.records > 0
+    added: int
+    removed: int
+    changed: int
+    left_out: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:

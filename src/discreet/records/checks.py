@@ -4,10 +4,10 @@ Each check works on one chunk of integer codes with small lookup arrays. Problem
 position in the file, and the number per variable. All of it is for the custodian only.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from discreet.model.messages.text import nearest
 from discreet.model.survey import Survey
 from discreet.model.variable import StructuralZero
 from discreet.records.source import Source
-from discreet.records.storage import design_of, unit_problem
+from discreet.records.storage import design_of
 
 
 class Check(NamedTuple):
@@ -93,14 +93,20 @@ def move_from_zeros(dataset: Dataset, codes: dict[str, NDArray[np.integer]]) -> 
             )
 
 
+#: Replicate weights whose sum is further from that of the weights are none.
+MOST_REPLICATE_FACTOR = 2
+
+
 class WeightSums:
-    """Sums of weights and their squares, to check the survey's declared constants."""
+    """Sums of weights, their squares and each column of replicate weights, to check what the survey declares."""
 
     def __init__(self) -> None:
         self.records = self.total = self.squares = self.largest = 0
+        self.replicates: tuple[float, ...] = ()
 
-    def add(self, weights: NDArray[np.int64]) -> None:
-        """Add a chunk of fixed-point weights."""
+    def add(self, weights: NDArray[np.int64], replicates: Iterable[NDArray[np.int64]] = ()) -> None:
+        """Add a chunk of fixed-point weights with their replicates."""
+        self._add_replicates([float(column.sum(dtype=np.float64)) for column in replicates])
         largest = int(weights.max(initial=0))
         self.records += weights.size
         self.largest = max(self.largest, largest)
@@ -112,8 +118,12 @@ class WeightSums:
             self.total += int(weights.sum(dtype=object))
             self.squares += int((weights.astype(object) ** 2).sum())
 
-    def join(self, records: int, total: int, squares: int, largest: int) -> None:
+    def _add_replicates(self, sums: Iterable[float]) -> None:
+        self.replicates = tuple(map(sum, zip_longest(self.replicates, sums, fillvalue=0.0)))
+
+    def join(self, records: int, total: int, squares: int, largest: int, *replicates: float) -> None:
         """Add the sums of another part."""
+        self._add_replicates(replicates)
         self.records += records
         self.total += total
         self.squares += squares
@@ -124,12 +134,9 @@ class WeightSums:
     ) -> None:
         """Refuse records that contradict the survey's declared constants, on which claims and errors rest.
 
-        Args:
-            survey: The declared constants.
-            decimals: Of the weights.
-            known_size: Whether the number of records may be public; if not, comparing `sample_size` would publish it.
-            known_weights: The same for the sum and variance of the weights. The largest weight is always compared; under
-                `dp` larger weights were already lowered to it.
+        `known_size` says whether the number of records may be public; if not, comparing `sample_size` would publish it.
+        `known_weights` says the same for the sum and variance of the weights. The largest weight is always compared; under
+        `dp` larger weights were already lowered to it.
         """
         scale = 10**decimals
         variance = self.records * self.squares / self.total**2 - 1 if self.total else 0.0
@@ -145,6 +152,15 @@ class WeightSums:
             what = f"relative_variance is {float(survey.relative_variance):g}; it is {variance:.4f}"
         if what:
             raise BadData(f"The survey's {what}.", "Mend [survey] in dataset.toml, or the weights.")
+        for column, found in zip(survey.design.replicates, self.replicates, strict=False):
+            near = self.total <= MOST_REPLICATE_FACTOR * found <= MOST_REPLICATE_FACTOR**2 * self.total
+            if known_weights and not near:
+                raise BadData(
+                    f"The replicate weights {column!r} add up to {found / scale:g}, and the weights to "
+                    f"{self.total / scale:g}.",
+                    f"Each replicate adds up to about the same, at most {MOST_REPLICATE_FACTOR} times more or less: take "
+                    f"{column!r} out of `replicates` of [survey] if it is no replicate weight, or mend the file.",
+                )
 
 
 #: The number of problems listed with their line.
@@ -170,7 +186,7 @@ class Problems:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._first: list[Problem] = []
-        self._counts: dict[str, int] = {}
+        self._counts = Counter[str]()
 
     def __bool__(self) -> bool:
         return bool(self._counts)
@@ -179,38 +195,31 @@ class Problems:
         """Add the marks of a chunk (`coding` makes them) that starts after `done` records."""
         marks, rows = bad.flatten(), pc.list_parent_indices(bad)
         for mark in pc.value_counts(marks):
-            name = self._explain(0, mark["values"].as_py()).variable
-            self._counts[name] = self._counts.get(name, 0) + mark["counts"].as_py()
+            self._counts[self._explain(0, mark["values"].as_py()).variable] += mark["counts"].as_py()
         first = zip(rows[:MOST_LISTED].to_pylist(), marks[:MOST_LISTED].to_pylist(), strict=True)
         self._first += [self._explain(done + row + 1, mark) for row, mark in first]
 
     def add(self, problems: Iterable[Problem], variable: str, count: int) -> None:
         """Add problems of one variable: the first of them, and their number."""
         if count:
-            self._counts[variable] = self._counts.get(variable, 0) + count
-            self._first += list(problems)[:MOST_LISTED]
+            self.join(list(problems)[:MOST_LISTED], {variable: count})
 
     @property
     def summary(self) -> tuple[list[Problem], dict[str, int]]:
         """The first problems, and the number per variable."""
-        return self._first, self._counts
+        return self._first, dict(self._counts)
 
     def join(self, first: Iterable[Problem], counts: Mapping[str, int]) -> None:
         """Add the problems of another part."""
         self._first += first
-        for name, count in counts.items():
-            self._counts[name] = self._counts.get(name, 0) + count
+        self._counts.update(counts)
 
     def settle(self) -> None:
         """Keep the first ten in file order; called after each chunk."""
         self._first = sorted(self._first, key=lambda each: each.record)[:MOST_LISTED]
 
     def refuse(self, source: Source) -> None:
-        """End the load if there is any problem.
-
-        Raises:
-            BadRecords: With all problems.
-        """
+        """End the load if there is any problem."""
         found = self.found(source)
         if found is not None:
             raise found
@@ -236,31 +245,33 @@ class Problems:
         more = f" There are {total:,} problems in all: {listed}." if total > 1 else ""
         first = self._first[0]
         message = f"{source.unit.capitalize()} {places[0]:,}: {first.message}{more}"
-        return BadRecords(message, first.advice, documents, self._counts)
+        return BadRecords(message, first.advice, documents, dict(self._counts))
 
     def _explain(self, record: int, mark: str) -> Problem:
         dataset, kind = self._dataset, mark[0]
-        columns = {
+        place, _, raw = mark[1:].partition(":")
+        design = design_of(dataset)
+        whole = "Mend the column {!r}: whole numbers below 2^32 once key_decimals are shifted."
+        columns: dict[str, tuple[str | None, str, str]] = {
             "i": (dataset.id_column, "The record has no id.", "Fill the column {!r}."),
             "p": (dataset.unit_column, "The record names no person.", "Fill the column {!r}."),
-            "k": (
-                dataset.key_column,
-                "The record key is missing, negative, no number or too large.",
-                "Mend the column {!r}: whole numbers below 2^32 once key_decimals are shifted.",
-            ),
+            "k": (dataset.key_column, "The record key is missing, negative, no number or too large.", whole),
             "w": (
                 dataset.weight_column,
                 "The weight is missing, negative or no number.",
                 "Mend the column {!r}.",
             ),
+            "s": (design.strata, "The record has no stratum.", "Fill the column {!r}."),
+            "c": (design.clusters, "The record has no cluster.", "Fill the column {!r}."),
         }
+        if kind == "r":
+            column, shown = design.replicates[int(place)], raw[:MOST_SHOWN]
+            advice = f"Mend the column {column!r}, or take it out of `replicates` of [survey]."
+            message = f"The replicate weight is {shown!r}: it is missing, negative or no number."
+            return Problem(record, column, message, advice, shown)
         if kind in columns:
-            column, message, advice = columns[kind]
-            return Problem(record, str(column), message, advice.format(column))
-        design = design_of(dataset)
-        if design is not None and kind in "scr":
-            return Problem(record, *unit_problem(mark, design))
-        place, _, raw = mark[1:].partition(":")
+            named, message, advice = columns[kind]
+            return Problem(record, str(named), message, advice.format(named))
         variable = dataset.variables[int(place)]
         if kind == "m":
             return Problem(

@@ -10,11 +10,9 @@ Codes and values of a description enter as data (DuckDB enums), never as SQL tex
 positions are written into the SQL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 
 from discreet.errors import BadDescription
@@ -22,10 +20,7 @@ from discreet.model.dataset import ROW_NUMBER, Dataset
 from discreet.model.messages.text import nearest
 from discreet.model.variable import Recodes, ValueRange, Variable
 from discreet.records.source import Source, quote_name
-from discreet.records.storage import CLUSTER, STRATUM, bad_unit, column_type, design_of, source_columns
-
-if TYPE_CHECKING:
-    import duckdb
+from discreet.records.storage import CLUSTER, STRATUM, column_type, design_of
 
 
 def code_sql(
@@ -35,7 +30,14 @@ def code_sql(
     raw = f"{quote_name(variable.column)}::VARCHAR"
     text = f"trim({raw}, e' \\t\\r\\n')"
     code = _code(reading, variable, place, text, comma=comma)
-    missing = f"WHEN {_is_missing(reading, variable, place, text, comma=comma)} THEN"
+    absences = [f"{text} IS NULL", f"{text} = ''"]
+    if variable.missing.single:
+        _create_enum(reading, f"m{place}", [value for value, _ in variable.missing.single])
+        absences.append(f"TRY_CAST({text} AS m{place}) IS NOT NULL")
+    absences += [
+        f"coalesce({inside_sql(each, text, comma=comma)}, false)" for each in variable.missing.ranges
+    ]
+    missing = f"WHEN {' OR '.join(absences)} THEN"
     if variable.not_stated is None:
         known, absent = code, f"{missing} 'm{place}:' "
     else:
@@ -75,17 +77,6 @@ def _code(
     return parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})"
 
 
-def _is_missing(
-    reading: duckdb.DuckDBPyConnection, variable: Variable, place: int, text: str, *, comma: bool
-) -> str:
-    parts = [f"{text} IS NULL", f"{text} = ''"]
-    if variable.missing.single:
-        _create_enum(reading, f"m{place}", [value for value, _ in variable.missing.single])
-        parts.append(f"TRY_CAST({text} AS m{place}) IS NOT NULL")
-    parts += [f"coalesce({inside_sql(each, text, comma=comma)}, false)" for each in variable.missing.ranges]
-    return " OR ".join(parts)
-
-
 def inside_sql(each: ValueRange, text: str, *, comma: bool) -> str:
     """Whether a value lies in a range; texts that are no number or date do not."""
     kind = "DATE" if each.of_dates else "DOUBLE"
@@ -106,22 +97,19 @@ CHUNK = 250_000
 
 
 def check_columns(name: str, columns: list[str], dataset: Dataset) -> list[str]:
-    """The columns of a source that a dataset reads.
-
-    Raises:
-        BadDescription: One of them is missing.
-    """
+    """The columns of a source that a dataset reads."""
     wanted = [(variable.column, f'the variable "{variable.name}"') for variable in dataset.variables]
     if not by_row_number(columns, dataset):
         wanted.append((dataset.id_column, "the id"))
-    optional = (
+    optional = [
         (dataset.weight_column, "the weight"),
         (dataset.key_column, "the record key"),
         (dataset.unit_column, "the person"),
-    )
-    wanted += [(column, what) for column, what in optional if column is not None]
+    ]
     design = design_of(dataset)
-    wanted += [] if design is None else source_columns(design)
+    optional += [(design.strata, "the strata of [survey]"), (design.clusters, "the clusters of [survey]")]
+    optional += [(column, "the replicate weights of [survey]") for column in design.replicates]
+    wanted += [(column, what) for column, what in optional if column is not None]
     for column, what in wanted:
         if column not in columns:
             raise BadDescription(f"{name} has no column {column!r} for {what}.", nearest(column, columns))
@@ -148,11 +136,10 @@ def code_batches(
                 f"CASE WHEN trim(coalesce({quote_name(column)}::VARCHAR, '')) = '' THEN '{mark}' END"
             )
     design = design_of(dataset)
-    named = () if design is None else ((STRATUM, design.strata, "s"), (CLUSTER, design.clusters, "c"))
-    for name, unit, mark in named:
+    for name, unit, mark in ((STRATUM, design.strata, "s"), (CLUSTER, design.clusters, "c")):
         if unit is not None:
             chosen.append(f"{_half_hash(unit)} AS {name}")
-            wrong.append(bad_unit(unit, mark))
+            wrong.append(f"CASE WHEN coalesce({quote_name(unit)}::VARCHAR, '') = '' THEN '{mark}' END")
     for place, variable in enumerate(dataset.variables):
         code, problem = code_sql(reading, variable, place, comma=comma)
         chosen.append(code)
@@ -161,10 +148,11 @@ def code_batches(
         weight = _to_fixed_point(dataset.weight_column, dataset.weight_decimals, comma=comma)
         chosen.append(f"coalesce({weight}, 0) AS w")
         wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN 'w' END")
-    for place, column in enumerate(design.replicates if design else ()):
+    for place, column in enumerate(design.replicates):
         replicate = _to_fixed_point(column, dataset.weight_decimals, comma=comma)
         chosen.append(f"coalesce({replicate}, 0) AS r{place}")
-        wrong.append(f"CASE WHEN {replicate} IS NULL THEN 'r{place}' END")
+        shown = f"coalesce({quote_name(column)}::VARCHAR, '')"
+        wrong.append(f"CASE WHEN coalesce({replicate}, -1) < 0 THEN 'r{place}:' || {shown} END")
     if dataset.key_column is not None:
         key = (
             f"TRY_CAST({_to_fixed_point(dataset.key_column, dataset.key_decimals, comma=comma)} AS UINTEGER)"
@@ -177,7 +165,7 @@ def code_batches(
     )
     relation = relation.project(", ".join(chosen))
     # Many replicate weights mean fewer records per chunk, for the same memory.
-    yield from relation.to_arrow_reader(CHUNK // (1 + len(design.replicates if design else ()) // 8))
+    yield from relation.to_arrow_reader(CHUNK // (1 + len(design.replicates) // 8))
 
 
 def _half_hash(column: str) -> str:

@@ -1,8 +1,13 @@
 """The compiled count over memory-mapped codes, and the file `codes.bin` with these codes.
 
+    place(record) = sum over columns of lookup[column][code]
+    counts[place] += 1,   keys[place] += record key,   weights[place] += weight
+
+A lookup has the offset of each code in the flat table. A filtered code moves a record beyond the end, and the last place
+collects those. All sums are integers, so numbers are those of the engine to the last bit.
+
 Importing Numba costs a process about two seconds of CPU, so the first large count is the engine's. The second one
-compiles the kernel in the background (`discreet serve` does so at once). Numbers are the same to the last bit; without
-Numba nothing changes.
+compiles the kernel in the background (`discreet serve` does so at once). Without Numba nothing changes.
 
 Threads count ranges of the records. If the table is by the variable that records are sorted by, no two ranges share a
 cell, and the threads share one table. Else each has its own if it is small, or one thread counts alone.
@@ -23,23 +28,19 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
+from functools import lru_cache, reduce
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.records.engine import AggregateQuery, SparseCells
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: The kernel, or its replacement in a test.
 Kernel = Callable[..., None]
@@ -51,6 +52,67 @@ MOST_COLUMNS = 15
 OWN_TABLE = 1 << 18
 #: Records per thread, at least.
 STRETCH = 1 << 17
+#: Records in a block: their places take 16 KB, which fit the L1 cache.
+BLOCK = 4096
+
+
+def count_records(  # noqa: C901 - one loop, which is compiled as a whole
+    raw: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    lookups: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    key_start: int,
+    weight_start: int,
+    first: int,
+    last: int,
+    counts: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    weights: NDArray[np.int64],
+) -> None:
+    """Count the records from `first` to `last` - 1; the last place of each table collects the filtered ones."""
+    place, beyond = np.empty(BLOCK, np.uint32), np.uint32(counts.size - 1)
+    for begin in range(first, last, BLOCK):
+        size = min(BLOCK, last - begin)
+        place[:size] = 0
+        for column in range(starts.size):
+            start, width = starts[column] + begin * widths[column], widths[column]
+            codes = raw[start : start + size * width]
+            lookup = lookups[offsets[column] : offsets[column + 1]]
+            if width == 1:
+                for i in range(size):
+                    place[i] += lookup[codes[i]]
+            elif width == 2:
+                short = codes.view(np.uint16)
+                for i in range(size):
+                    place[i] += lookup[short[i]]
+            else:
+                wide, most = codes.view(np.uint32), np.uint32(lookup.size - 1)
+                for i in range(size):
+                    place[i] += lookup[min(wide[i], most)]
+        record_keys = raw[key_start + 4 * begin : key_start + 4 * (begin + size)].view(np.uint32)
+        for i in range(size):
+            at = min(place[i], beyond)
+            counts[at] += 1
+            keys[at] += np.uint64(record_keys[i])
+        if weights.size:
+            weight = raw[weight_start + 8 * begin : weight_start + 8 * (begin + size)].view(np.int64)
+            for i in range(size):
+                weights[min(place[i], beyond)] += weight[i]
+
+
+def _compile() -> Kernel:
+    """The kernel, compiled or read from Numba's cache."""
+    from numba import njit, types  # noqa: PLC0415 - an extra that takes seconds to import
+
+    raw, integers = types.Array(types.uint8, 1, "C", readonly=True), types.int64[::1]
+    columns = (raw, integers, integers, types.uint32[::1], integers)
+    signature = types.void(*columns, *(types.int64,) * 4, integers, types.uint64[::1], integers)
+    try:
+        compiled: Kernel = njit(signature, nogil=True, cache=True)(count_records)
+    except RuntimeError:  # no writable cache folder
+        compiled = njit(signature, nogil=True)(count_records)
+    return compiled
 
 
 class _Kernel:
@@ -64,7 +126,7 @@ class _Kernel:
 
     def make(self) -> None:
         try:
-            self.count = import_module("discreet.records.kernel").count
+            self.count = _compile()
         except Exception:  # noqa: BLE001 - without Numba the engine counts
             self.count = None
 
@@ -111,13 +173,7 @@ def count_dense(
 ) -> SparseCells | None:
     """Count an aggregate into a flat table, one group per cell in order; None if this is not the way to count.
 
-    Args:
-        codes: The records.
-        query: The aggregate.
-        lookups: For each grouped variable the offset of each code; below zero: not counted.
-        cells: The number of cells.
-        kernel: Counts a range of records.
-        threads: By default all cores of the process.
+    `lookups` hold the offset of each code of the grouped variables; codes below zero are not counted.
     """
     needed = query.variables | ({WEIGHT} if query.weights else set())
     if query.sums or not needed <= codes.widths.keys() or cells >= OUT:
@@ -128,35 +184,33 @@ def count_dense(
     own_cores = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(own_cores(0)) if own_cores else os.cpu_count() or 1
     cuts, shared = _cuts(codes, moves, cells, threads or cores)
-    table = _Table(cells, weights=query.weights)
-    tables = [table, *(table if shared else _Table(cells, weights=query.weights) for _ in cuts[2:])]
-    columns = _columns(codes, moves)
-    work = [(*columns, *stretch, *own.arrays) for stretch, own in zip(pairwise(cuts), tables, strict=True)]
-    if len(work) == 1:
-        kernel(*work[0])
-    else:
-        with ThreadPoolExecutor(len(work)) as pool:
-            list(pool.map(lambda each: kernel(*each), work))
-    for own in tables[1:]:
-        if own is not table:
-            table.add(own)
-    return table.as_cells()
+    starts, widths = (
+        np.array([each[name] for name in moves], np.int64) for each in (codes.starts, codes.widths)
+    )
+    lookup = np.concatenate([np.empty(0, np.uint32), *moves.values()])
+    offsets = np.cumsum([0, *(each.size for each in moves.values())], dtype=np.int64)
+    columns = (
+        codes.raw,
+        starts,
+        widths,
+        lookup,
+        offsets,
+        codes.starts[RECORD_KEY],
+        codes.starts.get(WEIGHT, 0),
+    )
 
+    def table() -> tuple[NDArray[Any], ...]:  # with one more place for filtered records
+        size = cells + 1
+        return np.zeros(size, np.int64), np.zeros(size, np.uint64), np.zeros(size * query.weights, np.int64)
 
-class _Table:
-    """Counts, key sums and weights of all cells, and of one more place for filtered records."""
-
-    def __init__(self, cells: int, *, weights: bool) -> None:
-        sizes = (cells + 1, cells + 1, (cells + 1) * weights)
-        types = (np.int64, np.uint64, np.int64)
-        self.arrays: list[NDArray[Any]] = [np.zeros(n, t) for n, t in zip(sizes, types, strict=True)]
-
-    def add(self, other: _Table) -> None:
-        self.arrays = [own + more for own, more in zip(self.arrays, other.arrays, strict=True)]
-
-    def as_cells(self) -> SparseCells:
-        counts, keys, weights = self.arrays
-        return SparseCells((), counts[:-1], keys[:-1], weights[:-1] if weights.size else None)
+    stretches = list(pairwise(cuts))
+    tables = [table()] * len(stretches) if shared else [table() for _ in stretches]
+    with ThreadPoolExecutor(len(stretches)) as pool:
+        list(pool.map(lambda stretch, own: kernel(*columns, *stretch, *own), stretches, tables))
+    counts, keys, weights = (
+        tables[0] if shared else (reduce(np.add, parts) for parts in zip(*tables, strict=True))
+    )
+    return SparseCells((), counts[:-1], keys[:-1], weights[:-1] if query.weights else None)
 
 
 def _moves(
@@ -186,14 +240,6 @@ def _longer(lookup: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
     return np.pad(lookup, (0, size - lookup.size), constant_values=OUT)
 
 
-def _columns(codes: CodeFile, moves: dict[str, NDArray[np.uint32]]) -> tuple[Any, ...]:
-    starts = np.array([codes.starts[name] for name in moves], dtype=np.int64)
-    widths = np.array([codes.widths[name] for name in moves], dtype=np.int64)
-    lookups = np.concatenate([np.empty(0, np.uint32), *moves.values()])
-    offsets = np.cumsum([0, *(lookup.size for lookup in moves.values())], dtype=np.int64)
-    return codes.raw, starts, widths, lookups, offsets, codes.starts[RECORD_KEY], codes.starts.get(WEIGHT, 0)
-
-
 def _cuts(
     codes: CodeFile, moves: dict[str, NDArray[np.uint32]], cells: int, threads: int
 ) -> tuple[list[int], bool]:
@@ -214,15 +260,12 @@ def _cuts(
     if lookup is not None and places is not None:
         codes_at = places[even[1:-1]]
         inner = np.searchsorted(places, codes_at, "left").tolist()
-        if all(_apart(lookup, int(code)) for code in codes_at):
+        # Codes from each border on must have larger offsets than those before it.
+        offsets = lookup.astype(np.int64)
+        parts = [(offsets[:code], offsets[code:]) for code in codes_at.tolist()]
+        if all(before[before != OUT].max(initial=-1) < after.min(initial=OUT) for before, after in parts):
             return [first, *inner, last], True
     return (even.tolist(), False) if cells <= OWN_TABLE else ([first, last], True)
-
-
-def _apart(lookup: NDArray[np.uint32], code: int) -> bool:
-    """Whether codes from this one on have larger offsets than those before it."""
-    before, after = lookup[:code][lookup[:code] != OUT], lookup[code:][lookup[code:] != OUT]
-    return not before.size or not after.size or bool(before.max() < after.min())
 
 
 CODES = "codes.bin"

@@ -7,26 +7,43 @@ A query is covered if each of its variables is one of the cube's or a level abov
 cube that covers it, else by the engine; both give the same integers. So covered queries work without the records, for
 example while their database is down. A small table does not add up a large cube every time: the margin of its variables
 is cached (`MarginCache`).
+
+The choice of cubes to build: those that save most rows per byte, within a limit.
+
+The **tables** that should be fast: every set of up to n variables, alone and at each level of a geography; under `dp` the
+declared ones. A table costs as many rows as the smallest source that answers it has: a cube, or all n records.
+
+    rows of a margin   at most K (1 - (1 - 1/K)^n) on average, with K cells and n people who fall into them independently
+    with
+                       any probabilities: x -> 1 - (1 - x)^n is concave (Jensen)
+    gain of a cube     the sum, over the tables that it covers, of max(rows before, FEW) - max(its rows, FEW)
+
+Below FEW rows a table takes milliseconds, and nothing more is gained. The cube with the largest gain per byte of max(its
+rows, FEW) rows is chosen, costs are updated, and so on, until fewer than FEW rows are gained or nothing fits.
+
+Source: Harinarayan, Rajaraman & Ullman (1996), "Implementing data cubes efficiently", sections 3 and 4 (space).
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from discreet.errors import RecordsAway
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.hierarchy import ancestors
+from discreet.model.universe import dp_terms
 from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
 from discreet.records.sparse_table import sum_groups
 from discreet.records.storage import WEIGHT, storage_schema, sum_columns, to_numpy
@@ -36,18 +53,23 @@ COUNT, KEYS = "_n", "_k"
 AT_ONCE = 2**21
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Cube(Confidential):
     """The groups of a margin with their sums, in the columns of `cube_schema`."""
 
-    __slots__ = ("_columns", "_dataset")
-
-    def __init__(self, dataset: Dataset, columns: dict[str, NDArray[np.integer]]) -> None:
-        self._dataset = dataset
-        self._columns = columns
+    _dataset: Dataset
+    _columns: dict[str, NDArray[np.integer]]
 
     def cells(self, query: AggregateQuery) -> SparseCells:
         """The rows that a query adds up, by its variables; a group may be in several of them."""
-        kept = self._filter(query)
+        kept: NDArray[np.bool_] | slice = slice(None)
+        if query.filters:
+            inside = []
+            for name, members in query.filters:
+                flags = np.zeros(len(self._dataset.variable(name)), dtype=np.bool_)
+                flags[list(members)] = True
+                inside.append(flags[self._codes(name)])
+            kept = np.logical_and.reduce(inside)
         return SparseCells(
             tuple(self._codes(name)[kept] for name in query.group_by),
             self._columns[COUNT][kept].astype(np.int64),
@@ -59,7 +81,7 @@ class Cube(Confidential):
     @property
     def rows(self) -> int:
         """The number of groups."""
-        return int(self._columns[COUNT].size)
+        return self._columns[COUNT].size
 
     def margin(self, query: AggregateQuery) -> Cube:
         """The cube of all variables of a query, with the sums that it needs."""
@@ -71,15 +93,6 @@ class Cube(Confidential):
         if cells.weight_sums is not None:
             columns[WEIGHT] = cells.weight_sums
         return Cube(self._dataset, columns | dict(zip(query.sums, cells.sums, strict=True)))
-
-    def _filter(self, query: AggregateQuery) -> NDArray[np.bool_] | slice:
-        kept: NDArray[np.bool_] | None = None
-        for name, members in query.filters:
-            flags = np.zeros(len(self._dataset.variable(name)), dtype=np.bool_)
-            flags[list(members)] = True
-            inside = flags[self._codes(name)]
-            kept = inside if kept is None else kept & inside
-        return slice(None) if kept is None else kept
 
     def _codes(self, name: str) -> NDArray[np.integer]:
         """The codes of a variable of the cube, or of a level above one."""
@@ -144,20 +157,11 @@ def write_cube(
 
 
 def read_cube(dataset: Dataset, variables: tuple[str, ...], path: Path) -> Cube:
-    """The cube of a file, memory-mapped.
-
-    Raises:
-        OSError, ValueError: It cannot be read, or has other columns.
-    """
+    """The cube of a file, memory-mapped; OSError or ValueError if it cannot be read, or has other columns."""
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     if table.schema != cube_schema(dataset, variables):
         raise ValueError("another margin")
     return Cube(dataset, {name: to_numpy(table.column(name)) for name in table.column_names})
-
-
-def records_in(engine: Engine, dataset: Dataset) -> int:
-    """The number of records. Confidential."""
-    return int(engine.aggregate(AggregateQuery((dataset.variables[0].name,))).counts.sum())
 
 
 def _parts(
@@ -194,28 +198,22 @@ class MarginCache(Confidential):
     """
 
     def __init__(self, dataset: Dataset, most_bytes: int = MOST_BYTES) -> None:
-        self._dataset, self._most_bytes = dataset, most_bytes
-        self._kept: OrderedDict[_Key, tuple[int, Cube]] = OrderedDict()
-        self._lock = Lock()
-        self.size = 0
+        self._dataset, self._lock = dataset, Lock()
+        self.kept: LRUCache[_Key, tuple[int, Cube]] = LRUCache(most_bytes, getsizeof=lambda sized: sized[0])
 
     def of(self, cube: Cube, query: AggregateQuery) -> Cube:
         """The margin of a query, or the cube itself if that is as good."""
         cells = math.prod(len(self._dataset.variable(name)) for name in query.variables)
         size = cells * _NUMBER * (len(query.variables) + 3 + len(query.sums))
-        if cells * GAIN > cube.rows or size * LARGEST_SHARE > self._most_bytes:
+        if cells * GAIN > cube.rows or size * LARGEST_SHARE > self.kept.maxsize:
             return cube
         key = (query.variables, query.weights, query.sums)
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][1]
+            if (found := self.kept.get(key)) is not None:
+                return found[1]
         margin = cube.margin(query)
         with self._lock:
-            self.size += size - self._kept.pop(key, (0,))[0]
-            self._kept[key] = size, margin
-            while self.size > self._most_bytes:
-                self.size -= self._kept.popitem(last=False)[1][0]
+            self.kept[key] = size, margin
         return margin
 
 
@@ -240,11 +238,7 @@ class CubeStore(Protocol):
 
 
 class CubedEngine:
-    """Counts from cubes that cover the query, else from the records.
-
-    Raises:
-        RecordsAway: The records are unavailable, and there is no cube.
-    """
+    """Counts from cubes that cover the query, else from the records; refused if these are away and there is no cube."""
 
     def __init__(self, dataset: Dataset, store: CubeStore, open_records: Callable[[], Engine]) -> None:
         self._dataset, self._store, self._open_records = dataset, store, open_records
@@ -263,21 +257,18 @@ class CubedEngine:
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
         """One aggregate, from the smallest cube that covers it."""
-        cube = self._cube(query)
-        if cube is None:
+        if (cube := self._cube(query)) is None:
             return self._records().aggregate(query)
         cells = self._margins.of(cube, query).cells(query)
         return sum_groups(cells, [len(self._dataset.variable(name)) for name in query.group_by])
 
     def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
         """The rows of that cube, or the parts of the engine."""
-        cube = self._cube(query)
-        if cube is None:
+        if (cube := self._cube(query)) is None:
             yield from parts_of(self._records(), query)
-            return
-        cells = cube.cells(query)
-        for first in range(0, cells.counts.size, PART):
-            yield cells.rows(slice(first, first + PART))
+        else:
+            cells = cube.cells(query)
+            yield from (cells.rows(slice(at, at + PART)) for at in range(0, cells.counts.size, PART))
 
     def dense(
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
@@ -307,3 +298,128 @@ class CubedEngine:
             stored for stored in self._store.cubes() if covers(self._dataset, stored.variables, query)
         )
         return next((cube for stored in covering if (cube := stored.open()) is not None), None)
+
+
+Margin = tuple[str, ...]
+
+#: This many rows are added up in milliseconds.
+FEW = 100_000
+#: Candidate margins, at most: larger ones are left out first.
+MOST = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCube:
+    """A cube worth building: expected rows, bytes, the tables that it makes faster, and the rows that these read now."""
+
+    variables: Margin
+    rows: int
+    bytes: int
+    tables: int
+    before: int
+
+    @property
+    def why(self) -> str:
+        """Its benefit, in a sentence."""
+        times = self.before / max(self.rows, 1)
+        tables = "1 table reads" if self.tables == 1 else f"{self.tables:,} tables read"
+        return f"{tables} {self.rows:,} rows instead of {self.before:,} on average ({times:,.0f} times fewer)"
+
+
+def rollup_variables(dataset: Dataset) -> Margin:
+    """The margin that every load tries: all variables except the finer levels of a geography."""
+    finer = {level for h in dataset.hierarchies if h.geography for level in h.levels[1:]}
+    return reduce_margin(dataset, (v.name for v in dataset.variables if v.name not in finer))
+
+
+def reduce_margin(dataset: Dataset, names: Iterable[str]) -> Margin:
+    """A margin without levels that finer ones determine, in the order of the description."""
+    given = set(names)
+    spare = {n for n in given for m in given if ancestors(dataset, m, n) is not None}
+    return tuple(v.name for v in dataset.variables if v.name in given - spare)
+
+
+def tables_of(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
+    """The tables that should be fast."""
+    if dataset.protection.is_dp:
+        declared = dp_terms(dataset)[1].declared
+        return tuple(dict.fromkeys(reduce_margin(dataset, margin) for margin in declared if margin))
+    return _cross_with_geography(dataset, up_to)
+
+
+def rows_at_most(dataset: Dataset, variables: Margin, records: int) -> int:
+    """The number of rows of a margin, at most, on average.
+
+    >>> from types import SimpleNamespace
+    >>> rows_at_most(SimpleNamespace(variable=lambda _name: range(10)), ("a", "b"), 100)
+    64
+    """
+    cells = math.prod(len(dataset.variable(name)) for name in variables)
+    if cells == 1:
+        return 1
+    return min(cells, records, math.ceil(-cells * math.expm1(records * math.log1p(-1 / cells))))
+
+
+def plan_cubes(
+    dataset: Dataset, records: int, up_to: int, within: int, there: Sequence[tuple[Margin, int]] = ()
+) -> tuple[PlannedCube, ...]:
+    """The cubes to build, best first.
+
+    `up_to` bounds the variables of a table in addition to geography, `within` the bytes that may be added; `there` are the
+    existing cubes, with their rows.
+    """
+    tables, margins = tables_of(dataset, up_to), _candidates(dataset, up_to, records)
+    rows = np.array([rows_at_most(dataset, margin, records) for margin in margins], dtype=np.int64)
+    widths = np.array([row_bytes(dataset, margin) for margin in margins], dtype=np.int64)
+    weights = widths * rows
+    covered = _coverage(dataset, margins, tables)
+    costs = np.full(len(tables), max(records, FEW), dtype=np.int64)
+    for variables, size in there:
+        costs = np.where(_coverage(dataset, [variables], tables)[0], np.minimum(costs, max(size, FEW)), costs)
+    found: list[PlannedCube] = []
+    usable = rows * GAIN <= records
+    while True:
+        gains = np.array(
+            [_rows_saved(costs, few, size).sum() for few, size in zip(covered, rows, strict=True)]
+        )
+        worth = np.where(usable & (weights <= within), gains / (np.maximum(rows, FEW) * widths), 0)
+        best = int(worth.argmax()) if worth.size else 0
+        if not worth.size or worth[best] <= 0 or gains[best] < FEW:
+            return tuple(found)
+        gained = _rows_saved(costs, covered[best], rows[best]) > 0
+        size, bytes_used = int(rows[best]), int(weights[best])
+        before = int(costs[gained].mean())
+        found.append(PlannedCube(margins[best], size, bytes_used, int(gained.sum()), before))
+        within -= bytes_used
+        costs = np.where(gained, max(size, FEW), costs)
+
+
+def _rows_saved(costs: NDArray[np.int64], covered: NDArray[np.bool_], rows: int) -> NDArray[np.int64]:
+    return np.where(covered, np.maximum(costs - max(int(rows), FEW), 0), 0)
+
+
+def _candidates(dataset: Dataset, up_to: int, records: int) -> list[Margin]:
+    """The tables themselves, and margins of a few more variables, each of which serves many tables."""
+    found = set(tables_of(dataset, up_to))
+    for more in (1, 2, 3):
+        larger = _cross_with_geography(dataset, up_to + more) if len(found) <= MOST else ()
+        found |= set(larger) if len(larger) <= MOST else set()
+    return sorted(found, key=lambda margin: (rows_at_most(dataset, margin, records), margin))[:MOST]
+
+
+def _cross_with_geography(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
+    """Every set of up to this many variables, alone and at each level of a geography."""
+    others = [variable.name for variable in dataset.variables if variable.name not in dataset.geography]
+    areas = [(), *((name,) for name in dataset.geography)]
+    few = [each for size in range(min(up_to, len(others)) + 1) for each in combinations(others, size)]
+    found = (reduce_margin(dataset, (*area, *each)) for area in areas for each in few)
+    return tuple(dict.fromkeys(margin for margin in found if margin))
+
+
+def _coverage(dataset: Dataset, margins: Sequence[Margin], tables: Sequence[Margin]) -> NDArray[np.bool_]:
+    names = [variable.name for variable in dataset.variables]
+    single = {name: derivable_variables(dataset, (name,)) for name in names}
+    known = [frozenset[str]().union(*(single[name] for name in margin)) for margin in margins]
+    lacks = np.array([[name not in each for name in names] for each in known], dtype=np.float32)
+    needs = np.array([[name in table for name in names] for table in tables], dtype=np.float32)
+    return np.asarray(lacks @ needs.T == 0)

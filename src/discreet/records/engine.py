@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import UnknownEngine
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
@@ -23,26 +26,19 @@ from discreet.model.plugins import Extra, Registry
 from discreet.records.keys import Secret
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from discreet.records.fingerprint import Fingerprint
     from discreet.records.staging import Progress, Read
 
-    #: A choice of groups.
-    Rows = slice | NDArray[np.bool_] | NDArray[np.intp]
 
-
+#: A choice of groups.
+Rows = slice | NDArray[np.bool_] | NDArray[np.intp]
 #: The engine of a version that names none.
 DEFAULT_ENGINE = "duckdb"
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """One aggregate: group by columns, filter by codes, sum weights and other columns.
-
-    Comparing two loads also groups by keys and weights (`records/changes.py`).
-    """
+    """One aggregate: group by columns, filter by codes, sum weights and other columns."""
 
     group_by: tuple[str, ...]
     filters: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -55,29 +51,18 @@ class AggregateQuery:
         return frozenset(self.group_by) | {name for name, _ in self.filters}
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class SparseCells(Confidential):
-    """The nonempty groups. Confidential, like the exact table made of them.
+    """The nonempty groups: codes of each grouped variable, records, and sums of keys, weights and other requested columns.
 
-    Args:
-        codes: One array of integer codes per grouped variable.
-        counts: Records in each group.
-        key_sums: Sum of record keys in each group.
-        weight_sums: Sum of fixed-point weights, or None.
-        sums: The sums of the other requested columns, in order.
+    Confidential, like the exact table made of them.
     """
 
-    __slots__ = ("codes", "counts", "key_sums", "sums", "weight_sums")
-
-    def __init__(
-        self,
-        codes: tuple[NDArray[np.integer], ...],
-        counts: NDArray[np.int64],
-        key_sums: NDArray[np.uint64],
-        weight_sums: NDArray[np.int64] | None = None,
-        sums: tuple[NDArray[np.int64], ...] = (),
-    ) -> None:
-        self.codes, self.counts, self.key_sums = codes, counts, key_sums
-        self.weight_sums, self.sums = weight_sums, sums
+    codes: tuple[NDArray[np.integer], ...]
+    counts: NDArray[np.int64]
+    key_sums: NDArray[np.uint64]
+    weight_sums: NDArray[np.int64] | None = None
+    sums: tuple[NDArray[np.int64], ...] = ()
 
     def rows(self, kept: Rows) -> SparseCells:
         """Some of the groups."""
@@ -127,11 +112,13 @@ class CountsDense(Protocol):
     ) -> SparseCells | None:
         """One group for each cell; None if `aggregate` is the better way.
 
-        Args:
-            query: The aggregate.
-            lookups: For each grouped variable the offset of each code in the flat table; below zero: not counted.
-            cells: The number of cells.
+        `lookups` have for each grouped variable the offset of each code in the flat table; below zero: not counted.
         """
+
+
+def records_in(engine: Engine, dataset: Dataset) -> int:
+    """The number of records. Confidential."""
+    return int(engine.aggregate(AggregateQuery((dataset.variables[0].name,))).counts.sum())
 
 
 def dense_of(
@@ -154,15 +141,12 @@ class EngineKind:
     """A kind of engine, as `[engine]` and `--engine` name it.
 
     Args:
-        name: Its name.
-        summary: A short description.
         store: `store(staged, dataset, folder, tag)` stores the records of a new version. `staged` is an Arrow file with the
             columns of `storage_schema(dataset)`, in the order of the source; it is removed afterwards. The folder
             is renamed or removed as the load ends; every file in it is sealed and must not change afterwards. `tag` is
             stored with the records and returned by the engine.
         open: `open(folder, dataset, threads)` opens a stored version read-only, before or after its folder is renamed.
             `threads` is a hint (None: all cores); no number depends on it.
-        needs: The packages that it needs.
         forget: `forget(folder)` removes data outside the folder of a version; nothing by default.
         take: `take(records, dataset, secret, folder, fingerprint, progress)` reads, checks and keys records that live
             with the engine, and adds them to the fingerprint; returns `staged` for `store`, and the result of reading.
@@ -209,21 +193,12 @@ def engine_kinds() -> tuple[EngineKind, ...]:
 
 
 def register(kind: EngineKind) -> None:
-    """Add a kind of engine of another package.
-
-    Raises:
-        ValueError: Its name is taken.
-    """
+    """Add a kind of engine of another package."""
     _REGISTRY.register(kind)
 
 
 def engine_kind(name: str) -> EngineKind:
-    """The kind of a name, ready to use.
-
-    Raises:
-        UnknownEngine: With the nearest name.
-        MissingExtra: It is not installed.
-    """
+    """The kind of a name, ready to use."""
     kind = _REGISTRY.named(name)
     if kind.needs is not None:
         kind.needs.refuse_missing(f'The engine "{name}"')

@@ -20,10 +20,9 @@ elements in a data stream" (2002); Cohen & Kaplan, "Summarizing data using botto
 (1934).
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,17 +90,31 @@ def overlap(ids: NDArray[np.uint64], others: NDArray[np.uint64]) -> Overlap:
     return Overlap(matched, sample.size, whole=bool(end == _TOP))
 
 
+def number_records(ids: NDArray[np.uint64], records: int, secret: Secret) -> bool:
+    """Whether the ids in a sketch are the numbers of the records, from 0 or 1, as `7`, `007` or `7.0`.
+
+    With a sketch of all ids this is exact; else some 65,536 of the numbers are tried, of which none that lies below the
+    sketch's end may be missing.
+    """
+    many = ids.size if ids.size < MOST else records
+    for first, text in product((0, 1), ("{}", f"{{:0{len(str(many))}}}", "{}.0")):
+        numbers = IdSketch(secret)
+        tried = (text.format(number).encode() for number in range(first, first + many, max(1, many // MOST)))
+        digests = b"".join(hashlib.sha256(each).digest()[:BLOCK] for each in tried)
+        numbers.add(np.frombuffer(digests, dtype=np.uint8).reshape(-1, BLOCK))
+        found = numbers.values[numbers.values <= _end(ids)]
+        if found.size and np.isin(found, ids, assume_unique=True).all():
+            return True
+    return False
+
+
 def seal_sketch(values: NDArray[np.uint64], secret: Secret, digest: str) -> bytes:
     """The bytes of a sketch on disk: its MAC, then its length and values, enciphered."""
     stored = max(FEWEST_STORED, 1 << max(values.size - 1, 0).bit_length())
     words = np.full(stored + 1, _TOP, dtype="<u8")
     words[0], words[1 : values.size + 1] = values.size, values
-    hidden = (
-        (words ^ counter_words(secret.derive(Purpose.ID_SKETCH_FILE, digest), words.size))
-        .astype("<u8")
-        .tobytes()
-    )
-    return _seal(hidden, secret, digest) + hidden
+    words ^= counter_words(secret.derive(Purpose.ID_SKETCH_FILE, digest), words.size)
+    return _seal(words.tobytes(), secret, digest) + words.tobytes()
 
 
 def open_sketch(content: bytes, secret: Secret, digest: str) -> NDArray[np.uint64] | None:
@@ -135,13 +148,14 @@ class Fingerprint:
     def add(self, id_hashes: NDArray[np.uint8], columns: list[NDArray[np.generic]]) -> NDArray[np.uint8]:
         """Add records: their hashed ids and their integer columns in a fixed order; returns their tags."""
         tags = encipher(self._key, id_hashes)
-        for block in _message_blocks(columns, len(id_hashes)):
-            tags = encipher(self._key, tags ^ block)
-        words = tags.view("<u8")
-        for half in (0, 1):
-            self._sum += _exact_sum(words[:, half]) << (64 * half)
-        self._sum %= 2**128
-        self._records += len(id_hashes)
+        padded = [*columns, *([np.zeros(len(id_hashes), "<u8")] * (len(columns) % 2))]
+        for first, second in zip(padded[::2], padded[1::2], strict=True):
+            pair = np.empty((len(id_hashes), 2), dtype="<i8")
+            pair[:, 0], pair[:, 1] = first, second
+            tags = encipher(self._key, tags ^ pair.view(np.uint8).reshape(-1, BLOCK))
+        # The tags as little-endian words of 32 bits, whose sums fit 64.
+        quarters = tags.view("<u4").sum(axis=0, dtype=np.uint64).tolist()
+        self.join(sum(each << (32 * place) for place, each in enumerate(quarters)), len(id_hashes))
         return tags
 
     @property
@@ -157,8 +171,7 @@ class Fingerprint:
     def of_records(self, meaning: str) -> str:
         """The fingerprint of the records alone, for description keys. Never show it: equal records have equal ones.
 
-        Args:
-            meaning: The meaning of the integer codes: with another code list they are other records.
+        `meaning` is that of the integer codes: with another code list they are other records.
         """
         parts = (self._sum.to_bytes(16, "little"), self._records.to_bytes(8, "little"), meaning.encode())
         return hashlib.blake2b(
@@ -171,19 +184,3 @@ class Fingerprint:
         return hashlib.blake2b(
             b"".join(parts), key=self._key, digest_size=16, person=b"discreet-digest"
         ).hexdigest()
-
-
-def _message_blocks(columns: list[NDArray[np.generic]], records: int) -> list[NDArray[np.uint8]]:
-    padded: list[NDArray[np.generic]] = [*columns, *([np.zeros(records, "<u8")] * (len(columns) % 2))]
-    blocks = []
-    for first, second in zip(padded[::2], padded[1::2], strict=True):
-        pair = np.empty((records, 2), dtype="<i8")
-        pair[:, 0], pair[:, 1] = first, second
-        blocks.append(pair.view(np.uint8).reshape(records, BLOCK))
-    return blocks
-
-
-def _exact_sum(words: NDArray[np.uint64]) -> int:
-    low = int((words & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
-    high = int((words >> np.uint64(32)).sum(dtype=np.uint64))
-    return low + (high << 32)

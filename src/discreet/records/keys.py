@@ -9,8 +9,6 @@ secret, the dataset series and the id only: not on row order, version, chunk or 
 Source: Sadeghi & Chien (2022), section IV: positive integers below 2^32. RFC 5869 (HKDF). docs/decisions/0001-keys.md.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -110,7 +108,7 @@ class Secret:
 
 
 def create_secret(path: Path) -> None:
-    """Write a new random secret that only its owner can read; an existing one is kept."""
+    """Write a new random secret; an existing one is kept."""
     write_guarded(path, secrets.token_bytes(BYTES))
 
 
@@ -215,12 +213,9 @@ def counter_words_at(key: bytes, places: NDArray[np.int64]) -> NDArray[np.uint64
 
 
 def record_keys(secret: Secret, lineage: str, id_hashes: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The record keys of hashed ids.
+    """The record keys of ids, given the first halves of their SHA-256 as (n, 16) bytes.
 
-    Args:
-        secret: The workspace's secret.
-        lineage: The dataset series: a person keeps the key in all its versions.
-        id_hashes: (n, 16) bytes: the first half of each id's SHA-256. Engines hash ids, so the secret is in no query.
+    Engines hash ids, so the secret is in no query. A person keeps the key in all versions of the series `lineage`.
     """
     blocks = encipher(secret.derive(Purpose.RECORD_KEY, lineage), id_hashes)
     return np.ascontiguousarray(blocks[:, 12:]).view(">u4").ravel().astype(np.uint32)
@@ -235,10 +230,7 @@ class LentKeys(Secret):
     """The keys that other processes need to read one dataset's records; other keys are refused.
 
     A cluster ships variables and settings through its plans, files and web pages, so no key goes that way: processes
-    read this file in the workspace. It is removed after reading.
-
-    Args:
-        path: The file of `lend_keys`.
+    read the file of `lend_keys` in the workspace. It is removed after reading.
     """
 
     __slots__ = ("_keys",)

@@ -5,8 +5,6 @@ clusters). Squares are of the units' sums if there are clusters, else sums of th
 variance of a total.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
@@ -15,18 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
-from discreet.model.shape import Dimension, TableShape
+from discreet.model.shape import TableShape
+from discreet.records import storage
 from discreet.records.engine import AggregateQuery, Engine
-from discreet.records.storage import (
-    CLUSTER,
-    SQUARES,
-    STRATUM,
-    design_of,
-    join_squares,
-    square_decimals,
-    sum_columns,
-    unit_columns,
-)
 from discreet.records.tabulate import query_of
 
 
@@ -70,10 +59,10 @@ class SampleRows(Confidential):
         rows, cell = _cells_of_rows(self.codes, self.shape)
         key = cell * (int(self.unit.max(initial=0)) + 1) + self.unit[rows]
         order = np.argsort(key, kind="stable")
+        if not order.size:
+            none = np.zeros(0, np.int64)
+            return CellSums(none, none, np.zeros(0), np.zeros(0))
         starts = _starts(key[order])
-        if not starts.size:
-            nothing = np.zeros(0)
-            return CellSums(nothing.astype(np.int64), nothing.astype(np.int64), nothing, nothing)
         first, rows = order[starts], rows[order]
         totals = np.add.reduceat(self.weights[rows], starts) / self.scale
         squares = totals**2 if self.squares is None else np.add.reduceat(self.squares[rows], starts)
@@ -85,8 +74,7 @@ class SampleRows(Confidential):
 
 
 def _starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The start of each run of equal keys."""
-    return np.flatnonzero(np.concatenate([np.ones(min(ordered.size, 1), bool), ordered[1:] != ordered[:-1]]))
+    return np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
 
 
 def _cells_of_rows(
@@ -96,7 +84,13 @@ def _cells_of_rows(
     rows = np.arange(codes[0].size)
     cell = np.zeros(rows.size, dtype=np.int64)
     for column, dimension in zip(codes, shape.dimensions, strict=True):
-        first, many, places = _outputs_of(dimension)
+        # For each base category the start of its outputs in the list `places`, and their number.
+        members = dimension.members()
+        base = np.concatenate([np.asarray(each, dtype=np.int64) for each in members])
+        output_of = np.repeat(np.arange(len(members)), [len(each) for each in members])
+        places = output_of[np.argsort(base, kind="stable")]
+        many = np.bincount(base, minlength=len(dimension.base))
+        first = np.cumsum(many) - many
         code = column[rows]
         times = many[code]
         within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
@@ -106,51 +100,39 @@ def _cells_of_rows(
     return rows, cell
 
 
-def _outputs_of(dimension: Dimension) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each base category the start of its outputs in a list, their number, and the list."""
-    members = dimension.members()
-    base = np.concatenate([np.asarray(each, dtype=np.int64) for each in members])
-    output = np.repeat(np.arange(len(members)), [len(each) for each in members])
-    order = np.argsort(base, kind="stable")
-    many = np.bincount(base, minlength=len(dimension.base))
-    return np.cumsum(many) - many, many, output[order]
-
-
 def sample_rows(engine: Engine, shape: TableShape, dataset: Dataset) -> SampleRows:
     """The rows behind a table of a survey."""
-    design = design_of(dataset)
-    if design is None:
+    if dataset.survey is None:
         raise ValueError("sampling errors need a survey that is described")
-    units = () if design.replicates else unit_columns(dataset)
-    sums = () if CLUSTER in units else sum_columns(dataset)
+    design = dataset.survey.design
+    units = () if design.replicates else storage.unit_columns(dataset)
+    sums = () if storage.CLUSTER in units else storage.sum_columns(dataset)
     plain = query_of(shape)
     query = replace(plain, group_by=plain.group_by + units, weights=True, sums=sums)
     cells = engine.aggregate(query)
     found = dict(zip(units, cells.codes[len(plain.group_by) :], strict=True))
     # Engines return groups in any order: sorting fixes the order of float additions. Sums of clusters are integers.
-    order = np.arange(cells.counts.size) if CLUSTER in found else np.lexsort(cells.codes)
-    stratum = found.get(STRATUM, np.zeros(order.size)).astype(np.int64)[order]
+    order = np.arange(cells.counts.size) if storage.CLUSTER in found else np.lexsort(cells.codes)
+    stratum = found.get(storage.STRATUM, np.zeros(order.size)).astype(np.int64)[order]
     squares = None
-    if sums == SQUARES:
-        squares = join_squares(cells.sums[0], cells.sums[1], square_decimals(dataset))[order]
+    if sums == storage.SQUARES:
+        squares = storage.join_squares(cells.sums[0], cells.sums[1], storage.square_decimals(dataset))[order]
+    units_of = np.array([dataset.survey.sample_size])  # of each stratum: clusters, or else records
+    if units:
+        whole = engine.aggregate(AggregateQuery(units))
+        strata = (
+            whole.codes[0] if units[0] == storage.STRATUM else np.zeros(whole.counts.size, dtype=np.int64)
+        )
+        size = whole.counts if storage.CLUSTER not in units else np.ones(whole.counts.size)
+        units_of = np.bincount(strata, weights=size).astype(np.int64)
     return SampleRows(
         shape,
         tuple(codes[order] for codes in cells.codes[: len(plain.group_by)]),
         stratum,
-        found[CLUSTER].astype(np.int64)[order] if CLUSTER in found else stratum,
+        found[storage.CLUSTER].astype(np.int64)[order] if storage.CLUSTER in found else stratum,
         cast("NDArray[np.int64]", cells.weight_sums)[order],
         squares,
         tuple(column[order] for column in cells.sums) if design.replicates else (),
-        _units(engine, units, dataset),
+        units_of,
         10**dataset.weight_decimals,
     )
-
-
-def _units(engine: Engine, units: tuple[str, ...], dataset: Dataset) -> NDArray[np.int64]:
-    """The number of sampling units of each stratum: clusters, or else records."""
-    if not units:
-        return np.array([0 if dataset.survey is None else dataset.survey.sample_size])
-    cells = engine.aggregate(AggregateQuery(units))
-    strata = cells.codes[0] if units[0] == STRATUM else np.zeros(cells.counts.size, dtype=np.int64)
-    size = cells.counts if CLUSTER not in units else np.ones(cells.counts.size)
-    return np.bincount(strata, weights=size).astype(np.int64)

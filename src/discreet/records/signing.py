@@ -58,11 +58,7 @@ class PublicKey:
         return sha256(self._key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()
 
     def verify(self, signature: bytes, message: bytes) -> None:
-        """Verify that the owner of the key signed the message.
-
-        Raises:
-            SignatureUnusable: The signature is of another key or another message.
-        """
+        """Raise `SignatureUnusable` unless the owner of the key signed the message."""
         try:
             self._key.verify(signature, message)
         except InvalidSignature:
@@ -116,11 +112,7 @@ class SigningKey:
 
 
 def signing_key(folder: Path) -> SigningKey:
-    """The signing key of a workspace; created if there is none.
-
-    Raises:
-        SignatureUnusable: It is damaged, or others can read it.
-    """
+    """The signing key of a workspace; created if there is none, and refused if damaged or readable by others."""
     path = folder / SIGNING_KEY
     if not path.exists():
         made = Ed25519PrivateKey.generate()
@@ -129,11 +121,7 @@ def signing_key(folder: Path) -> SigningKey:
 
 
 def read_public_key(path: Path) -> PublicKey:
-    """The public key of a PEM file.
-
-    Raises:
-        SignatureUnusable: The file is missing or not a public key.
-    """
+    """The public key of a PEM file."""
     try:
         return PublicKey(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +33,12 @@ class ColumnNotes:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Records as a relation.
+    """Records as a relation, which is read once, in the order of the source.
 
     Args:
-        relation: Read once, in the order of the source.
+        relation: The records.
         records: Their number, exact or approximate; None if unknown before reading.
-        name: Its name in messages.
         notes: Metadata of the columns.
-        found: The options with which the file is read.
         unit: The unit of `places`: lines of a CSV file, rows of a sheet, records.
         places: The positions of the n-th records, from 1; used for error messages only.
         torn: The reason why reading ended early, if known.
@@ -82,27 +81,16 @@ class Stream:
         return self._error
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        size = max(1, BATCH_VALUES // len(self._names))
-        batch: list[Sequence[Any]] = []
+        rows, size = iter(self._rows), max(1, BATCH_VALUES // len(self._names))
         try:
-            for row in self._rows:
-                batch.append([as_text(value) for value in row])
-                if len(batch) == size:
-                    yield _batch(batch, schema)
-                    batch = []
+            while batch := list(islice(rows, size)):
+                columns = zip(*batch, strict=True)
+                texts = [pa.array(map(as_text, column), pa.string()) for column in columns]
+                yield pa.record_batch(texts, schema)
         except Exception as error:
-            self._error = (
-                error
-                if isinstance(error, DiscreetError)
-                else BadData(f"{self._what} cannot be read to the end.", "Check that it is complete.")
-            )
+            torn = BadData(f"{self._what} cannot be read to the end.", "Check that it is complete.")
+            self._error = error if isinstance(error, DiscreetError) else torn
             raise
-        yield _batch(batch, schema)
-
-
-def _batch(rows: list[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return pa.record_batch([pa.array(column, pa.string()) for column in columns], schema)
 
 
 def as_text(value: Any) -> str | None:
@@ -160,11 +148,7 @@ def quote_name(column: str) -> str:
 
 
 def choose_table(names: Sequence[str], options: FileOptions, where: str, what: str = "table") -> FileOptions:
-    """The options with the table to read: the one that they name, or the only one.
-
-    Raises:
-        BadData: There is no such table, none at all, or several and none is named.
-    """
+    """The options with the table to read: the one that they name, or the only one."""
     if options.table:
         if options.table not in names:
             raise BadData(f'{where} has no {what} "{options.table}".', nearest(options.table, names))

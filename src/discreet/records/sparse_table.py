@@ -10,11 +10,10 @@ Memory holds the groups of one aggregate. If they may exceed AT_ONCE, the catego
 in slices, and its total by the table without it, recursively.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +37,25 @@ def sum_groups(cells: SparseCells, lengths: Sequence[int]) -> SparseCells:
         return cells
     places = flat_positions(cells.codes, lengths) if lengths else np.zeros(cells.counts.size, dtype=np.int64)
     size = math.prod(lengths)
-    first, total = (
-        _sum_in_array(places, size) if size <= max(DENSE, 2 * places.size) else _sum_by_sorting(places)
-    )
+    if size <= max(DENSE, 2 * places.size):
+        row = np.full(size, -1, dtype=np.int64)  # the first row of each group
+        row[places[::-1]] = np.arange(places.size - 1, -1, -1)
+        occupied = np.flatnonzero(row >= 0)
+        first = row[occupied]
+
+        def total(column: NDArray[Any]) -> NDArray[Any]:
+            dense = np.zeros(size, dtype=column.dtype)
+            np.add.at(dense, places, column)
+            return dense[occupied]
+    else:
+        order = np.argsort(places, kind="stable")
+        ordered = places[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        first = order[starts]
+
+        def total(column: NDArray[Any]) -> NDArray[Any]:
+            return np.asarray(np.add.reduceat(column[order], starts))
+
     return SparseCells(
         tuple(codes[first] for codes in cells.codes),
         total(cells.counts),
@@ -65,30 +80,6 @@ def flat_positions(codes: Sequence[NDArray[np.integer]], lengths: Sequence[int])
         place += column
         size *= length
     return place
-
-
-def _sum_in_array(
-    places: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], Callable[[NDArray], NDArray]]:  # type: ignore[type-arg]
-    """The first row of each group, in index order, and a function that adds up a column."""
-    row = np.full(size, -1, dtype=np.int64)
-    row[places[::-1]] = np.arange(places.size - 1, -1, -1)
-    occupied = np.flatnonzero(row >= 0)
-
-    def total(column: NDArray) -> NDArray:  # type: ignore[type-arg]
-        dense = np.zeros(size, dtype=column.dtype)
-        np.add.at(dense, places, column)
-        return dense[occupied]
-
-    return row[occupied], total
-
-
-def _sum_by_sorting(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[NDArray], NDArray]]:  # type: ignore[type-arg]
-    """The same without a dense array."""
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    return order[starts], lambda column: np.add.reduceat(column[order], starts)
 
 
 #: Groups of one aggregate, at most, unless a single category has more.
@@ -124,7 +115,11 @@ def wide_blocks(
     for cells, lengths, few in _pieces(engine, query, shape, axes, layers, records):
         order = sorted(axes, key=lambda axis: -lengths[axis])
         for block, firsts in _walk(cells, lengths, (0,) * len(axes), order, few):
-            yield _to_flat_positions(block, firsts, shape)
+            place = np.zeros(block.counts.size, dtype=np.int64)
+            for codes, first, length in zip(block.codes, firsts, shape.lengths, strict=True):
+                place *= length
+                place += codes.astype(np.int64) + first
+            yield replace(block, codes=(place,)).rows(np.argsort(place, kind="stable"))
 
 
 def _pieces(
@@ -171,8 +166,7 @@ def _slices(dimension: Dimension, size: int) -> Iterator[tuple[int, ...]]:
 def _all_axes(cells: SparseCells, axes: tuple[int, ...], count: int) -> SparseCells:
     known = dict(zip(axes, cells.codes, strict=True))
     nothing = np.zeros(cells.counts.size, dtype=np.uint8)
-    codes = tuple(known.get(axis, nothing) for axis in range(count))
-    return SparseCells(codes, cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
+    return replace(cells, codes=tuple(known.get(axis, nothing) for axis in range(count)))
 
 
 def _layers(dimension: Dimension) -> list[_Layer]:
@@ -205,19 +199,9 @@ def _walk(
         now = (*lengths[:axis], layer.length, *lengths[axis + 1 :])
         there = (*firsts[:axis], layer.first, *firsts[axis + 1 :])
         output = layer.output[cells.codes[axis]]
-        codes = (*cells.codes[:axis], output, *cells.codes[axis + 1 :])
-        found = SparseCells(codes, cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
+        found = replace(cells, codes=(*cells.codes[:axis], output, *cells.codes[axis + 1 :]))
         inside = output >= 0
         found = found if inside.all() else found.rows(inside)
         if layer.merges and lengths[axis] > 1:
             found = sum_groups(found, now)
         yield from _walk(found, now, there, rest, layers)
-
-
-def _to_flat_positions(cells: SparseCells, firsts: tuple[int, ...], shape: TableShape) -> SparseCells:
-    place = np.zeros(cells.counts.size, dtype=np.int64)
-    for codes, first, length in zip(cells.codes, firsts, shape.lengths, strict=True):
-        place *= length
-        place += codes.astype(np.int64) + first
-    found = SparseCells((place,), cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
-    return found.rows(np.argsort(place, kind="stable"))

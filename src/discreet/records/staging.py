@@ -1,33 +1,23 @@
-"""Contribution bounds: at most r records of each privacy unit (person) are kept.
+"""Loading records: read, check, key, sort and store; or refuse and store nothing.
 
-A guarantee for persons with at most r records needs that no person has more. Of a unit's records the r with the smallest
-keyed tags are kept; a tag depends on the record and the secret only. So adding or removing a unit changes no other unit's
-records, and at most r records in all.
+DuckDB reads the source, codes each category and hashes each id (`coding`). Python checks each chunk, derives record keys,
+adds the records to the fingerprint, and writes them to a staging file, which the engine stores. Ids are not stored, only
+their keys.
+
+Under `dp` no record may cause a refusal, because the success of a load is public. Invalid records are dropped, and of each
+privacy unit (person) at most r records are kept: those with the smallest keyed tags, which depend on the record and the
+secret only. So adding or removing a unit changes no other unit's records, and at most r records in all.
 
     kept(unit) = the r records of the unit with the smallest AES-CBC-MAC(key, record)          (`fingerprint.py`)
 
-Units and tags are written to a file, enciphered; DuckDB finds the surplus within its memory limit.
-
 Source: docs/methods/dp-loads.md.
-
-The first pass of a load: every chunk of records is checked, keyed and written to a staging file.
-
-Under `dp` no record may cause a refusal, because the success of a load is public. Invalid records are dropped, and a unit
-keeps at most r records. `discreet check` shows them to the custodian. `restage` writes the
-same file from an engine, to move a version to another engine.
-
-Loading records: read, check, key, sort and store; or refuse and store nothing.
-
-In the first pass DuckDB reads the source, codes each category and hashes each id (`coding`); Python checks each chunk,
-derives record keys and adds the records to the fingerprint (`staging`). In the second the engine stores the coded
-records. Ids are not stored, only their keys.
 """
 
 from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,8 +40,8 @@ from discreet.records.checks import (
     record_checks,
 )
 from discreet.records.coding import by_row_number, check_columns, code_batches
-from discreet.records.engine import AggregateQuery, Engine, EngineKind
-from discreet.records.fingerprint import Fingerprint
+from discreet.records.engine import AggregateQuery, Engine, EngineKind, records_in
+from discreet.records.fingerprint import Fingerprint, number_records
 from discreet.records.keys import MOST_RECORDS, Purpose, Secret, encipher, record_keys, record_tag
 from discreet.records.readers import open_source, read_error
 from discreet.records.source import Source
@@ -59,14 +49,14 @@ from discreet.records.storage import (
     RECORD_KEY,
     WEIGHT,
     DesignReader,
-    column_names,
     connect_duckdb,
+    design_of,
     storage_schema,
     unit_columns,
 )
 
 if TYPE_CHECKING:
-    from discreet.records.spark.partitions import PartitionWriter
+    from discreet.records.spark_load import PartitionWriter
 
 _SCHEMA = pa.schema([(name, pa.uint64()) for name in ("low", "high", "tag", "place")])
 #: The positions of the records of a unit beyond the first r by tag.
@@ -79,7 +69,7 @@ SELECT place FROM (
 
 
 class ContributionBounds:
-    """Collects the units of records, chunk by chunk, in a temporary file of a folder, and finds the surplus."""
+    """Collects the units of records, chunk by chunk, in an enciphered temporary file; DuckDB finds the surplus there."""
 
     def __init__(self, folder: Path, secret: Secret, lineage: str) -> None:
         self._folder, self._file = folder, folder / "units.arrow"
@@ -160,20 +150,25 @@ def find_duplicates(prefixes: list[NDArray[np.uint64]], problems: Problems, colu
         return
     order = np.argsort(whole, kind="stable")
     again = order[1:][whole[order[1:]] == whole[order[:-1]]]
-    listed = []
-    for row in np.sort(again)[:MOST_LISTED]:
-        first = int(np.flatnonzero(whole == whole[row])[0]) + 1
-        message = f"Two records have the same id: record {first:,} has it, too."
-        listed.append(Problem(int(row) + 1, column, message, "Give every record an id of its own."))
+    listed = [
+        same_id(int(row) + 1, int(np.flatnonzero(whole == whole[row])[0]) + 1, column)
+        for row in np.sort(again)[:MOST_LISTED]
+    ]
     problems.add(listed, column, again.size)
+
+
+def same_id(record: int, first: int, column: str) -> Problem:
+    """The problem of a record whose id an earlier one has, by their numbers."""
+    message = f"Two records have the same id: record {first:,} has it, too."
+    return Problem(record, column, message, "Give every record an id of its own.")
 
 
 #: Called with what is being done, how many records are done, and of how many if known.
 Progress = Callable[[str, int, int | None], None]
-#: How many records are kept; under `dp` what is left out, and how many were too many of their unit.
+#: The number of records kept; under `dp` the problems, and the number of records beyond the contribution bound.
 Read = tuple[int, BadRecords | None, int]
 
-#: This many records must have at least this many different record keys.
+#: This many records must have at least this many different record keys, or all cells would have the same noise.
 MANY_RECORDS, FEWEST_KEYS = 1000, 100
 
 
@@ -189,11 +184,8 @@ def stage(
 ) -> Read:
     """Check and key every chunk, and write it to a file.
 
-    After the first problem, chunks are only checked, so that all problems are reported at once. Under `dp` invalid
-    records are dropped instead. A partition is checked for duplicates together with the others (`spark/partitions.py`).
-
-    Returns:
-        The number of records kept; under `dp` the problems, and the number of records beyond the contribution bound.
+    After the first problem, chunks are only checked, so that all problems are reported at once. A partition is checked for
+    duplicates together with the others (`spark_load.py`).
     """
     checks, prefixes, done, is_dp = record_checks(dataset), [], 0, dataset.protection.is_dp
     problems, weights = (Problems(dataset), WeightSums()) if part is None else (part.problems, part.weights)
@@ -244,7 +236,7 @@ def stage(
 def refuse_unfit(
     source: Source, dataset: Dataset, problems: Problems, weights: WeightSums, done: int
 ) -> None:
-    """Under the cell key method: refuse a source with problems or without records."""
+    """Under the cell key method, refuse a source with problems or without records."""
     if not done:
         raise BadData(
             f"{source.name} has {'a header and ' if source.unit != 'record' else ''}no records.",
@@ -271,18 +263,18 @@ def _assign_keys(
     columns: dict[str, NDArray[Any]] = {**codes, RECORD_KEY: keys}
     if dataset.weight_column is not None:
         columns[WEIGHT] = batch.column("w").to_numpy()
-        if (
-            dataset.survey is not None and dataset.protection.is_dp
-        ):  # to refuse a larger one would disclose a person
+        # To refuse a larger weight under `dp` would disclose a person.
+        if dataset.survey is not None and dataset.protection.is_dp:
             largest = int(dataset.survey.largest_weight * 10**dataset.weight_decimals)
             columns[WEIGHT] = np.minimum(columns[WEIGHT], largest)
-        weights.add(columns[WEIGHT])
+        replicates = range(len(design_of(dataset).replicates))
+        weights.add(columns[WEIGHT], (batch.column(f"r{place}").to_numpy() for place in replicates))
     stored, telling = design.read(batch, _units_of(batch, dataset), columns.get(WEIGHT))
     derived = {RECORD_KEY} if own_keys is None else set()
     values = [array for name, array in sorted({**columns, **telling}.items()) if name not in derived]
     tags = fingerprint.add(hashes, values)
     fingerprint.ids.add(hashes if dataset.unit_column is None else hash_bytes(batch.column("u")))
-    return pa.record_batch(columns | stored).select(column_names(dataset)), tags
+    return pa.record_batch(columns | stored).select(storage_schema(dataset).names), tags
 
 
 def _units_of(batch: pa.RecordBatch, dataset: Dataset) -> dict[str, NDArray[np.uint64]]:
@@ -325,7 +317,6 @@ def _examine(
 
 
 def _refuse_few_keys(keys: NDArray[np.uint32], dataset: Dataset) -> None:
-    """Record keys that hardly differ would give all cells the same noise."""
     if keys.size >= MANY_RECORDS and np.unique(keys).size < FEWEST_KEYS:
         raise BadData(
             f"The record keys in {dataset.key_column!r} hardly differ.", "Use keys that are spread at random."
@@ -338,29 +329,21 @@ RESTAGE_CATEGORIES = 64
 
 def restage(engine: Engine, dataset: Dataset, folder: Path) -> Path:
     """All records of an engine as a staging file."""
-    staged, rows = folder / "staged.arrow", 0
-    with pa.ipc.new_file(staged, storage_schema(dataset)) as writer:
-        for batch in _record_batches(engine, dataset):
-            writer.write_batch(batch)
-            rows += batch.num_rows
-    if rows != int(engine.aggregate(AggregateQuery((dataset.variables[0].name,))).counts.sum()):
+    staged, rows, schema = folder / "staged.arrow", 0, storage_schema(dataset)
+    split = max(dataset.variables, key=len)
+    with pa.ipc.new_file(staged, schema) as writer:
+        for first in range(0, len(split), RESTAGE_CATEGORIES):
+            codes = tuple(range(first, min(first + RESTAGE_CATEGORIES, len(split))))
+            cells = engine.aggregate(AggregateQuery(tuple(schema.names), ((split.name, codes),)))
+            columns = [
+                pa.array(np.repeat(column, cells.counts)) for column in cells.codes
+            ]  # groups of equal ones
+            arrays = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            rows += int(cells.counts.sum())
+    if rows != records_in(engine, dataset):
         raise WorkspaceUnusable("The engine does not tell all its records.", "The version stays where it is.")
     return staged
-
-
-def _record_batches(engine: Engine, dataset: Dataset) -> Iterator[pa.RecordBatch]:
-    """Records from groups of equal ones, some categories of the longest variable at a time."""
-    schema = storage_schema(dataset)
-    split = max(dataset.variables, key=len)
-    for first in range(0, len(split), RESTAGE_CATEGORIES):
-        codes = tuple(range(first, min(first + RESTAGE_CATEGORIES, len(split))))
-        cells = engine.aggregate(AggregateQuery(tuple(schema.names), ((split.name, codes),)))
-        columns = [np.repeat(column, cells.counts) for column in cells.codes]
-        if cells.counts.size:
-            arrays = [
-                pa.array(column).cast(field.type) for column, field in zip(columns, schema, strict=True)
-            ]
-            yield pa.record_batch(arrays, schema=schema)
 
 
 #: DuckDB's messages for a full disk.
@@ -371,7 +354,7 @@ class Loaded(NamedTuple):
     """The identifiers and the number of stored records. Confidential.
 
     Under `dp`, `left_out` has the invalid records and `surplus` the number beyond the contribution bound, for the custodian
-    only. `ids` is a sketch of their ids; None if records have none.
+    only. `ids` is a sketch of their ids; None if records have none, or ids that only number them.
     """
 
     digest: str
@@ -391,16 +374,10 @@ def load_records(
     kind: EngineKind,
     progress: Progress = lambda _what, _done, _of: None,
 ) -> Loaded:
-    """Read and check records, and let an engine store them in an empty folder.
+    """Read and check records, and let an engine store them in an empty folder, which the caller moves or removes.
 
-    Args:
-        records: A path, frame, table or stream (see `readers`), or records that live with the engine.
-        dataset: The parsed description.
-        description: The text of the description and noise, which the digest covers.
-        secret: For record keys and the fingerprint.
-        folder: The new version's folder; the caller moves it into place or removes it.
-        kind: The engine.
-        progress: Called with the progress.
+    `records` are a path, frame, table or stream (see `readers`), or records that live with the engine; `description` is
+    the text of the description and noise, which the digest covers.
     """
     fingerprint = Fingerprint(secret, dataset.lineage)
     staged = folder / "staged.arrow"
@@ -419,7 +396,13 @@ def load_records(
         else:
             source = open_source(reading, records, folder, dataset.file)
             check_columns(source.name, source.columns, dataset)
-            read = _read_all(reading, source, dataset, secret, fingerprint, staged, progress)
+            try:
+                read = stage(reading, source, dataset, secret, fingerprint, staged, progress)
+            except (duckdb.Error, pa.ArrowException, OSError) as error:
+                if getattr(error, "errno", None) is not None:  # an error of the system, not of the source
+                    raise
+                _raise_full_disk(error)
+                raise read_error(source) from None
             numbered = by_row_number(source.columns, dataset)
         digest = fingerprint.digest(description)
         progress("Storing records", 0, 1)
@@ -435,27 +418,10 @@ def load_records(
         (folder / "staged.arrow").unlink(missing_ok=True)
         for copy in folder.glob("source.*"):
             copy.unlink()
-    ids = None if numbered else fingerprint.ids.values
+    ids: NDArray[np.uint64] | None = fingerprint.ids.values
+    if numbered or number_records(fingerprint.ids.values, read[0], secret):
+        ids = None  # no evidence of who the people are
     return Loaded(digest, fingerprint.of_records(_meaning(dataset)), *read, ids)
-
-
-def _read_all(
-    reading: duckdb.DuckDBPyConnection,
-    source: Source,
-    dataset: Dataset,
-    secret: Secret,
-    fingerprint: Fingerprint,
-    staged: Path,
-    progress: Progress,
-) -> Read:
-    """Stage the records; a source that ends early is reported with the position."""
-    try:
-        return stage(reading, source, dataset, secret, fingerprint, staged, progress)
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        if getattr(error, "errno", None) is not None:  # an error of the system, not of the source
-            raise
-        _raise_full_disk(error)
-        raise read_error(source) from None
 
 
 def _raise_full_disk(error: Exception) -> None:

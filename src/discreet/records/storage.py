@@ -25,7 +25,6 @@ from discreet.errors import BadData, BadDescription
 from discreet.model.dataset import Dataset
 from discreet.model.survey import SamplingDesign
 from discreet.model.variable import Variable
-from discreet.records.source import quote_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,9 +36,9 @@ _HALF = 2**32
 _SQUARED_BELOW = 2**31
 
 
-def design_of(dataset: Dataset) -> SamplingDesign | None:
-    """The design of a dataset; None without a survey."""
-    return None if dataset.survey is None else dataset.survey.design
+def design_of(dataset: Dataset) -> SamplingDesign:
+    """The design of a dataset; an empty one without a survey."""
+    return SamplingDesign() if dataset.survey is None else dataset.survey.design
 
 
 def replicate_names(design: SamplingDesign) -> tuple[str, ...]:
@@ -49,59 +48,31 @@ def replicate_names(design: SamplingDesign) -> tuple[str, ...]:
 
 def sum_columns(dataset: Dataset) -> tuple[str, ...]:
     """The stored columns that are added up with the weights, for sampling errors."""
-    design = design_of(dataset)
-    if design is None or dataset.protection.is_dp:
+    if dataset.survey is None or dataset.protection.is_dp:
         return ()
-    return replicate_names(design) or SQUARES
+    return replicate_names(dataset.survey.design) or SQUARES
 
 
 def unit_columns(dataset: Dataset) -> tuple[str, ...]:
     """The stored columns of strata and clusters."""
     design = design_of(dataset)
-    if design is None:
-        return ()
     named = ((STRATUM, design.strata), (CLUSTER, design.clusters))
     return tuple(name for name, column in named if column is not None)
-
-
-def source_columns(design: SamplingDesign) -> list[tuple[str, str]]:
-    """The columns that the source must have, each with its use."""
-    named = [(design.strata, "the strata of [survey]"), (design.clusters, "the clusters of [survey]")]
-    named += [(column, "the replicate weights of [survey]") for column in design.replicates]
-    return [(column, what) for column, what in named if column is not None]
-
-
-def bad_unit(column: str, mark: str) -> str:
-    """The SQL that marks a record without a stratum or cluster."""
-    return f"CASE WHEN coalesce({quote_name(column)}::VARCHAR, '') = '' THEN '{mark}' END"
-
-
-def unit_problem(mark: str, design: SamplingDesign) -> tuple[str, str, str]:
-    """The column, message and advice of a mark of this module."""
-    if mark[0] == "r":
-        column = design.replicates[int(mark[1:])]
-        return column, "A replicate weight is missing or no number.", f"Mend the column {column!r}."
-    named, what = (design.strata, "stratum") if mark == "s" else (design.clusters, "cluster")
-    return str(named), f"The record has no {what}.", f"Fill the column {named!r}."
 
 
 class UnitCoder:
     """Numbers the values of one column in the order of first occurrence, by 64 bits of their hashes.
 
-    The values of `first` have the first numbers; with `only` no other value may occur.
+    The values of `listed` have the first numbers, and no other value may occur then.
     """
 
-    def __init__(self, first: tuple[str, ...] = (), *, only: bool = False) -> None:
-        prefixes = (hashlib.sha256(value.encode()).digest()[:8] for value in first)
+    def __init__(self, listed: tuple[str, ...] = ()) -> None:
+        prefixes = (hashlib.sha256(value.encode()).digest()[:8] for value in listed)
         self._codes = {int.from_bytes(prefix, "little"): place for place, prefix in enumerate(prefixes)}
-        self._only = only
+        self._only = bool(listed)
 
     def codes(self, prefixes: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """The numbers of a chunk of values.
-
-        Raises:
-            BadData: A value is not among the allowed ones.
-        """
+        """The numbers of a chunk of values; refuses values that are not allowed."""
         values, first, places = np.unique(prefixes, return_index=True, return_inverse=True)
         known = np.zeros(values.size, dtype=np.uint32)
         for place in np.argsort(first, kind="stable").tolist():
@@ -117,9 +88,8 @@ class UnitCoder:
 
 def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
     """The coders of strata and clusters, by stored name."""
-    design = design_of(dataset)
-    listed = () if design is None else tuple(value for value, _ in design.fpc if value)
-    coders = {STRATUM: UnitCoder(listed, only=bool(listed)), CLUSTER: UnitCoder()}
+    listed = tuple(value for value, _ in design_of(dataset).fpc if value)
+    coders = {STRATUM: UnitCoder(listed), CLUSTER: UnitCoder()}
     return {name: coders[name] for name in unit_columns(dataset)}
 
 
@@ -127,9 +97,7 @@ class DesignReader:
     """Turns the design columns of each chunk into stored columns and fingerprint columns."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self._design = design_of(dataset)
-        self._coders = unit_coders(dataset)
+        self._dataset, self._coders = dataset, unit_coders(dataset)
 
     def read(
         self,
@@ -141,9 +109,9 @@ class DesignReader:
 
         `batch` has the replicate weights as `r0`, `r1`, ...; `prefixes` has 64 bits of the hashes of strata and clusters.
         """
-        if self._design is None or weights is None:
+        if self._dataset.survey is None or weights is None:
             return {}, {}
-        names = replicate_names(self._design)
+        names = replicate_names(self._dataset.survey.design)
         replicates = {name: batch.column(f"r{place}").to_numpy() for place, name in enumerate(names)}
         stored: dict[str, NDArray[np.generic]] = dict(replicates)
         if STRATUM in prefixes:
@@ -175,20 +143,14 @@ def square_decimals(dataset: Dataset) -> int:
 
 
 def squares(weights: NDArray[np.int64], dropped: int) -> dict[str, NDArray[np.generic]]:
-    """The squares of fixed-point weights in two halves, after rounding away their last `dropped` decimals.
+    """The squares of fixed-point weights in two halves, without their last `dropped` decimals (halves rounded up).
 
     >>> {name: half.tolist() for name, half in squares(np.array([70_000]), 0).items()}
     {'_square_high': [1], '_square_low': [605032704]}
     """
-    coarse = nearest_multiple(weights, dropped)
-    exact = coarse * coarse
-    return {SQUARES[0]: exact // _HALF, SQUARES[1]: exact % _HALF}
-
-
-def nearest_multiple(weights: NDArray[np.int64], dropped: int) -> NDArray[np.int64]:
-    """Nonnegative fixed-point numbers with fewer decimals, halves rounded up."""
     step = 10**dropped
-    return weights if step == 1 else (weights + step // 2) // step
+    exact = ((weights + step // 2) // step) ** 2
+    return {SQUARES[0]: exact // _HALF, SQUARES[1]: exact % _HALF}
 
 
 def join_squares(high: NDArray[np.int64], low: NDArray[np.int64], decimals: int) -> NDArray[np.float64]:
@@ -205,11 +167,6 @@ MEMORY_LIMIT = "250MB"
 def column_type(variable: Variable) -> str:
     """The smallest unsigned type for a variable's codes."""
     return "UTINYINT" if len(variable) <= 256 else "USMALLINT" if len(variable) <= 65_536 else "UINTEGER"
-
-
-def column_names(dataset: Dataset) -> list[str]:
-    """The columns of stored records."""
-    return list(storage_schema(dataset).names)
 
 
 def storage_schema(dataset: Dataset) -> pa.Schema:

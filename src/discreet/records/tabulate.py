@@ -9,7 +9,7 @@ stay below 2^64, so unsigned addition is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -33,7 +33,7 @@ def tabulate(
 ) -> ExactTable:
     """Count every cell of a shape, totals included; `sums` are other stored columns to add up in the same pass."""
     query = replace(query_of(shape), weights=weights, sums=sums)
-    layout = _Layout([_axis(dimension) for dimension in shape.dimensions])
+    layout = _Layout(shape.dimensions)
     dense = dense_of(engine, query, layout.lookups(), math.prod(layout.widths))
     if dense is not None:
         totals = None if dense.weight_sums is None else layout.outputs(dense.weight_sums)
@@ -123,7 +123,10 @@ class _Axis:
             parts, own = wholes[place], members[place]
             coarse = leaves.isdisjoint(parts) and sum(len(members[part]) for part in parts) == len(own)
             summed = np.array(parts) if coarse else np.unique(self.atom[list(own)])
-            found.append(_Sum(place, _run(summed), coarse))
+            whole = summed.size > 0 and summed[-1] - summed[0] + 1 == summed.size
+            # A slice is added up without a copy.
+            run = slice(int(summed[0]), int(summed[-1]) + 1) if whole else summed
+            found.append(_Sum(place, run, coarse))
         return found
 
 
@@ -135,27 +138,17 @@ class _Sum(NamedTuple):
     of_outputs: bool
 
 
-def _run(atoms: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-    """Contiguous atoms as a slice, which is added up without a copy."""
-    whole = atoms.size > 0 and atoms[-1] - atoms[0] + 1 == atoms.size
-    return slice(int(atoms[0]), int(atoms[-1]) + 1) if whole else atoms
-
-
-def _axis(dimension: Dimension) -> _Axis:
-    """The axis of a dimension, cached on it."""
-    if _Axis not in dimension.cache:
-        dimension.cache[_Axis] = _Axis(dimension)
-    axis: _Axis = dimension.cache[_Axis]
-    return axis
-
-
 class _Layout:
     """The positions of groups in the dense array of a table's atoms, and the table made of it."""
 
-    def __init__(self, axes: list[_Axis]) -> None:
-        self.axes = axes
-        self.widths = [axis.length if axis.plain else axis.atoms for axis in axes]
-        self.one_to_one = all(axis.one_to_one for axis in axes)
+    def __init__(self, dimensions: Iterable[Dimension]) -> None:
+        self.axes: list[_Axis] = []
+        for dimension in dimensions:
+            if _Axis not in dimension.cache:
+                dimension.cache[_Axis] = _Axis(dimension)
+            self.axes.append(dimension.cache[_Axis])
+        self.widths = [axis.length if axis.plain else axis.atoms for axis in self.axes]
+        self.one_to_one = all(axis.one_to_one for axis in self.axes)
 
     def empty(self, dtype: type[Number]) -> NDArray[Number]:
         return np.zeros(math.prod(self.widths), dtype=dtype)

@@ -6,7 +6,6 @@ import pytest
 
 from discreet.errors import BadDescription
 from discreet.model import revision
-from discreet.model import revision as defaults
 from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_toml
 from discreet.model.messages.text import Label
 from discreet.model.request import TableRequest, canonical
@@ -35,14 +34,13 @@ from discreet.model.revision import add_former_defaults, newest_defaults
         ('unit = "persons"', "unit = 3", "in quotes"),
         ('unit = "persons"', 'unitt = "persons"', 'unknown key "unitt"'),
         ('id_column = "person"', "", "lacks `id_column`"),
-        ('keys = "hashed"', 'keys = "hash"', 'Did you mean "hashed"?'),
-        ('keys = "hashed"', 'keys = "abs"\nmodulus = 512', "modulus = 256"),
-        ('family = "maxent"', 'family = "maxent"\nfile = "noise.json"', "or both"),
         ('unit = "persons"', "key_decimals = 10", "between 0 and 9"),
-        ("max_variables = 3", "max_variables = 0", "at least 1"),
         ("max_variables = 3", 'max_variables = "3"', "whole number"),
-        ("max_variables = 3", 'modulus = "2^65"', "The key modulus"),
-        ('family = "maxent"', "", "no family"),
+        (
+            'categories = [{ code = "1", label = "Male" }, { code = "2", label = "Female" }]',
+            "categories = []",
+            "no categories",
+        ),
         ("[[variable]]", "[[variable", "not valid TOML"),
     ],
 )
@@ -51,15 +49,6 @@ def test_a_wrong_description_is_refused_with_what_to_do(town, old, new, message)
     with pytest.raises(BadDescription) as raised:
         parse_dataset(town.description.replace(old, new, 1))
     assert message in str(raised.value)
-
-
-def test_a_variable_has_a_topic_and_a_definition(town):
-    told = town.description.replace(
-        'name = "sex"', 'name = "sex"\ntopic = "People"\ndescription = "As stated."'
-    )
-    variables = parse_dataset(told).variables
-    assert [(v.topic, v.description) for v in variables if v.name == "sex"] == [("People", "As stated.")]
-    assert {v.topic for v in variables if v.name != "sex"} == {""}
 
 
 def places(before, after):
@@ -115,15 +104,6 @@ def test_an_error_names_the_line_of_the_file_after_a_long_list():
         parse_toml(f"{CATEGORIES}wrong\n")
 
 
-def test_the_description_of_the_town_is_read_whole(town):
-    dataset = parse_dataset(town.description)
-    assert [variable.name for variable in dataset.variables] == ["region", "area", "sex", "age", "job"]
-    assert dataset.geography == {"region", "area"}
-    assert dataset.finest_geography == "area"
-    assert dataset.lineage == "town"
-    assert dataset.variable("job").not_stated == "9"
-
-
 def test_a_new_version_gets_the_newest_that_is_known(monkeypatch):
     monkeypatch.setattr(revision, "KNOWN", frozenset({2, 4}))
     assert revision.newest_arithmetic() == 4
@@ -133,11 +113,8 @@ def test_a_new_version_gets_the_newest_that_is_known(monkeypatch):
 @pytest.fixture
 def two_changes(monkeypatch):
     """The default of `a` was 1 before revision 2, and that of `b` was 2 before revision 3."""
-    changes = {
-        2: lambda document: document.setdefault("a", 1),
-        3: lambda document: document.setdefault("b", 2),
-    }
-    monkeypatch.setattr(defaults, "FORMER", changes)
+    changes = {n: lambda document, n=n: document.setdefault("ab"[n - 2], n - 1) for n in (2, 3)}
+    monkeypatch.setattr(revision, "FORMER", changes)
 
 
 @pytest.mark.usefixtures("two_changes")

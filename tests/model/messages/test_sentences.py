@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
-from discreet.model.messages.red_team import RED_TEAM
 from discreet.model.messages.sentences import (
+    RED_TEAM,
     at_level,
     cell_count,
     citation,
     or_coarser,
     provenance,
-    quote_names,
 )
 from discreet_studies.attacks.report import HEADLINES
 from discreet_studies.commands.attack import attack
@@ -32,13 +29,6 @@ def test_a_citation_names_version_and_address_or_query(town_release):
     )
     assert cited.endswith(f"Query: {town_release.request.permalink}")
     assert citation(town_release, "https://x.example/t").endswith("Invented. https://x.example/t")
-
-
-@pytest.mark.parametrize(
-    ("names", "words"), [(["a"], '"a"'), (["a", "b"], '"a" and "b"'), (["a", "b", "c"], '"a", "b" and "c"')]
-)
-def test_names_are_listed_as_people_do(names, words):
-    assert quote_names(names) == words
 
 
 def test_a_coarser_level_is_named_and_without_one_the_geography_is_left_out(town_release):

@@ -1,9 +1,4 @@
-"""Sentences that know how they were made: as text they are what they always were.
-
-A mistyped word gets the nearest known one, at a bounded price.
-
-Every value that a reader can reach shows itself in one short line.
-"""
+"""Sentences keep template and values; a mistyped word gets the nearest known one; a value's repr is one short line."""
 
 import copy
 import dataclasses
@@ -13,21 +8,18 @@ import pickle
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-import numpy as np
 import pytest
 
 import discreet
 from discreet.inference import picked, posterior
-from discreet.inference.posterior import flat
+from discreet.inference.channel import flat
 from discreet.model.messages.text import (
-    LONGEST,
     MOST_COMPARED,
     MOST_LISTED,
     Label,
     join_sentences,
     message,
     nearest,
-    one_line,
     plural_message,
 )
 from discreet.model.variable import Category, Variable
@@ -152,16 +144,3 @@ def test_a_line_stays_short_whatever_the_labels_are():
     assert len(repr(hostile)) <= LIMIT
     assert repr(hostile).isprintable()
     assert len(str(dataclasses.asdict(hostile))) > 100_000
-
-
-def test_a_line_that_is_too_long_is_cut_and_says_so():
-    line = one_line(3, "a" * LONGEST, "b")
-    assert line.endswith("...>")
-    assert len(line) == len("<int >") + LONGEST
-    assert "b" not in line
-
-
-def test_numbers_of_a_release_do_not_stand_in_its_line(town_release):
-    assert not any(
-        str(number) in repr(town_release) for number in np.unique(town_release.values) if number > 99
-    )

@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from discreet.records.draft.column_facts import ColumnFacts, StagedColumns, natural
+from discreet.records.draft.column_facts import ColumnFacts, StagedColumns
 from discreet.records.draft.column_roles import (
     age_ends,
     find_roles,
@@ -17,7 +17,7 @@ from discreet.records.draft.column_roles import (
     too_fine,
     why_left_out,
 )
-from discreet.records.source import Source
+from discreet.records.source import ColumnNotes, Source
 
 N = 1000
 
@@ -46,13 +46,57 @@ def test_an_unnamed_id_has_a_shape_and_an_income_has_not():
 
 
 @pytest.mark.parametrize(
-    "name", ["RB050", "PB040", "WTMEC2YR", "wtint4yr", "A_FNLWGT", "ASECWT", "V005", "pspwght", "weight", "w",
+    "name", ["RB050", "PB040", "WTMEC2YR", "wtint4yr", "A_FNLWGT", "ASECWT", "pspwght", "weight", "w",
              "PWGTP", "W_FSTUWT", "grossingFactor", "GrossingUpFactor.y", "WTSUPP"],
 )  # fmt: skip
 def test_weights_of_known_surveys_are_found(name):
     assert is_weight(weights(name))
     assert not is_weight(replace(weights(name), low=-1.0))
     assert not is_weight(replace(weights(name), filled=N - 1))
+
+
+@pytest.mark.parametrize("name", ["v005", "HV005", "weight", "w", "perwt"])
+def test_a_few_codes_under_the_name_of_a_weight_are_none(name):
+    """A column of six codes was the weight, because a survey programme calls its own v005."""
+    codes = column(name, 6, low=0.0, total=2500.0)
+    roles = find_roles([column("id"), codes, column("v001", 30), column("v022", 4)])
+    assert (roles.weight, roles.strata, roles.clusters) == (None, None, None)
+    assert roles.proposed == (("weight_column", name), ("strata", "v022"), ("clusters", "v001"))
+
+
+def test_weights_of_dhs_have_six_decimals_implied_and_bring_its_units():
+    weight, stratum, psu = column("v005", 900, total=1e9, high=9e6), column("v022", 8), column("v021", 60)
+    roles = find_roles([column("caseid"), weight, stratum, psu])
+    assert (roles.weight, roles.strata, roles.clusters) == (weight, stratum, psu)
+    assert find_roles([replace(weight, total=5e4)]).weight is None
+    roles = find_roles([weights("wt"), stratum, psu])  # the names of another programme than the weight's
+    assert (roles.strata, roles.clusters) == (None, None)
+
+
+def test_the_label_of_a_statistics_program_is_a_name():
+    weight = weights("pwgt", notes=ColumnNotes("Person weight"))
+    units = column("ea", 300, notes=ColumnNotes("Primary sampling unit"))
+    roles = find_roles([weight, units])
+    assert (roles.weight, roles.clusters) == (weight, units)
+    assert find_roles([weights("bw", notes=ColumnNotes("Body weight in kg"))]).weight is None
+
+
+def test_answers_of_a_questionnaire_are_no_replicate_weights():
+    """Eight items answered 1 to 5 add up to about the weights of a small survey."""
+    full = weights("weight", total=3000.0)
+    items = [column(f"q{n:02d}", 5, total=3000.0) for n in range(1, 53)]
+    assert find_roles([full, *items]).replicates == ()
+    named = [replace(item, name=f"brr{n}") for n, item in enumerate(items)]
+    roles = find_roles([full, *named])
+    assert (roles.replicates, roles.proposed) == ((), (("replicates", "brr0..brr51"),))
+
+
+def test_replicates_without_a_name_follow_the_weight():
+    full, row = weights("weight"), tuple(weights(f"z{n}") for n in range(1, 13))
+    assert find_roles([full, *row]).replicates == ()
+    assert find_roles([full, *row], lambda one, _other: 0.9 * (one is full)).replicates == row
+    apart = [replace(each, total=8e5) for each in row]
+    assert find_roles([full, *apart], lambda _one, _other: 0.9).replicates == ()
 
 
 @pytest.mark.parametrize(
@@ -115,13 +159,6 @@ def test_what_is_left_out_has_its_reason(facts, words):
 
 
 @pytest.mark.parametrize(
-    "name", ["person_id", "personID", "PID", "id", "ID", "hh-id", "idHousehold", "HHID", "id2"]
-)
-def test_a_name_that_says_id(name):
-    assert has_id_name(name)
-
-
-@pytest.mark.parametrize(
     "name", ["hoursPaid", "paid", "PAID", "residence", "idle", "Identity_x", "valid", "w"]
 )
 def test_letters_within_a_word_say_nothing(name):
@@ -177,7 +214,3 @@ def test_a_finer_column_nests_only_where_it_tells_the_coarser_one(look):
     assert looked.nests(fine, coarse)
     assert not looked.nests(coarse, other)
     assert looked.values(fine, "coarse") == [("a1", "a"), ("a2", "a"), ("b1", "b")]
-
-
-def test_people_count_ages_by_their_numbers():
-    assert sorted(["10-14", "5-9", "-1", "100+", "x"], key=natural) == ["-1", "5-9", "10-14", "100+", "x"]

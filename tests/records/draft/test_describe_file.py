@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import BadData, NotFound
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import DEFAULT_NOISE, Protection
 from discreet.records.draft.column_facts import ColumnFacts
@@ -23,7 +22,6 @@ from discreet.records.draft.toml_text import (
     decade_values,
     left_out_lines,
     toml_string,
-    usable_names,
     variable_lines,
 )
 from discreet.records.source import ColumnNotes
@@ -90,15 +88,9 @@ def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
     path = tmp_path / "tiny.csv"
     path.write_text("id,sex,age\n1,m,3\n2,f,4\n3,m,5\n")
     assert "# Left out: age (a different value in every record)\n" in describe_file(path).text
-    pd.DataFrame({"id": range(2000), "street": [f"s{n // 2}" for n in range(2000)]}).to_csv(path, index=False)
+    pd.DataFrame({"id": range(2000), "plot": [f"s{n // 2}" for n in range(2000)]}).to_csv(path, index=False)
     reason = "1,000 different values, fewer than 20 records each: is it an id?"
-    assert f"# Left out: street ({reason})\n" in describe_file(path).text
-
-
-def test_a_file_of_few_records_is_told_so(tmp_path):
-    path = tmp_path / "one.csv"
-    path.write_text("id,sex\n1,m\n")
-    assert describe_file(path).left_out[1] == ("sex", "the file has fewer than 20 records")
+    assert f"# Left out: plot ({reason})\n" in describe_file(path).text
 
 
 def test_a_first_record_in_place_of_the_header_is_asked_about(tmp_path):
@@ -155,14 +147,6 @@ def test_a_file_without_an_id_says_so(tmp_path):
     assert "Name a stable id if there is one" in draft
     assert parse_dataset(draft).id_column == "row number"
     load_dataset(tmp_path / "w", draft, path)
-
-
-def test_an_unreadable_or_missing_file_is_refused(tmp_path):
-    (tmp_path / "bad.parquet").write_bytes(b"nonsense")
-    with pytest.raises(BadData):
-        describe_file(tmp_path / "bad.parquet")
-    with pytest.raises(NotFound):
-        describe_file(tmp_path / "nothing.csv")
 
 
 def eu_silc(records=1200):
@@ -233,15 +217,12 @@ class TestARealFile:
 
     def test_no_draft_publishes_an_id(self, name, path):
         """The wrong alternative kept what nests: the household number of EU-SILC, the establishment of SES."""
-        dataset = parse_dataset(describe_file(path).text)
+        draft = describe_file(path)
+        dataset = parse_dataset(draft.text)
         assert dataset.id_column == CORPUS[name][1]
         assert {variable.column for variable in dataset.variables} == CORPUS[name][2]
         for variable in dataset.variables:
             assert len(CORPUS[name][0]()) >= 20 * len(variable), variable.name
-
-    def test_what_is_left_out_is_named_with_its_reason(self, name, path):
-        draft = describe_file(path)
-        dataset = parse_dataset(draft.text)
         known = {variable.column for variable in dataset.variables} | {CORPUS[name][1], dataset.weight_column}
         known |= {dataset.survey.design.strata} if dataset.survey else set()
         for column in set(CORPUS[name][0]().columns) - known:
@@ -296,11 +277,6 @@ def test_what_is_left_out_is_a_comment_until_somebody_uncomments_it():
 def test_a_code_list_has_parents_only_where_there_are_some():
     assert code_list([DraftCategory("a", "A, B")]) == 'code,label\na,"A, B"\n'
     assert code_list([DraftCategory("a", "A", "N")]) == "code,label,parent\na,A,N\n"
-
-
-def test_names_are_readable_and_different():
-    names = usable_names(["Âge", "age", "AGE", "value", "Ölçü"])
-    assert list(names.values()) == ["age", "age_2", "age_3", "value_1", "olcu"]
 
 
 def test_decades_of_dates():

@@ -214,30 +214,6 @@ class TestEveryEngine:
         assert cells.weight_sums.dtype == np.int64
         assert all(np.issubdtype(codes.dtype, np.integer) for codes in cells.codes)
 
-    def test_further_sums_come_with_an_aggregate(self, kind, tmp_path):
-        """Squares of weights, which sampling errors need, in the pass that counts."""
-        names = ("region", "place")
-        listed = (
-            Variable("region", "", (Category("N", ""), Category("S", ""))),
-            Variable("place", "", tuple(Category(f"{p}{n}", "", p) for p in "NS" for n in range(3))),
-        )
-        survey = Survey("average-weight", 900, Fraction(10**5), Fraction(100), Fraction(0))
-        hierarchy = Hierarchy("geography", "Geography", names, geography=True)
-        dataset = Dataset(
-            "land", "Land", listed, "id", hierarchies=(hierarchy,), weight_column="w", survey=survey
-        )
-        random = np.random.RandomState(5)
-        place, weights = random.randint(0, 6, 900), random.randint(0, 10**6, 900)
-        columns = {"region": place // 3, "place": place, RECORD_KEY: np.arange(900), WEIGHT: weights}
-        columns |= squares(weights, 0)
-        schema = storage_schema(dataset)
-        records = pa.table({n: pa.array(columns[n], schema.field(n).type) for n in schema.names})
-        engine = kind.open(kept(kind, dataset, records, tmp_path), dataset, None)
-        for name in names:
-            query = AggregateQuery((name,), weights=True, sums=("_square_high", "_square_low"))
-            assert as_dict(engine.aggregate(query)) == expected(records, query)
-        engine.close()
-
     def test_weights_that_nobody_asked_for_are_not_summed(self, engine):
         assert engine.aggregate(AggregateQuery(("sex",))).weight_sums is None
 
@@ -252,20 +228,6 @@ class TestEveryEngine:
         (tmp_path / "empty").mkdir()
         engine = kind.open(kept(kind, dataset, records.slice(0, 0), tmp_path / "empty"), dataset, None)
         assert as_dict(engine.aggregate(QUERIES[1])) == {}
-        engine.close()
-
-    @pytest.mark.slow
-    def test_a_sum_of_keys_beyond_what_a_float_holds_is_exact(self, name, kind, wide, tmp_path):
-        """2^21 + 3 records with the largest key: the sum is odd and above 2^53."""
-        if name == "spark":
-            pytest.skip("2^31 records are simulated below; two million take Spark's tests too long")
-        dataset, _ = wide
-        many, (tiny,) = 2**21 + 3, [v for v in dataset.variables if v.name == "sex"]
-        small = Dataset("keys", "Keys", (tiny,), "id")
-        columns = {"sex": np.zeros(many, np.uint8), RECORD_KEY: np.full(many, 2**32 - 1, np.uint32)}
-        (tmp_path / "keys").mkdir()
-        engine = kind.open(kept(kind, small, pa.table(columns), tmp_path / "keys"), small, None)
-        assert as_dict(engine.aggregate(AggregateQuery(("sex",)))) == {(0,): (many, many * (2**32 - 1), 0)}
         engine.close()
 
     def test_a_sum_of_2_31_largest_keys_is_exact(self, name, kind, wide, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
-from discreet.records.readers.csv import BLOCK, find_bad_line, find_dialect, record_lines
+from discreet.records.readers.csv import BLOCK, find_dialect, record_lines
 
 
 @pytest.fixture
@@ -86,14 +86,6 @@ def test_a_record_stands_where_it_begins(written):
 def test_lines_before_the_header_count(written):
     path, dialect = written("sep=;\n\na;b\n1;2\n3;4\n")
     assert record_lines(path, dialect, [1, 2]) == [4, 5]
-
-
-def test_a_sound_file_has_no_torn_line_and_a_torn_one_is_named(written):
-    assert find_bad_line(*written("a,b\n1,2\n3,4\n")) is None
-    assert (
-        "Line 3 of x.csv has 1 field, and the header has 2"
-        in find_bad_line(*written("a,b\n1,2\n3\n")).message
-    )
 
 
 def test_codes_keep_their_zeros_and_the_dialect_is_told(opened, tmp_path):

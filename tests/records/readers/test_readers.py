@@ -2,20 +2,17 @@
 
 import datetime as dt
 import sqlite3
-from pathlib import Path
 
 import duckdb
 import openpyxl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import BadData, BadDescription, MissingExtra, NotFound
+from discreet.errors import BadData, MissingExtra, NotFound
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
 from discreet.records import readers
 from discreet.records.readers import Reader, reader_of
-from discreet.records.source import Source, Stream, choose_table, plain_path, quote_name, unique_names
+from discreet.records.source import Source, Stream, choose_table, quote_name
 from discreet.workspace.versions.load_version import load_dataset
 
 
@@ -50,49 +47,12 @@ def test_an_error_while_rows_are_read_is_kept(tmp_path):
     assert stream.error().message == "Row 2 is torn."
 
 
-def test_names_are_different_whatever_the_header_says():
-    assert unique_names(["a", "A", "a_1", None]) == ["a", "A_1", "a_1_1", "column3"]
-
-
-def test_a_pattern_in_a_name_is_one_file(tmp_path):
-    (tmp_path / "aside").mkdir()
-    assert plain_path(Path("people.csv"), tmp_path) == "people.csv"
-    (tmp_path / "p*.csv").write_text("a\n1\n")
-    link = Path(plain_path(tmp_path / "p*.csv", tmp_path / "aside"))
-    assert link.name == "source.csv"
-    assert link.read_text() == "a\n1\n"
-
-
-@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
-def test_files_and_streams_are_read_batch_by_batch(make, opened, tmp_path):
-    table = pa.table({"a": list(range(1000))})
-    with make(tmp_path / "x.arrow", table.schema) as writer:
-        writer.write_table(table, max_chunksize=70)
-    assert opened(tmp_path / "x.arrow").relation.fetchall() == [(n,) for n in range(1000)]
-
-
 def test_a_table_keeps_its_types(opened, tmp_path):
     with duckdb.connect(str(tmp_path / "x.duckdb")) as database:
         database.execute("CREATE TABLE people AS SELECT 1 AS a, 'x' AS b")
     source = opened(tmp_path / "x.duckdb")
     assert source.found.table == "people"
     assert source.relation.fetchall() == [(1, "x")]
-
-
-def test_a_folder_is_one_source_with_all_its_records(opened, tmp_path):
-    for part in (1, 2):
-        folder = tmp_path / "data" / f"year={part}"
-        folder.mkdir(parents=True)
-        pq.write_table(pa.table({"a": [part] * 3}), folder / "x.parquet")
-    source = opened(tmp_path / "data")
-    assert source.records == 6
-    assert source.relation.aggregate("sum(a)").fetchall() == [(9,)]
-
-
-def test_an_empty_folder_is_refused(opened, tmp_path):
-    (tmp_path / "data").mkdir()
-    with pytest.raises(BadData, match="has no Parquet file"):
-        opened(tmp_path / "data")
 
 
 def test_numbers_come_as_codes_and_any_name_of_a_table_is_one(opened, tmp_path):
@@ -128,13 +88,6 @@ def test_a_name_with_quotes_stays_one_name():
         assert Source(relation, 1, "x").columns == [name]
 
 
-def test_records_are_counted_from_one_unless_the_file_has_lines():
-    source = Source(None, None, "x", found=FileOptions(decimal=","))
-    assert source.places([3, 5]) == [3, 5]
-    assert source.decimal_comma
-    assert source.torn() is None
-
-
 def test_the_only_table_needs_no_name_and_one_of_several_does():
     assert choose_table(["people"], FileOptions(), "x.db").table == "people"
     assert choose_table(["a", "b"], FileOptions(table="b"), "x.db").table == "b"
@@ -146,52 +99,6 @@ def test_the_only_table_needs_no_name_and_one_of_several_does():
         choose_table([], FileOptions(), "x.xlsx", "sheet")
 
 
-def as_csv(records: pa.Table, path: Path) -> Path:
-    records.to_pandas().to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture(scope="module")
-def digest(town, town_workspace):
-    return town_workspace.stored("town").digest
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "error"),
-    [
-        ("town.parquet", b"not parquet", BadData),
-        ("town.arrow", b"not arrow", BadData),
-        ("town.csv", b"\xff\xfe\x00bad\x00", BadData),
-        ("town.csv", b"", BadData),
-        ("town.xyz", b"a,b", BadData),
-        ("town.csv", b"person,region\n1,N\n", BadDescription),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_refused(name, content, error, town, tmp_path):
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(error) as raised:
-        load_dataset(tmp_path / "workspace", town.description, path)
-    assert raised.value.advice
-    assert not list((tmp_path / "workspace" / "datasets" / "town").glob("[!.]*"))
-
-
 def test_a_file_that_is_not_there_is_said_so(town, tmp_path):
     with pytest.raises(NotFound):
         load_dataset(tmp_path / "workspace", town.description, tmp_path / "nothing.csv")
-
-
-def test_a_csv_with_a_ragged_line_is_refused_whole(town, tmp_path):
-    path = as_csv(town.records, tmp_path / "town.csv")
-    lines = path.read_text().splitlines()
-    lines[2000] = lines[2000].rsplit(",", 2)[0]
-    path.write_text("\n".join(lines))
-    with pytest.raises(BadData):
-        load_dataset(tmp_path / "workspace", town.description, path)
-
-
-@pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_a_csv_may_be_separated_otherwise(separator, town, digest, tmp_path):
-    path = tmp_path / "town.csv"
-    path.write_text(town.records.to_pandas().to_csv(index=False, sep=separator), "utf-8-sig")
-    assert town.load(tmp_path / "workspace", records=path).stored("town").digest == digest

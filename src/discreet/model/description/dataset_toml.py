@@ -3,8 +3,6 @@
 Unknown keys are refused with the nearest known one; `Dataset` checks how the sections fit together.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import tomllib
@@ -15,11 +13,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet.errors import BadDescription
-from discreet.model.access import parse_access
 from discreet.model.boundaries import Boundaries
-from discreet.model.dataset import Dataset
-from discreet.model.description.label_translations import attach_labels
+from discreet.model.dataset import Dataset, parse_access
 from discreet.model.description.sections import (
+    CATEGORY_KEYS,
+    attach_labels,
+    check_type,
     parse_about,
     parse_engine,
     parse_file_options,
@@ -52,11 +51,7 @@ class Names(NamedTuple):
 
 
 def parse_names_only(text: str) -> Names:
-    """The id, lineage and version of a description, without parsing the rest.
-
-    >>> parse_names_only('id = "town"')
-    Names(id='town', lineage='town', version='1')
-    """
+    """The id, lineage and version of a description, without parsing the rest."""
     document = parse_toml(text)
     name = str(document.get("id", ""))
     return Names(name, str(document.get("lineage") or name), str(document.get("version", "1")))
@@ -67,13 +62,8 @@ def parse_dataset(
 ) -> Dataset:
     """Parse the text of a `dataset.toml`.
 
-    Args:
-        text: The text.
-        defaults: The revision of the defaults for missing keys; the newest by default.
-        boundaries: By variable, if they are stored already.
-
-    Raises:
-        BadDescription: With the cause and advice.
+    `defaults` is the revision of the defaults for missing keys, by default the newest; `boundaries` are given by variable
+    if they are stored already.
     """
     return dataset_from_document(parse_toml(text), defaults, boundaries)
 
@@ -94,11 +84,7 @@ def dataset_from_document(
     require_keys(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {key: value for key, value in document.items() if key in scalars}
     for key, value in plain.items():
-        if key in {"weight_decimals", "key_decimals"}:
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise BadDescription(f"`{key}` is {value!r}.", "Give a whole number.")
-        elif not isinstance(value, str):
-            raise BadDescription(f"`{key}` is {value!r}.", "Put it in quotes.")
+        check_type(value, int if key in {"weight_decimals", "key_decimals"} else str, f"`{key}`")
     plain |= {field: tuple(map(parse, _tables(document, key))) for key, (field, parse) in _LISTS.items()}
     dataset = Dataset(
         **plain,
@@ -207,19 +193,20 @@ def _variable(entry: dict[str, Any]) -> Variable:
             f"The categories of {where} are not a list.", 'Write [{ code = "1", label = "..." }, ...].'
         )
     categories = tuple(_category(category, where) for category in entry["categories"])
-    codes = tuple(category.code for category in categories)
     return Variable(
         name=str(entry["name"]),
         label=str(entry.get("label", entry["name"])),
         categories=categories,
         column=str(entry.get("column", "")),
-        not_stated=None if entry.get("not_stated") is None else str(entry["not_stated"]),
-        unlisted=None if entry.get("unlisted") is None else str(entry["unlisted"]),
+        not_stated=str(entry["not_stated"]) if "not_stated" in entry else None,
+        unlisted=str(entry["unlisted"]) if "unlisted" in entry else None,
         categories_from=_text(entry, "categories_from", where),
         boundaries=str(entry.get("boundaries", "")),
         **{word: _text(entry, word, where) for word in _WORDS},
         missing=parse_missing(entry.get("missing", []), where),
-        recodes=parse_recodes(entry["values"], codes, where) if "values" in entry else Recodes(),
+        recodes=parse_recodes(entry["values"], tuple(c.code for c in categories), where)
+        if "values" in entry
+        else Recodes(),
     )
 
 
@@ -231,9 +218,6 @@ def _text(entry: dict[str, Any], key: str, where: str) -> str:
     return str(entry.get(key, ""))
 
 
-_CATEGORY_KEYS = {"code", "label", "parent"}
-
-
 def _category(entry: Any, where: str) -> Category:
     if isinstance(entry, str):
         return Category(entry, entry)
@@ -241,8 +225,8 @@ def _category(entry: Any, where: str) -> Category:
         raise BadDescription(
             f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.'
         )
-    if not entry.keys() <= _CATEGORY_KEYS:
-        refuse_unknown_keys(entry, _CATEGORY_KEYS, where)
+    if not entry.keys() <= CATEGORY_KEYS:
+        refuse_unknown_keys(entry, sorted(CATEGORY_KEYS), where)
     label = entry.get("label", entry["code"])
     parent = entry.get("parent")
     if not isinstance(label, str) or not (parent is None or isinstance(parent, str)):
@@ -257,13 +241,8 @@ def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
         raise BadDescription(
             "The levels of a hierarchy are not a list.", 'Write levels = ["coarse", "fine"].'
         )
-    levels = tuple(str(level) for level in entry["levels"])
-    return Hierarchy(
-        str(entry["name"]),
-        str(entry.get("label", entry["name"])),
-        levels,
-        bool(entry.get("geography", False)),
-    )
+    name, levels = str(entry["name"]), tuple(map(str, entry["levels"]))
+    return Hierarchy(name, str(entry.get("label", name)), levels, bool(entry.get("geography", False)))
 
 
 def _structural_zero(entry: dict[str, Any]) -> StructuralZero:

@@ -1,9 +1,4 @@
-"""Small sections of `dataset.toml`: `[about]`, `[engine]`, `[file]`, `[publish]`, and the checks all sections share.
-
-    [about]
-    publisher = "Statistics Example"
-    licence = "https://creativecommons.org/licenses/by/4.0/"
-    temporal = "2026-03-01"
+"""Small sections of `dataset.toml`: `[about]`, `[engine]`, `[file]`, `[publish]`, `[labels.xx]`, and shared checks.
 
     [publish]
     variables = ["region", "sex", "age"]      every table of these variables
@@ -13,12 +8,23 @@
     [publish.levels]
     district = ["region", "district"]         the levels at which a variable is shown
 
-No number depends on `[about]` and `[publish]`: `discreet relabel` may change them after a load.
+No number depends on `[about]`, `[publish]` and labels: `discreet relabel` may change them after a load.
+
+    [labels.de]
+    label = "Volkszählung"                          also description, unit, population, source
+    topics = { People = "Personen" }
+    [labels.de.variable.sex]
+    label = "Geschlecht"                            also description
+    categories = { 1 = "Männlich", 2 = "Weiblich" }
+    [labels.de.hierarchy.place]                     label
+    [labels.de.code_list.broad]                     label, categories
+
+A category may carry its own translations, `{ code = "1", label = "Male", label_de = "Männlich" }`, like the columns of a
+code file. Untranslated labels stay; names and codes never change.
 """
 
-from __future__ import annotations
-
 import codecs
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
@@ -26,17 +32,13 @@ from typing import Any
 
 from discreet.errors import BadDescription, DiscreetError
 from discreet.model.grammar import variables_of
-from discreet.model.messages.text import nearest
+from discreet.model.messages.text import Label, nearest
 
 
 def check_section(
     value: Any, name: str, known: Collection[str], error: type[DiscreetError] = BadDescription
 ) -> dict[str, Any]:
-    """The value as a section `[name]`, if it is one and all its keys are known.
-
-    >>> check_section({"publisher": "Office"}, "about", ["publisher"])
-    {'publisher': 'Office'}
-    """
+    """The value as a section `[name]`, if it is one and all its keys are known."""
     if not isinstance(value, dict):
         raise error(f"`{name}` is not a section.", f"Write [{name}] before its lines.")
     refuse_unknown_keys(value, known, f"[{name}]", error)
@@ -60,6 +62,24 @@ def require_keys(entry: Mapping[str, Any], keys: Iterable[str], where: str) -> N
             raise BadDescription(f"{where} lacks `{key}`.", "Add it.")
 
 
+_ADVICE: dict[type, str] = {
+    str: "Put it in quotes.",
+    int: "Give a whole number.",
+    bool: "Write true or false.",
+}
+
+
+def check_type(value: Any, kind: type, what: str, error: type[DiscreetError] = BadDescription) -> None:
+    """Refuse a value that is no text, whole number or truth value; `what` is its name in the error."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise error(f"{what} is {value!r}.", _ADVICE[kind])
+
+
+def is_texts(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 @dataclass(frozen=True, slots=True)
 class About:
     """Metadata for people and catalogues; `contact` is an e-mail address or a URL, `temporal` one or two dates."""
@@ -79,32 +99,20 @@ class About:
 
 
 def parse_about(section: Any) -> About:
-    """Parse `[about]`.
-
-    >>> parse_about({"publisher": "Office", "keywords": ["census"]}).as_json()
-    {'publisher': 'Office', 'keywords': ['census']}
-    """
+    """Parse `[about]`."""
     for key, value in check_section(section, "about", [field.name for field in fields(About)]).items():
-        listed = value if key == "keywords" and isinstance(value, list) else [value]
-        if (key == "keywords") != isinstance(value, list) or not all(
-            isinstance(each, str) for each in listed
-        ):
-            wanted = "a list of texts" if key == "keywords" else "text in quotes"
-            raise BadDescription(f"`{key}` of [about] is {value!r}.", f"Give {wanted}.")
+        if key != "keywords":
+            check_type(value, str, f"`{key}` of [about]")
+        elif not is_texts(value):
+            raise BadDescription(f"`{key}` of [about] is {value!r}.", "Give a list of texts.")
     return About(**{**section, "keywords": tuple(section.get("keywords", ()))})
 
 
 def parse_engine(section: Any, error: type[DiscreetError]) -> str:
-    """The kind in `[engine]`, of `dataset.toml` or `workspace.toml`; empty if none is named.
-
-    >>> from discreet.errors import BadDescription
-    >>> parse_engine({"kind": "duckdb"}, BadDescription)
-    'duckdb'
-    """
+    """The kind in `[engine]`, of `dataset.toml` or `workspace.toml`; empty if none is named."""
     kind = check_section(section, "engine", ["kind"], error).get("kind", "")
-    if not isinstance(kind, str):
-        raise error(f"`kind` of [engine] is {kind!r}.", "Put it in quotes.")
-    return kind
+    check_type(kind, str, "`kind` of [engine]", error)
+    return str(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +152,10 @@ class FileOptions:
 
 
 def parse_file_options(section: Any) -> FileOptions:
-    """Parse `[file]`.
-
-    >>> parse_file_options({"encoding": "cp1252"}).given()
-    {'encoding': 'cp1252'}
-    """
+    """Parse `[file]`."""
     for key, value in check_section(section, "file", [f.name for f in fields(FileOptions)]).items():
-        if not isinstance(value, str):
-            raise BadDescription(f"`{key}` of [file] is {value!r}.", "Put it in quotes.")
+        check_type(value, str, f"`{key}` of [file]")
     return FileOptions(**section)
-
-
-PUBLISH_KEYS = ("variables", "up_to", "tables", "levels", "universe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,21 +190,13 @@ class Publish:
 
 
 def parse_publish(section: Any) -> Publish:
-    """Parse `[publish]`.
-
-    >>> parse_publish({"variables": ["sex", "age"], "tables": ["sex*job"]}).tables
-    (('sex', 'job'),)
-    """
-    check_section(section, "publish", PUBLISH_KEYS)
-    up_to, universe, levels = (
-        section.get("up_to", 2),
-        section.get("universe", False),
-        section.get("levels", {}),
-    )
+    """Parse `[publish]`."""
+    check_section(section, "publish", [f.name for f in fields(Publish)])
+    up_to, levels = section.get("up_to", 2), section.get("levels", {})
+    universe = section.get("universe", False)
     if isinstance(up_to, bool) or not isinstance(up_to, int) or up_to < 1:
         raise BadDescription(f"up_to of [publish] is {up_to!r}.", "Give a whole number of at least 1.")
-    if not isinstance(universe, bool):
-        raise BadDescription(f"universe of [publish] is {universe!r}.", "Write true or false.")
+    check_type(universe, bool, "universe of [publish]")
     if not isinstance(levels, dict):
         raise BadDescription("[publish.levels] is not a table.", "Write [publish.levels] before its lines.")
     return Publish(
@@ -222,7 +214,7 @@ def parse_publish(section: Any) -> Publish:
 
 
 def _texts(key: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
+    if not is_texts(value) or not all(each.strip() for each in value):
         raise BadDescription(f"{key} of [publish] is {value!r}.", 'Give a list, as in ["area", "sex"].')
     return tuple(value)
 
@@ -235,3 +227,113 @@ def _once(key: str, names: Iterable[str]) -> tuple[str, ...]:
             "Name each variable once, as in sex*age.",
         )
     return found
+
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z")
+_BESIDE = "label_"
+CATEGORY_KEYS = frozenset({"code", "label", "parent"})
+#: Translatable keys of the dataset, and of its sections.
+_OWN = ("label", "description", "unit", "population", "source")
+_SECTIONS = {
+    "variable": ("label", "description", "categories"),
+    "hierarchy": ("label",),
+    "code_list": ("label", "categories"),
+}
+
+
+def attach_labels(document: dict[str, Any]) -> dict[str, Any]:
+    """The description with every translated label as a `Label`.
+
+    Raises:
+        BadDescription: A translation has no original.
+    """
+    sections = document.pop("labels", {})
+    for entry in (*_entries(document, "variable").values(), *_entries(document, "code_list").values()):
+        if isinstance(entry.get("categories"), list):
+            entry["categories"] = [_beside(category) for category in entry["categories"]]
+    for language, given in _table(sections, "labels").items():
+        if not _LANGUAGE.match(language):
+            raise BadDescription(
+                f"[labels.{language}] names no language.", "Write the code of one, as in [labels.de]."
+            )
+        _translate(document, language, _table(given, f"labels.{language}"))
+    return document
+
+
+def _translate(document: dict[str, Any], language: str, given: dict[str, Any]) -> None:
+    where = f"labels.{language}"
+    refuse_unknown_keys(given, (*_OWN, *_SECTIONS, "topics"), f"[{where}]")
+    for key in _OWN:
+        if key in given:
+            _tell(document, key, language, given[key], where)
+    for topic, text in _table(given.get("topics", {}), f"{where}.topics").items():
+        same = [entry for entry in _entries(document, "variable").values() if entry.get("topic") == topic]
+        if not same:
+            raise BadDescription(f'[{where}.topics] names "{topic}".', "Name the topic of a variable.")
+        for entry in same:
+            _tell(entry, "topic", language, text, f"{where}.topics")
+    for kind, keys in _SECTIONS.items():
+        known = _entries(document, kind)
+        for name, texts in _table(given.get(kind, {}), f"{where}.{kind}").items():
+            place = f"{where}.{kind}.{name}"
+            if name not in known:
+                raise BadDescription(f"[{place}] translates what is not there.", nearest(name, known))
+            _translate_entry(known[name], language, _table(texts, place), keys, place)
+
+
+def _translate_entry(
+    entry: dict[str, Any], language: str, texts: dict[str, Any], keys: tuple[str, ...], where: str
+) -> None:
+    refuse_unknown_keys(texts, keys, f"[{where}]")
+    for key in ("label", "description"):
+        if key in texts:
+            entry.setdefault("label", str(entry.get("name")))
+            _tell(entry, key, language, texts[key], where)
+    by_code = {category["code"]: category for category in _list(entry, "categories") if "code" in category}
+    for code, text in _table(texts.get("categories", {}), f"{where}.categories").items():
+        if code not in by_code:
+            raise BadDescription(
+                f"[{where}.categories] names the code {code!r}.", nearest(code, map(str, by_code))
+            )
+        by_code[code].setdefault("label", code)
+        _tell(by_code[code], "label", language, text, f"{where}.categories")
+
+
+def _tell(entry: dict[str, Any], key: str, language: str, text: object, where: str) -> None:
+    """Add a translation to a text of the description."""
+    now = entry.get(key)
+    if not isinstance(now, str):
+        raise BadDescription(f"[{where}] translates `{key}`, which is not there.", "Leave it out.")
+    if not isinstance(text, str) or not text.strip():
+        raise BadDescription(f"[{where}] has the text {text!r}.", "Put it in quotes.")
+    others = dict(now.others) if isinstance(now, Label) else {}
+    entry[key] = Label(str.__str__(now), {**others, language: text})
+
+
+def _beside(category: Any) -> Any:
+    """A category as a table whose label includes the translations `label_xx`; other values are returned unchanged."""
+    if isinstance(category, str):
+        return {"code": category}
+    if not isinstance(category, dict) or category.keys() <= CATEGORY_KEYS:
+        return category
+    found = {key: text for key, text in category.items() if key.startswith(_BESIDE)}
+    plain = {key: value for key, value in category.items() if key not in found}
+    for key, text in found.items():
+        plain.setdefault("label", plain.get("code"))
+        _tell(plain, "label", key.removeprefix(_BESIDE), text, f"the category {plain.get('code')!r}")
+    return plain
+
+
+def _entries(document: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
+    return {str(entry["name"]): entry for entry in _list(document, kind) if "name" in entry}
+
+
+def _list(entry: dict[str, Any], key: str) -> list[Any]:
+    found = entry.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadDescription(f"[{where}] is not a table.", f"Write [{where}] before its lines.")
+    return value

@@ -1,8 +1,6 @@
-"""Citation and provenance of a table, as lines of name and text for file formats.
+"""Citation and provenance of a table, parts of refusals, and the attacks of the red team.
 
 The mandatory note comes first. That counts are perturbed is stated for the table, never for a cell.
-
-Parts of the sentences with which rules refuse a request.
 """
 
 from __future__ import annotations
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 
 class Citable(Protocol):
@@ -90,11 +91,7 @@ def provenance(release: Release | Listing) -> list[tuple[str, str]]:
 
 
 def quote_names(names: Iterable[str]) -> Message:
-    """Names in quotes, in a sentence.
-
-    >>> quote_names(["age", "job", "sex"])
-    '"age", "job" and "sex"'
-    """
+    """Names in quotes, in a sentence."""
     return Message("{names}", {"names": tuple(f'"{name}"' for name in names)})
 
 
@@ -109,20 +106,66 @@ def or_coarser(dataset: Dataset, level: str | None) -> str:
 
 
 def at_level(level: str | None) -> str:
-    """The level at which a limit applies.
-
-    >>> at_level("area")
-    ' at "area" or below'
-    """
+    """The level at which a limit applies."""
     return "" if level is None else message(' at "{level}" or below', level=level)
 
 
 def cell_count(cells: int) -> str:
-    """The number of cells of a table, rounded to a power of ten where it is huge.
-
-    >>> cell_count(1200), cell_count(7 * 10**20)
-    ('1,200', 'about 10^20')
-    """
+    """The number of cells of a table, rounded to a power of ten where it is huge."""
     if cells < 10**15:
         return Message("{cells:,}", {"cells": cells})
     return message("about 10^{power}", power=len(str(cells)) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One attack: the argument of `discreet attack`, and its description. docs/methods/attack-NAME.md explains it."""
+
+    name: str
+    what: str
+
+    @property
+    def command(self) -> str:
+        """The command that measures it for a workspace."""
+        return f"discreet attack {self.name} --keep"
+
+
+RED_TEAM = (
+    Attack(
+        "bob",
+        message(
+            "Pairs of tables that differ by one known person are compared, to learn an attribute of this "
+            "person."
+        ),
+    ),
+    Attack(
+        "averaging",
+        message(
+            "One count is asked in many ways, in other words and as sums of regrouped parts, and the "
+            "answers are averaged."
+        ),
+    ),
+    Attack(
+        "versions",
+        message(
+            "The same tables of two versions are compared, to name the attributes of people who were "
+            "removed in between."
+        ),
+    ),
+    Attack(
+        "withheld",
+        message("Areas that a rule withholds are estimated as totals less the areas that are shown."),
+    ),
+    Attack(
+        "weights",
+        message(
+            "Counts, weighted counts and sampling errors of the same cells of a survey are put together, "
+            "to find the counts."
+        ),
+    ),
+)
+
+
+def all_results(study: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of all protections, the baseline first."""
+    return [each for each in (study["baseline"], *study["results"]) if each]

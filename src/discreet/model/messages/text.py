@@ -13,8 +13,6 @@ and formats numbers for the language. A value may be a `Message`, a `Label`, or 
 This module imports nothing of ours.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from bisect import bisect
@@ -165,20 +163,12 @@ def message(template: str, **values: object) -> Message:
 
 
 def plural_message(one: str, many: str, count: int, **values: object) -> Message:
-    """A sentence that depends on a number, which is `{count}` in it.
-
-    >>> plural_message("{count} cell", "{count} cells", 1), plural_message("{count} cell", "{count} cells", 3600)
-    ('1 cell', '3,600 cells')
-    """
+    """A sentence that depends on a number, which is `{count}` in it."""
     return Message(one, {"count": Count(count), **values}, many, count)
 
 
 def join_sentences(parts: Iterable[str]) -> Message:
-    """Sentence after sentence, without empty ones.
-
-    >>> join_sentences(["One.", "", "Two."])
-    'One. Two.'
-    """
+    """Sentence after sentence, without empty ones."""
     return Message.of_sentences(tuple(part for part in parts if part))
 
 
@@ -192,11 +182,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
 
 def first_few(words: Sequence[str], most: int = 12) -> Message:
-    """The first few of many words.
-
-    >>> first_few(["a", "b", "c"]), first_few(["a", "b", "c"], 2)
-    ('a, b, c', 'a, b and more')
-    """
+    """The first few of many words."""
     if len(words) > most:
         return message("{words:comma} and more", words=tuple(words[:most]))
     return Message("{words:comma}", {"words": tuple(words)})
@@ -254,11 +240,7 @@ LONGEST = 150
 
 
 def printable(text: str) -> str:
-    r"""Text that is safe for a terminal: control and bidi characters become U+FFFD.
-
-    >>> printable("a\x1b[31mb\n")
-    'a\ufffd[31mb\n'
-    """
+    """Text that is safe for a terminal: control and bidi characters become U+FFFD."""
     return _CONTROL.sub("\ufffd", text)
 
 

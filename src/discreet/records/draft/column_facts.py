@@ -3,23 +3,30 @@
 The records are first stored as text in a temporary database: any kind of file can be read several times, in bounded memory.
 """
 
-from __future__ import annotations
-
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from discreet.model.variable import parse_missing
 from discreet.records.coding import inside_sql, number_sql
 from discreet.records.source import ColumnNotes, Source, quote_name
 
-if TYPE_CHECKING:
-    import duckdb
-
-
 #: Words for a missing value in many files.
 MISSING_WORDS = ("NA", "N/A", "#N/A", "NaN", "NULL", ".", "-", "--", "?", "missing")
+_NO_ANSWER = (
+    r"(refus(ed|al)?|(i )?(do not|don['’]?t) know|dk|no (answer|response)|not (stated|answered)|missing|na"
+    r"|prefer not to (say|answer)|keine angabe|k\. ?a\.|wei(ß|ss) nicht|verweigert|no (sabe|contesta)|ne sait pas)"
+)
+#: Values and labels for no answer.
+NO_ANSWER = rf"{_NO_ANSWER}([ ,;/]+(or )?{_NO_ANSWER})*\.?"
+#: Negative codes for no answer: one of the first kind, then the second counts, too.
+USUAL_CODE, OTHER_CODE = re.compile(r"-(9+[5-8]?|8+|7+|6{2,})(\.0+)?"), re.compile(r"-[1-6](\.0+)?")
+#: With more different negative values they are numbers.
+MOST_CODES = 6
 #: Letters of Stata and SAS in place of a number.
 MISSING_LETTERS = r"\.[a-z_]"
 #: With more values than this, unique ones are not counted.
@@ -33,8 +40,9 @@ TABLE = "staged"
 class ColumnFacts:
     """The statistics of one column. Words for a missing value, declared or usual, do not count as values.
 
-    `single` is whether most of many values occur in one record only, `total` has four decimals, `lengths` are those of the
-    shortest and longest value, and `missing` has the words for a missing value.
+    `kind` is what identifies people in the values, if anything; `single` is whether most of many values occur in one record
+    only, `total` has four decimals, `lengths` are those of the shortest and longest value, and `missing` has the words for a
+    missing value.
     """
 
     name: str
@@ -52,6 +60,7 @@ class ColumnFacts:
     decimals: int = 0
     lengths: tuple[int, int] = (0, 0)
     missing: tuple[str, ...] = ()
+    kind: str = ""
     notes: ColumnNotes = field(default_factory=ColumnNotes)
 
     @property
@@ -87,10 +96,19 @@ class StagedColumns:
     def _facts(self, name: str, notes: ColumnNotes) -> ColumnFacts:
         column = quote_name(name)
         found = self._connection.execute(
-            f"SELECT DISTINCT {column} FROM {TABLE} WHERE list_contains(?, lower({column})) OR {column} SIMILAR TO ?",
-            [[word.lower() for word in MISSING_WORDS], MISSING_LETTERS],
+            f"""SELECT DISTINCT {column} FROM {TABLE} WHERE list_contains(?, lower({column})) OR {column} SIMILAR TO ?
+            OR regexp_full_match(lower({column}), ?)""",
+            [[word.lower() for word in MISSING_WORDS], MISSING_LETTERS, NO_ANSWER],
         ).fetchall()
-        absent = {*(word for (word,) in found), *notes.missing}
+        labelled = {
+            value for value, label in notes.labels.items() if re.fullmatch(NO_ANSWER, label.strip().lower())
+        }
+        absent = {*(word for (word,) in found), *notes.missing, *labelled}
+        negative = self._connection.execute(
+            f"SELECT DISTINCT {column} FROM {TABLE} WHERE {column} SIMILAR TO '-[0-9.,]+' LIMIT ?",
+            [MOST_CODES + len(absent) + 1],
+        ).fetchall()
+        absent |= codes_of_no_answer({value for (value,) in negative} - absent)
         kept = self._where(column, absent)
         number = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DOUBLE)"
         fixed = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DECIMAL(18, 4))::DOUBLE"
@@ -104,35 +122,24 @@ class StagedColumns:
             FROM {TABLE} {kept}""",
             [list(absent)],
         )
-        filled, about, numbers, whole, dates, *sizes = row
-        low, high, total, squares = (float(size) if size is not None else 0.0 for size in sizes[:4])
-        decimals, *lengths = (int(size) if size is not None else 0 for size in sizes[4:])
-        count = int(filled)
-        values = int(about)
+        count, values, numbers, whole, dates, *sizes = row
+        low, high, total, squares = (float(size or 0) for size in sizes[:4])
+        decimals, shortest, longest = (int(size or 0) for size in sizes[4:])
         if not MOST_VALUES < values < 0.8 * self.records:  # exact, unless there are very many and no id
             sql = f"SELECT count(DISTINCT hash({column})) FROM {TABLE} {kept}"
             values = int(self._one(sql, [list(absent)])[0])
         once = f"SELECT count(*) FROM (SELECT {column} FROM {TABLE} GROUP BY 1 HAVING count(*) = 1)"
         single = MOST_SINGLE < values <= MOST_VALUES and 2 * int(self._one(once)[0]) > values
         numeric = bool(count) and numbers == count
+        some = f"SELECT DISTINCT {column} FROM {TABLE} {kept} LIMIT {MOST_LOOKED_AT}"
+        texts = [] if numeric else self._connection.execute(some, [list(absent)]).fetchall()
         return ColumnFacts(
-            name,
-            self.records,
-            count,
-            values,
-            single,
-            numeric,
-            numeric and bool(whole),
-            bool(count) and dates == count and not numeric,
-            low,
-            high,
-            total,
-            squares,
-            decimals if numeric else 0,
-            (lengths[0], lengths[1]),
-            tuple(sorted(absent)),
-            notes,
-        )
+            name, self.records, count, values, single, numeric,
+            whole=numeric and whole, dates=bool(count) and dates == count and not numeric,
+            low=low, high=high, total=total, squares=squares, decimals=decimals if numeric else 0,
+            lengths=(shortest, longest), missing=tuple(sorted(absent)), notes=notes,
+            kind=kind_of_text([text for (text,) in texts]),
+        )  # fmt: skip
 
     def _where(self, column: str, absent: Iterable[str]) -> str:
         """Records with a value; the single missing values are a parameter."""
@@ -152,10 +159,71 @@ class StagedColumns:
         ).fetchall()
         return sorted(found, key=lambda value: natural(value[0]))
 
+    def counts(self, column: ColumnFacts) -> dict[str, int]:
+        """The number of records of each value."""
+        name = quote_name(column.name)
+        found = self._connection.execute(
+            f"SELECT {name}, count(*) FROM {TABLE} {self._where(name, column.missing)} GROUP BY 1",
+            [list(column.missing)],
+        ).fetchall()
+        return dict(found)
+
+    def correlation(self, one: ColumnFacts, other: ColumnFacts) -> float:
+        """The correlation of two numeric columns; 0 if one of them is constant."""
+        numbers = (
+            f"TRY_CAST({number_sql(quote_name(column.name), comma=self._comma)} AS DOUBLE)"
+            for column in (one, other)
+        )
+        found = self._one(f"SELECT corr({', '.join(numbers)}) FROM {TABLE}")[0]
+        return float(found) if found is not None and not math.isnan(found) else 0.0
+
     def nests(self, fine: ColumnFacts, coarse: ColumnFacts) -> bool:
         """Whether the finer column determines the coarser one in every record."""
         pair = f"hash(({quote_name(fine.name)}, {quote_name(coarse.name)}))"
         return bool(self._one(f"SELECT count(DISTINCT {pair}) FROM {TABLE}")[0] == fine.distinct)
+
+
+def codes_of_no_answer(negative: set[str]) -> set[str]:
+    """Those of a column's negative values that stand for no answer: all, if they are few and usual ones.
+
+    >>> sorted(codes_of_no_answer({"-9", "-1"})), codes_of_no_answer({"-2", "-1"}), codes_of_no_answer({"-9", "-12"})
+    (['-1', '-9'], set(), set())
+    """
+    usual = {value for value in negative if USUAL_CODE.fullmatch(value)}
+    known = all(value in usual or OTHER_CODE.fullmatch(value) for value in negative)
+    return negative if usual and known and len(negative) <= MOST_CODES else set()
+
+
+#: How many different texts of a column are looked at, and the share of them that says what they are.
+MOST_LOOKED_AT = 1000
+MOST_OF_THEM = 0.8
+#: What identifies people, by the form of the texts. Names and sentences count only if there are more than `MOST_SINGLE`.
+TEXT_KINDS = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
+    "dates": re.compile(r"\d{1,2}[./-]\d{1,2}[./-](19|20)?\d{2}|(19|20)\d\d[./]\d{1,2}[./]\d{1,2}"),
+    "national ids": re.compile(r"\d{3}-\d{2}-\d{4}|[A-Z]{2} ?(\d\d ?){3}[A-D]|[A-Z]{2}\d{2}[A-Z0-9 ]{11,30}"),
+    "telephone numbers": re.compile(r"\+[\d\s()/.-]{7,20}|\(?0[\d\s()/.-]{8,20}"),
+    "addresses": re.compile(
+        r"\d+\w?,? .*\b(street|st|road|rd|avenue|ave|lane|drive)\b.*|.*(stra(ß|ss)e|str\.|gasse|weg) \d+.*"
+        r"|(\d+,? )?(rue|calle|via) .*",
+        re.IGNORECASE,
+    ),
+    "names of people": re.compile(r"[A-Z][^\W\d_]+,? ([A-Z]\.? )?[A-Z][^\W\d_]+([-'][A-Z][^\W\d_]+)?"),
+    "sentences": re.compile(r"\S+(\s+\S+){5,}"),
+}
+
+
+def kind_of_text(texts: Sequence[str]) -> str:
+    """What identifies people in the texts of a column; empty if nothing does by its form.
+
+    >>> kind_of_text(["ann@example.org", "bob@example.org"]), kind_of_text(["North East", "South West"])
+    ('e-mail addresses', '')
+    """
+    for kind, pattern in TEXT_KINDS.items():
+        few = len(texts) <= MOST_SINGLE and kind in {"names of people", "sentences"}
+        if texts and not few and sum(map(bool, map(pattern.fullmatch, texts))) >= MOST_OF_THEM * len(texts):
+            return kind
+    return ""
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:

@@ -1,18 +1,18 @@
 """The roles of a file's columns: id, weights, sampling design, places, ages, amounts.
 
 Names are those of EU-SILC, NHANES, CPS, ACS, DHS, PISA and the European Social Survey, and usual words at word
-boundaries; the values must agree. All are guesses: a draft writes each with its reason. A table by an id lists people one
-by one, so columns that look like an id are left out: by their name, or if
+boundaries; labels of statistics programs count as names. A role needs values that agree: a name alone is proposed as a
+comment. All are guesses: a draft writes each with its reason. A table by an id lists people one by one, so columns that
+look like an id are left out: by their name, or if
 
     records / categories < 20
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from discreet.records.checks import MOST_REPLICATE_FACTOR
 from discreet.records.draft.column_facts import ColumnFacts
 
 #: With fewer records per category a column is left out of a draft, and a load warns.
@@ -24,6 +24,87 @@ ID_WORDS = frozenset([
 #: Persons and households of EU-SILC.
 ID_NAMES = re.compile(r"[rpdh]b030|[rph]x030")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+#: A column with more different values than this is no variable.
+MOST_CATEGORIES = 400
+#: Whole numbers of different lengths with more values than this are amounts.
+MOST_AMOUNTS = 60
+#: A longer value is free text.
+LONGEST_CODE = 60
+#: A numeric column with more values than this is grouped into classes.
+MOST_YEARS = 20
+#: Fewer numbered weights than this are no replicates, nor are those with a smaller correlation with the weight and a sum
+#: further from its sum; with a name of replicates no correlation is needed, and any sum that a load accepts will do.
+FEWEST_REPLICATES = 8
+LEAST_CORRELATION, NEAR_SUM = 0.5, 1.25
+
+#: Patterns match the whole name or one word of it.
+WEIGHTS = re.compile(
+    r"weights?|(final|pers|samp|p)?(wt|wgt)|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
+    r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|wtsupp|h?v005|d005"
+    r"|\w*weight|\w*wght|p?wgtp|w_fst\w*wt"
+)
+#: Labels of weights, and names of replicate weights without their number.
+WEIGHT_LABELS = re.compile(
+    r".*\b(person|individual|household|sampl\w+|survey|design|final|analysis|post\S*|calibrat\w+|population|expansion)"
+    r"\b.*\bweights?\b.*|weight(ing)?( factor| variable)?|.*\w+gewicht|.*hochrechnungsfaktor.*|factor de expansi.n"
+)
+REPLICATES = re.compile(
+    r"p?wgtp|.*(repw|replic|brr|fay|jk|bsw|boot|fstu?r|rwgt).*|rep|(.*_)?(wt|wgt|weight)_?"
+)
+#: Weights and units of DHS, whose names any file may have that numbers its columns from v000. Its weights are whole
+#: numbers with six decimals implied.
+NUMBERED = re.compile(r"h?v\d{3}|d005")
+IMPLIED = 10**5
+#: Household weights: if there is another weight, records are persons.
+HOUSEHOLD_WEIGHTS = re.compile(r"hhwt|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*")
+#: Weights of bodies.
+BODY = re.compile(r"kg|lbs?\b|gram|birth|body")
+STRATA = re.compile(r"strata|stratum|schicht|estrato|strate|strat|sdmvstra|db050|h?v02[23]")
+CLUSTERS = re.compile(r"psus?|clusters?|upm|sdmvpsu|db06[02]|h?v021|h?v001")
+PLACES = re.compile(
+    r"region|nuts[0-3]?|county|district|municipality|province|state|lad|lsoa|msoa|oa|ward|area|canton|commune"
+    r"|departement|department|gemeinde|kreis|bundesland|land|postcode|plz|zip|fips|tract|parish|country|db040"
+    r"|gestfips|lau[0-2]?|h?v024"
+)
+STRATA_LABELS = re.compile(r".*\b(strat(a|um)|schicht)\b.*")
+CLUSTER_LABELS = re.compile(r".*\b(primary sampling unit|psu|clusters?( number)?)\b.*")
+AGES = re.compile(
+    r"ages?|alter|edad|idade|leeftijd|alder|wiek|ridageyr|[rp]x020|hv105|v012|a_age|dvage|agep|agea"
+)
+#: An age below 0 and above this is a code for "no age".
+LOWEST_CODE = -100
+#: The upper ends of age classes: five years, ten years, broad.
+AGE_CLASSES = (tuple(range(4, 85, 5)), tuple(range(9, 80, 10)), (14, 24, 64))
+
+
+#: Names of columns that identify people, by what they hold. Other than names of people, few values are answers.
+PERSONAL = {
+    "names of people": re.compile(
+        r"(full|first|last|family|given|maiden|middle|person|patient|respondent|customer|employee)?_?names?|surname|forename"
+        r"|(vor|nach|familien)name|(pre)?nom|nombre|apellidos?"
+    ),
+    "e-mail addresses": re.compile(r"e_?mails?"),
+    "telephone numbers": re.compile(
+        r"(tele|mobile|cell)?_?phone(_?(no|number|nr))?|telefon|telefono|fax|tel"
+    ),
+    "addresses": re.compile(r"(street|home|postal)?_?address|street|strasse|anschrift|adresse|direccion"),
+    "national ids": re.compile(r"ssn|nino|passport(_?(no|number))?|iban|tax_?(id|number)|steuernummer|dni"),
+    "dates of birth": re.compile(r"dob|(date_?of_?birth|birth_?(date|day))|geburts(tag|datum)"),
+}
+#: How the reason of a sensitive column begins.
+ABOUT = "about "
+#: Words of columns that say something sensitive of people: Article 9 of the GDPR, and crime.
+SENSITIVE = {
+    "health": re.compile(
+        r"hiv|aids|health|disab\w+|diseases?|diagnos\w+|cancer|diabet\w+|depress\w+|mental|illness|icd|pregnan\w+|abortion"
+        r"|krank\w*|gesundheit\w*|behinder\w+|sante|salud"
+    ),
+    "religion": re.compile(r"relig\w+|faith|denomination|church|konfession"),
+    "ethnicity": re.compile(r"ethni\w+|race|racial|caste|tribe"),
+    "sexuality": re.compile(r"sexual\w*|lgbt\w*|transgender"),
+    "crime": re.compile(r"crim(e|es|inal)|convict\w*|offen[cs]es?|arrest\w*|prison\w*|victim\w*"),
+    "politics": re.compile(r"polit\w+|voted?|party|trade_?union|unionized"),
+}
 
 
 def words_of(name: str) -> list[str]:
@@ -72,46 +153,12 @@ def id_caution(name: str, categories: int, records: int | None) -> str | None:
     return None
 
 
-#: A column with more different values than this is no variable.
-MOST_CATEGORIES = 400
-#: Whole numbers of different lengths with more values than this are amounts.
-MOST_AMOUNTS = 60
-#: A longer value is free text.
-LONGEST_CODE = 60
-#: A numeric column with more values than this is grouped into classes.
-MOST_YEARS = 20
-#: Fewer numbered weights than this are no replicates.
-FEWEST_REPLICATES = 8
-
-#: Patterns match the whole name or one word of it.
-WEIGHTS = re.compile(
-    r"weights?|wt|wgt|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
-    r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|wtsupp|h?v005|d005"
-    r"|\w*weight|\w*wght|p?wgtp|w_fst\w*wt"
-)
-#: Household weights: if there is another weight, records are persons.
-HOUSEHOLD_WEIGHTS = re.compile(r"hhwt|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*")
-#: Weights of bodies.
-BODY = re.compile(r"kg|lbs?\b|gram|birth|body")
-STRATA = re.compile(r"strata|stratum|schicht|estrato|strate|strat|sdmvstra|db050|h?v02[23]")
-CLUSTERS = re.compile(r"psus?|clusters?|upm|sdmvpsu|db06[02]|h?v021|h?v001")
-PLACES = re.compile(
-    r"region|nuts[0-3]?|county|district|municipality|province|state|lad|lsoa|msoa|oa|ward|area|canton|commune"
-    r"|departement|department|gemeinde|kreis|bundesland|land|postcode|plz|zip|fips|tract|parish|country|db040"
-    r"|gestfips|lau[0-2]?|h?v024"
-)
-AGES = re.compile(
-    r"ages?|alter|edad|idade|leeftijd|alder|wiek|ridageyr|[rp]x020|hv105|v012|a_age|dvage|agep|agea"
-)
-#: An age below 0 and above this is a code for "no age".
-LOWEST_CODE = -100
-#: The upper ends of age classes: five years, ten years, broad.
-AGE_CLASSES = (tuple(range(4, 85, 5)), tuple(range(9, 80, 10)), (14, 24, 64))
-
-
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The roles of columns: id with the reason for it, weight, strata and primary units of the sample, replicate weights."""
+    """The roles of columns: id with the reason for it, weight, strata and primary units of the sample, replicate weights.
+
+    `proposed` has the keys of a description and the columns that have the name of a role and not its values.
+    """
 
     id: ColumnFacts | None
     why: str
@@ -119,6 +166,7 @@ class Roles:
     strata: ColumnFacts | None = None
     clusters: ColumnFacts | None = None
     replicates: tuple[ColumnFacts, ...] = ()
+    proposed: tuple[tuple[str, str], ...] = ()
 
     @property
     def taken(self) -> dict[str, str]:
@@ -129,19 +177,37 @@ class Roles:
         return {column.name: part for column, part in named if column is not None}
 
 
-def find_roles(columns: Sequence[ColumnFacts]) -> Roles:
-    """The roles of the columns."""
+def find_roles(
+    columns: Sequence[ColumnFacts],
+    correlation: Callable[[ColumnFacts, ColumnFacts], float] = lambda _one, _other: 0.0,
+) -> Roles:
+    """The roles of the columns; without the correlation of two columns, replicate weights need a name."""
     id_column, why = _id_column(columns)
     rest = [column for column in columns if column is not id_column]
-    weights = [column for column in rest if is_weight(column)]
+    weights = [column for column in rest if _called_weight(column) and column.numeric]
     weight = min(
-        weights, key=lambda column: bool(HOUSEHOLD_WEIGHTS.fullmatch(column.name.lower())), default=None
+        (column for column in weights if is_weight(column)),
+        key=lambda column: bool(HOUSEHOLD_WEIGHTS.fullmatch(column.name.lower())),
+        default=None,
     )
-    replicates = _replicates(rest, weight) if weight else ()
-    design = [column for column in rest if not column.gaps and weight is not None and not replicates]
-    strata = next((c for c in design if _has_name(c, STRATA)), None)
-    clusters = next((c for c in design if _has_name(c, CLUSTERS)), None)
-    return Roles(id_column, why, weight, strata, clusters, replicates)
+    proposed = [("weight_column", column.name) for column in weights[:1] if weight is None]
+    replicates: tuple[ColumnFacts, ...] = ()
+    if weight is not None:
+        series = [row for row in _numbered_rows(rest) if weight not in row]
+        sound = [row for row in series if _are_replicates(row, weight, correlation)]
+        replicates = max(sound, key=len, default=())
+        named = [row for row in series if _replicate_name(row[0]) and not replicates]
+        proposed += [("replicates", f"{row[0].name}..{row[-1].name}") for row in named[:1]]
+    design: dict[str, ColumnFacts] = {}
+    for key, names, labels in (("strata", STRATA, STRATA_LABELS), ("clusters", CLUSTERS, CLUSTER_LABELS)):
+        called = [c for c in rest if _has_name(c, names) or labels.fullmatch(c.notes.label.lower())]
+        called = [] if replicates else [c for c in called if c is not weight]
+        sound_units = [c for c in called if weight is not None and _are_units(c, weight, labels)]
+        design |= dict(zip([key], sound_units, strict=False))
+        proposed += [(key, column.name) for column in called[:1] if not sound_units]
+    return Roles(
+        id_column, why, weight, design.get("strata"), design.get("clusters"), replicates, tuple(proposed)
+    )
 
 
 def _has_name(column: ColumnFacts, pattern: re.Pattern[str]) -> bool:
@@ -165,25 +231,79 @@ def _id_column(columns: Sequence[ColumnFacts]) -> tuple[ColumnFacts | None, str]
     return None, ""
 
 
-def is_weight(column: ColumnFacts) -> bool:
-    """Whether a column has the name and values of survey weights."""
+def _labelled_weight(column: ColumnFacts) -> bool:
+    label = column.notes.label.lower()
+    return bool(WEIGHT_LABELS.fullmatch(label)) and not BODY.search(label)
+
+
+def _called_weight(column: ColumnFacts) -> bool:
     lower = column.name.lower()
     named = lower == "w" or (_has_name(column, WEIGHTS) and not BODY.search(lower))
-    return named and column.numeric and not column.gaps and column.low >= 0 < column.total < 2**44
+    return named or _labelled_weight(column)
 
 
-def _replicates(columns: Sequence[ColumnFacts], weight: ColumnFacts) -> tuple[ColumnFacts, ...]:
-    """The longest series of numbered columns that add up to about the sum of the weights."""
+def is_weight(column: ColumnFacts) -> bool:
+    """Whether a column has the name or label of survey weights, and values of weights: fractions, or many numbers."""
+    sound = column.numeric and not column.gaps and column.low >= 0 < column.total < 2**44
+    implied = column.whole and column.total >= IMPLIED * column.records
+    if NUMBERED.fullmatch(column.name.lower()) and not (implied or _labelled_weight(column)):
+        return False
+    return _called_weight(column) and sound and not _few_codes(column)
+
+
+def _few_codes(column: ColumnFacts) -> bool:
+    return column.whole and column.distinct <= MOST_YEARS
+
+
+def _are_units(column: ColumnFacts, weight: ColumnFacts, labels: re.Pattern[str]) -> bool:
+    """Whether a column divides the records, and, if a survey programme names it, its label or the weight is that one's."""
+    numbered = NUMBERED.fullmatch(column.name.lower()) and not labels.fullmatch(column.notes.label.lower())
+    same = not numbered or bool(NUMBERED.fullmatch(weight.name.lower()))
+    return same and not column.gaps and 2 <= column.distinct < column.records and not _fractions(column)
+
+
+def _fractions(column: ColumnFacts) -> bool:
+    return column.numeric and not column.whole
+
+
+def _numbered_rows(columns: Sequence[ColumnFacts]) -> list[tuple[ColumnFacts, ...]]:
+    """The columns whose names count on by one, by what is before the number."""
     rows: dict[str, list[ColumnFacts]] = {}
     for column in columns:
         found = re.fullmatch(r"(.*?)(\d+)", column.name)
-        alike = column.numeric and not column.gaps and weight.total / 2 <= column.total <= 2 * weight.total
-        if found and alike and column is not weight:
+        if found:
             rows.setdefault(found[1], []).append(column)
-    longest = max(rows.values(), key=len, default=[])
-    numbers = [int(re.findall(r"\d+", column.name)[-1]) for column in longest]
-    running = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
-    return tuple(longest) if running and len(longest) >= FEWEST_REPLICATES else ()
+    numbers = {stem: [int(column.name[len(stem) :]) for column in row] for stem, row in rows.items()}
+    return [
+        tuple(row)
+        for stem, row in rows.items()
+        if len(row) >= FEWEST_REPLICATES
+        and numbers[stem] == list(range(numbers[stem][0], numbers[stem][0] + len(row)))
+    ]
+
+
+def _replicate_name(column: ColumnFacts) -> bool:
+    stem = re.sub(r"\d+$", "", column.name.lower())
+    return bool(REPLICATES.fullmatch(stem)) or "replicate" in column.notes.label.lower()
+
+
+def _are_replicates(
+    row: tuple[ColumnFacts, ...],
+    weight: ColumnFacts,
+    correlation: Callable[[ColumnFacts, ColumnFacts], float],
+) -> bool:
+    """Whether all columns of a row have values of weights, and their names or the correlation with the weight say so."""
+    named = _replicate_name(row[0])
+    factor = MOST_REPLICATE_FACTOR if named else NEAR_SUM
+    alike = all(
+        column.numeric
+        and not column.gaps
+        and column.low >= 0
+        and weight.total / factor <= column.total <= factor * weight.total
+        and not _few_codes(column)
+        for column in row
+    )
+    return alike and (named or all(correlation(weight, column) >= LEAST_CORRELATION for column in row))
 
 
 def replicate_method(name: str) -> tuple[str, str]:
@@ -225,6 +345,22 @@ def is_year(column: ColumnFacts) -> bool:
     return column.whole and column.distinct > MOST_YEARS and 1850 <= column.low <= column.high <= 2100
 
 
+def personal(column: ColumnFacts) -> str:
+    """What of a column identifies people, by its name or the form of its values; empty if nothing does."""
+    called = column.name.lower()
+    for kind, pattern in PERSONAL.items():
+        many = column.distinct > MOST_YEARS or kind == "names of people"
+        if pattern.fullmatch(called) and many:
+            return kind
+    return "" if column.kind == "names of people" and is_place(column) else column.kind
+
+
+def sensitive(column: ColumnFacts) -> str:
+    """What sensitive thing a column says of people, by the words of its name and label; empty if none."""
+    words = [*words_of(column.name), *words_of(column.notes.label)]
+    return next((what for what, named in SENSITIVE.items() if any(map(named.fullmatch, words))), "")
+
+
 def why_left_out(column: ColumnFacts) -> str:
     """Why a column is no variable of a draft; empty if it is one."""
     categories = column.distinct + (column.gaps or bool(column.missing))
@@ -233,7 +369,11 @@ def why_left_out(column: ColumnFacts) -> str:
         "its name says that it is an id": has_id_name(column.name),
         "a weight": _has_name(column, WEIGHTS) and column.numeric and not column.whole,
         "not whole numbers": column.numeric and not column.whole,
-        "dates": column.dates,
+        "its name says that it is a unit of a sample": _has_name(column, CLUSTERS)
+        and not NUMBERED.fullmatch(column.name.lower())
+        and column.distinct > MOST_YEARS,
+        "dates": column.dates or column.kind == "dates",
+        f"it looks like {personal(column)}": bool(personal(column)),
         "a different value in every record": column.unique,
         "most values stand in one record only": column.single,
         "single years": is_year(column) or (_has_name(column, AGES) and is_amount(column)),
@@ -244,5 +384,8 @@ def why_left_out(column: ColumnFacts) -> str:
         "amounts": is_amount(column),
         "texts that people wrote": column.lengths[1] > LONGEST_CODE,
         f"{column.distinct:,} different values": column.distinct > MOST_CATEGORIES,
+        f"{ABOUT}{sensitive(column)}: publish it only if you may; its lines are complete": bool(
+            sensitive(column)
+        ),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")

@@ -6,8 +6,6 @@ variable has 20 records or more per category, and only `include` and `geography`
 is no reason to keep a column.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Sequence
@@ -19,16 +17,20 @@ import duckdb
 from discreet.errors import BadData, BadRequest
 from discreet.model.dataset import ROW_NUMBER
 from discreet.model.description.sections import FileOptions
+from discreet.model.file_io import toml_string
 from discreet.model.messages.text import nearest
 from discreet.records.draft.column_facts import ColumnFacts, StagedColumns
 from discreet.records.draft.column_roles import (
+    ABOUT,
+    FEWEST_A_CATEGORY,
     Roles,
     age_ends,
     find_roles,
+    has_id_name,
     is_amount,
     is_place,
     is_year,
-    replicate_method,
+    personal,
     too_fine,
     why_left_out,
 )
@@ -48,8 +50,8 @@ from discreet.records.draft.toml_text import (
     left_out_lines,
     one_line,
     plain_letters,
+    rarest_lines,
     survey_lines,
-    toml_string,
     usable_names,
     variable_lines,
 )
@@ -61,14 +63,27 @@ HEADER = """\
 #  - categories were read off the file: complete and order them from the classification,
 #    and replace labels that are only codes. `categories_from = "records"` marks those lists; method = "dp" refuses
 #    them until the public code list stands there and the line says "code list";
+#  - "Rarest" tells true counts, for you alone: a publication has no comments, but take these lines out before you give
+#    this file away;
 #  - say what is counted (unit, population), the source and the version;
 #  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
 """
 NO_ID = """\
 # No column was found that tells records apart. Their places in the file do it now: the numbers of a table hold for this
 # file only, and a file in another order, or with a record more, has other numbers. Name a stable id if there is one."""
+PROPOSED = """\
+# Not taken: the names are those of a survey's design, and the values are not. If you know better, write the lines here or,
+# but for weight_column, in [survey]."""
+#: How many columns a sentence names.
+MOST_NAMED = 5
 BELOW_ZERO = "..-1"
-NOTHING = "# No column has 20 records a category: nothing is proposed. Uncomment what may be published."
+SAID = {
+    "weight_column": "a weight",
+    "replicates": "replicate weights",
+    "strata": "the strata of a sample",
+    "clusters": "the primary units of a sample",
+}
+TOO_MANY = "more categories than one for every 20 records, those of its labels counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +117,10 @@ def describe_file(
 
     Args:
         path: The file.
-        options: The options of the file.
+        options: How it is read.
         include: Columns that are always variables.
         geography: Columns that are always places.
         lists: The prefix of file names of long category lists; None to keep all in the draft.
-
-    Raises:
-        BadData: It cannot be read, or has no records.
-        BadRequest: A column to include does not exist.
     """
     with tempfile.TemporaryDirectory(prefix="discreet-describe-") as name:
         aside = Path(name)
@@ -136,36 +147,35 @@ def describe_file(
 def _draft(
     looked: StagedColumns, path: Path, include: set[str], places: set[str], lists: str | None
 ) -> Draft:
-    roles = find_roles([c for c in looked.columns if c.name not in include | places])
+    roles = find_roles([c for c in looked.columns if c.name not in include | places], looked.correlation)
     choice = _choose(looked, roles, include, places)
     code_lists: dict[str, str] = {}
     sections = [_top(path, roles)]
     if looked.source.found.given():
         given = [f"{key} = {toml_string(value)}" for key, value in looked.source.found.given().items()]
         sections.append(["# How the file is read.", "[file]", *given])
-    survey = survey_lines(roles)
-    if roles.replicates and roles.weight is not None:
-        first, last = roles.replicates[0].name, roles.replicates[-1].name
-        method, why = replicate_method(first)
-        survey += [
-            f"replicates = {toml_string(f'{first}..{last}')}",
-            f"method = {toml_string(method)}  # {why}",
-        ]
-        survey += ["fay = 0.5"] if method == "fay" else []
-    sections.append(survey)
+    sections.append(survey_lines(roles))
     for variable in choice.variables:
         file = f"{lists}.{variable.name}.csv" if lists and len(variable.categories) > LONG_LIST else ""
         if file:
             code_lists[file] = code_list(variable.categories)
         sections.append(variable_lines(variable, file))
-    sections += [] if choice.variables else [[NOTHING]]
     names = usable_names(column.name for column, _ in choice.left_out)
+    could: list[str] = []
+    for column, reason in choice.left_out:
+        if reason.startswith(ABOUT):  # complete, to be uncommented
+            kept = _variable(looked, column, names[column.name], None, wished=False)
+            lines = [f"Left out: {one_line(column.name)} ({reason})", *variable_lines(kept)]
+            sections.append(["# " + line for line in lines])
+        else:
+            classes = _classes(looked, column, reason)
+            could += [column.name] if classes else []
+            sections.append(left_out_lines(column, names[column.name], reason, classes))
+    if not choice.variables:
+        sections[0].append(f"# {_nothing(could)}")
     sections += [
-        left_out_lines(column, names[column.name], reason, _classes(looked, column, reason))
-        for column, reason in choice.left_out
+        hierarchy_lines(levels[-1], levels, geography=levels[-1] in choice.places) for levels in choice.chains
     ]
-    for levels in choice.chains:
-        sections.append(hierarchy_lines(levels[-1], levels, geography=levels[-1] in choice.places))
     rules = RULES + "".join(
         geography_rule(levels[-1]) for levels in choice.chains if levels[-1] in choice.places
     )
@@ -173,7 +183,7 @@ def _draft(
     return Draft(
         f"{body}\n\n{PROTECTION}\n{rules}",
         code_lists,
-        tuple(_assumptions(looked, roles, choice, places)),
+        (*_assumptions(looked, roles, choice, places), *([] if choice.variables else [_nothing(could)])),
         tuple((column.name, reason) for column, reason in choice.left_out),
     )
 
@@ -190,20 +200,17 @@ def _choose(looked: StagedColumns, roles: Roles, include: set[str], places: set[
     fine = {v.name for v in variables if too_fine(looked.records, len(v.categories))}
     dropped = {v.column.name for v in variables if v.name in fine and v.column.name not in wished}
     left_out = [(c, reasons[c.name] or TOO_MANY) for c in rest if reasons[c.name] or c.name in dropped]
-    chains = [
-        tuple(names[level] for level in chain) for chain in _chains(parents) if not dropped & set(chain)
-    ]
+    chains = []  # nested columns, from the coarsest to the finest
+    for finest in (name for name in parents if name not in parents.values()):
+        levels = [finest]
+        while levels[0] in parents:
+            levels.insert(0, parents[levels[0]])
+        if not dropped & set(levels):
+            chains.append(tuple(names[level] for level in levels))
     is_places = {names[c.name] for c in kept if c.name in places or is_place(c)}
     geographic = frozenset(chain[-1] for chain in chains if set(chain) & is_places)
-    return _Choice(
-        tuple(v for v in variables if v.column.name not in dropped),
-        tuple(chains),
-        geographic,
-        tuple(left_out),
-    )
-
-
-TOO_MANY = "more categories than one for every 20 records, those of its labels counted"
+    chosen = tuple(v for v in variables if v.column.name not in dropped)
+    return _Choice(chosen, tuple(chains), geographic, tuple(left_out))
 
 
 def _variable(
@@ -211,42 +218,48 @@ def _variable(
 ) -> DraftVariable:
     ends = () if wished else age_ends(column)
     chosen = "Single years in the file: these classes were chosen."
-    if ends and column.low < 0:
-        column = replace(column, missing=(*column.missing, BELOW_ZERO))
+    codes = [value for value in column.missing if value.startswith("-")]
+    if ends and (column.low < 0 or codes):
+        rest = (value for value in column.missing if value not in codes)
+        column = replace(column, missing=(*rest, BELOW_ZERO))
         chosen += " Is it right that an age below 0 is a missing value?"
     absent = [DraftCategory(NOT_STATED, "Not stated")] if column.gaps or column.missing else []
     if ends:
         values = class_values(ends)
         categories = [DraftCategory(code, code) for code in values.values()]
-        return DraftVariable(column, name, categories + absent, values, chosen)
+        counts = dict.fromkeys(values.values(), 0)
+        for age, count in looked.counts(column).items():
+            counts[
+                next(code for high, code in zip((*ends, 200), counts, strict=True) if float(age) <= high)
+            ] += count
+        rarest = rarest_lines(counts, FEWEST_A_CATEGORY, ordered=True, parent=None)
+        return DraftVariable(column, name, categories + absent, values, chosen, rarest=rarest)
     found = looked.values(column, parent)
-    labels = {
-        code: label
-        for code, label in column.notes.labels.items()
-        if code not in column.missing and not parent
-    }
-    codes = dict.fromkeys([*labels, *(code for code, _ in found)])
+    labels = [code for code in column.notes.labels if code not in column.missing and not parent]
     above = dict(found)
+    listed = [
+        DraftCategory(code, column.notes.labels.get(code) or code, above.get(code))
+        for code in dict.fromkeys([*labels, *above])
+    ]
     reason = why_left_out(column) if wished else ""
     declared = [value for value in column.missing if value in column.notes.missing]
-    comment = 'Is "missing" right? These words were taken for a missing value.' if column.missing else ""
+    comment = 'Is "missing" right? These values were taken for no answer.' if column.missing else ""
     if declared and len(declared) == len(column.missing):
         comment = "The file declares the missing values."
     if reason:
         comment = f"It was asked for, and would have been left out: {reason}"
+    unlabelled = any(code not in labels for code in above)
+    rarest = rarest_lines(looked.counts(column), FEWEST_A_CATEGORY, ordered=False, parent=parent)
     return DraftVariable(
-        column,
-        name,
-        [DraftCategory(code, column.notes.labels.get(code) or code, above.get(code)) for code in codes]
-        + absent,
-        comment=comment,
-        from_records=any(code not in labels for code, _ in found),
+        column, name, listed + absent, comment=comment, from_records=unlabelled, rarest=rarest
     )
 
 
 def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[str, str]:
     """Classes for amounts, years and dates that are left out, ready to be uncommented."""
-    if reason in {"not whole numbers", "amounts"} or (is_amount(column) and not column.unique):
+    if has_id_name(column.name) or personal(column):
+        return {}
+    if reason in {"not whole numbers", "amounts"} or is_amount(column):
         return amount_values(column)
     if is_year(column) and not column.unique:
         return decade_values(int(column.low), int(column.high), dates=False)
@@ -254,6 +267,16 @@ def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[st
         years = [int(value[:4]) for value, _ in looked.values(column)[:: max(1, column.distinct - 1)]]
         return decade_values(min(years), max(years), dates=True)
     return {}
+
+
+def _nothing(could: Sequence[str]) -> str:
+    """The sentence of a file without a variable: a load would refuse the draft as it is."""
+    listed = ", ".join(map(one_line, could[:MOST_NAMED])) + (" and more" if len(could) > MOST_NAMED else "")
+    what = f"Could be given in classes: {listed}." if could else "No column could be given in classes either."
+    return (
+        f"No column can be tabulated as it is: none has categories with 20 records each. {what} Uncomment what may be "
+        "published: a load refuses a description without a variable."
+    )
 
 
 def _nesting(looked: StagedColumns, columns: Sequence[ColumnFacts]) -> dict[str, str]:
@@ -267,17 +290,6 @@ def _nesting(looked: StagedColumns, columns: Sequence[ColumnFacts]) -> dict[str,
                 parents[fine.name] = coarse.name
                 break
     return parents
-
-
-def _chains(parents: dict[str, str]) -> list[list[str]]:
-    """Each chain of nested columns, from the coarsest to the finest."""
-    chains = []
-    for fine in (name for name in parents if name not in parents.values()):
-        levels = [fine]
-        while levels[0] in parents:
-            levels.insert(0, parents[levels[0]])
-        chains.append(levels)
-    return chains
 
 
 def _top(path: Path, roles: Roles) -> list[str]:
@@ -299,6 +311,8 @@ def _top(path: Path, roles: Roles) -> list[str]:
     if roles.weight is not None:
         decimals = min(roles.weight.decimals, 4)
         lines += [f"weight_column = {toml_string(roles.weight.name)}", f"weight_decimals = {decimals}"]
+    if roles.proposed:
+        lines += [PROPOSED, *(f"#   {key} = {toml_string(one_line(name))}" for key, name in roles.proposed)]
     return lines
 
 
@@ -306,18 +320,24 @@ def _assumptions(looked: StagedColumns, roles: Roles, choice: _Choice, places: s
     """The guesses, as sentences for the terminal."""
     numbers = [one_line(c.name) for c in looked.columns if re.fullmatch(r"-?[0-9]+([.,][0-9]+)?", c.name)]
     lines = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
-    lines += [
-        f"The id is {roles.id.name}: {roles.why}."
-        if roles.id
-        else "There is no id: the places of the records in the file stand for it."
-    ]
+    nobody = "There is no id: the places of the records in the file stand for it."
+    lines.append(f"The id is {roles.id.name}: {roles.why}." if roles.id else nobody)
     if looked.source.found.given():
         given = ", ".join(f"{key} {value!r}" for key, value in looked.source.found.given().items())
         lines.append(f"The file is read with {given}.")
+    missing: dict[tuple[str, ...], list[str]] = {}
+    for variable in choice.variables:
+        if variable.column.missing:
+            missing.setdefault(variable.column.missing, []).append(one_line(variable.column.name))
+    for values, columns in missing.items():
+        more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
+        said = ", ".join(map(one_line, values))
+        lines.append(f"No answer, and so missing: {said} of {', '.join(columns[:MOST_NAMED])}{more}.")
+    unsaid = {"the id", "a replicate weight"}
+    lines += [f"{column} is {part}." for column, part in roles.taken.items() if part not in unsaid]
     lines += [
-        f"{column} is {part}."
-        for column, part in roles.taken.items()
-        if part not in {"the id", "a replicate weight"}
+        f"{one_line(name)} is called like {SAID[key]}, and its values are not: it stands in a comment."
+        for key, name in roles.proposed
     ]
     if roles.replicates:
         lines.append(f"{roles.replicates[0].name} to {roles.replicates[-1].name} are replicate weights.")

@@ -4,25 +4,25 @@ A long list of categories goes to a separate file, so that both can be checked l
 all of them.
 """
 
-from __future__ import annotations
-
 import csv
 import io
-import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from discreet.model.file_io import toml_string
 from discreet.model.variable import RESERVED_NAMES
 from discreet.records.draft.column_facts import ColumnFacts
-from discreet.records.draft.column_roles import Roles
+from discreet.records.draft.column_roles import Roles, replicate_method
 
 #: Longer lists of categories go to a separate file.
 LONG_LIST = 40
+#: More categories are not grouped one by one.
+MOST_GROUPED = 12
 NOT_STATED = "not-stated"
 #: Letters without a Unicode decomposition.
 _PLAIN = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "þ": "th", "ı": "i"})
@@ -38,7 +38,11 @@ class DraftCategory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DraftVariable:
-    """A variable of a draft: `values` are ranges that become categories; `from_records` if a record alone has a category."""
+    """A variable of a draft.
+
+    `values` are ranges that become categories; `from_records` if a record alone has a category; `rarest` is about the rarest
+    category, for the custodian alone: a publication has no comments.
+    """
 
     column: ColumnFacts
     name: str
@@ -46,12 +50,13 @@ class DraftVariable:
     values: dict[str, str] = field(default_factory=dict)
     comment: str = ""
     from_records: bool = False
+    rarest: tuple[str, ...] = ()
 
 
 def variable_lines(variable: DraftVariable, file_name: str = "") -> list[str]:
     """The section of a variable; its categories are in a file if one is named."""
     column, absent = variable.column, variable.column.gaps or bool(variable.column.missing)
-    lines = [f"# {one_line(variable.comment)}"] if variable.comment else []
+    lines = [f"# {one_line(each)}" for each in (variable.comment, *variable.rarest) if each]
     lines += ["[[variable]]", f"name = {toml_string(variable.name)}"]
     lines.append(f"label = {toml_string(column.notes.label or column.name)}")
     if variable.name != column.name:
@@ -61,19 +66,20 @@ def variable_lines(variable: DraftVariable, file_name: str = "") -> list[str]:
     if column.missing:
         lines.append(f"missing = [{', '.join(map(toml_string, column.missing))}]")
     if variable.values:
-        pairs = ", ".join(
-            f"{toml_string(value)} = {toml_string(code)}" for value, code in variable.values.items()
-        )
-        lines.append(f"values = {{ {pairs} }}")
+        lines.append(_values_line(variable.values))
     if variable.from_records:
         lines.append('categories_from = "records"')
     if file_name:
         return [*lines, f"categories_file = {toml_string(file_name)}"]
-    return [*lines, "categories = [", *(f"  {category_text(each)}," for each in variable.categories), "]"]
+    return [*lines, "categories = [", *(f"  {_category_text(each)}," for each in variable.categories), "]"]
 
 
-def category_text(category: DraftCategory) -> str:
-    """One category in TOML."""
+def _values_line(values: dict[str, str]) -> str:
+    pairs = ", ".join(f"{toml_string(value)} = {toml_string(code)}" for value, code in values.items())
+    return f"values = {{ {pairs} }}"
+
+
+def _category_text(category: DraftCategory) -> str:
     within = f", parent = {toml_string(category.parent)}" if category.parent is not None else ""
     return f"{{ code = {toml_string(category.code)}, label = {toml_string(category.label)}{within} }}"
 
@@ -88,15 +94,52 @@ def code_list(categories: Sequence[DraftCategory]) -> str:
     return out.getvalue()
 
 
+def rarest_lines(
+    counts: Mapping[str, int], fewest: int, *, ordered: bool, parent: str | None
+) -> tuple[str, ...]:
+    """The rarest category with its number of records; if these are few, a coarser grouping.
+
+    The smallest categories are grouped until they have enough records together; classes are merged with their neighbours.
+    """
+    smallest = sorted(counts, key=lambda code: (counts[code], code))
+    if not smallest:
+        return ()
+    rare = counts[smallest[0]]
+    lines = (f"Rarest: {toml_string(smallest[0])} with {rare:,} record{'' if rare == 1 else 's'}.",)
+    if rare >= fewest:
+        return lines
+    many = next(
+        (
+            n
+            for n in range(2, len(smallest))
+            if counts[smallest[n]] >= fewest <= sum(counts[c] for c in smallest[:n])
+        ),
+        len(smallest),
+    )
+    codes = ", ".join(f'{toml_string(code)} = "other"' for code in smallest[:many])
+    if parent is not None:
+        coarser = f"leave this level out: {toml_string(parent)} is the next coarser one."
+    elif ordered:
+        coarser = "merge the class with its neighbour."
+    elif many == len(smallest):
+        coarser = "no grouping leaves two categories with enough records: leave the variable out."
+    elif many > MOST_GROUPED:
+        coarser = f"group the {many} smallest categories, as their classification does."
+    else:
+        coarser = (
+            f'values = {{ {codes} }}, and {{ code = "other", label = "Other" }} in place of these categories.'
+        )
+    return (*lines, f"Coarser: {coarser}")
+
+
 def left_out_lines(column: ColumnFacts, name: str, reason: str, values: dict[str, str]) -> list[str]:
     """A column left out, as a commented section; the values of an id or a text are never listed."""
     lines = [f"Left out: {one_line(column.name)} ({reason})", "[[variable]]", f"name = {toml_string(name)}"]
     if name != column.name:
         lines.append(f"column = {toml_string(column.name)}")
     if values:
-        pairs = ", ".join(f"{toml_string(value)} = {toml_string(code)}" for value, code in values.items())
         codes = ", ".join(toml_string(code) for code in dict.fromkeys(values.values()))
-        lines += [f"values = {{ {pairs} }}", f"categories = [{codes}]"]
+        lines += [_values_line(values), f"categories = [{codes}]"]
     else:
         lines.append(
             f"categories = []  # list them, or draft again with --include {toml_string(one_line(column.name))}"
@@ -121,6 +164,14 @@ def survey_lines(roles: Roles) -> list[str]:
     ]
     design = (("strata", roles.strata), ("clusters", roles.clusters))
     lines += [f"{key} = {toml_string(column.name)}" for key, column in design if column is not None]
+    if roles.replicates:
+        first, last = roles.replicates[0].name, roles.replicates[-1].name
+        method, why = replicate_method(first)
+        lines += [
+            f"replicates = {toml_string(f'{first}..{last}')}",
+            f"method = {toml_string(method)}  # {why}",
+        ]
+        lines += ["fay = 0.5"] if method == "fay" else []
     return lines
 
 
@@ -206,15 +257,6 @@ def number(value: float) -> str:
     ('1500', '0.25')
     """
     return f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def toml_string(value: str) -> str:
-    r"""A TOML string: JSON's escapes are TOML's, and DEL is escaped too.
-
-    >>> toml_string('The "old" town')
-    '"The \\"old\\" town"'
-    """
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def one_line(value: str) -> str:

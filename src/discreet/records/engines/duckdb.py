@@ -13,8 +13,6 @@ would become a lossy float.
 SQL consists of variable names (letters, digits, underscores) and integers only; no label, code or path enters it.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -62,7 +60,7 @@ class DuckDBCounts:
         try:
             found = self._result(aggregate_sql(query)).to_arrow_table()
         except duckdb.Error:
-            raise uncountable() from None
+            raise _uncountable() from None
         return cells_of(found, query)
 
     def sound(self) -> bool:
@@ -113,7 +111,7 @@ class DuckDBEngine(DuckDBCounts):
             for rows in self._result(rows_sql(query)).to_arrow_reader(BATCH):
                 yield cells_of(pa.Table.from_batches([rows]), query)
         except (duckdb.Error, pa.ArrowException):
-            raise uncountable() from None
+            raise _uncountable() from None
 
     def dense(
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
@@ -148,12 +146,7 @@ def aggregate_sql(query: AggregateQuery) -> str:
 
 
 def rows_sql(query: AggregateQuery) -> str:
-    """The SQL of the rows behind an aggregate.
-
-    >>> from discreet.records.engine import AggregateQuery
-    >>> rows_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
-    'SELECT "sex" AS g0, 1::UTINYINT AS n, record_key AS k FROM records WHERE "age" IN (1, 2)'
-    """
+    """The SQL of the rows behind an aggregate."""
     return _sql(query, "1::UTINYINT", RECORD_KEY, WEIGHT, "{}")
 
 
@@ -174,8 +167,7 @@ def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
     return SparseCells(codes, counts, keys, weights, tuple(s.astype(np.int64, copy=False) for s in sums))
 
 
-def uncountable() -> WorkspaceUnusable:
-    """The error if DuckDB cannot count."""
+def _uncountable() -> WorkspaceUnusable:
     return WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.")
 
 

@@ -7,8 +7,6 @@ Both engines read each other's files, and so can other programs of the office. C
 format.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import cast
@@ -33,11 +31,7 @@ def write_seal(folder: Path, tag: str) -> None:
 
 
 def read_tag(folder: Path) -> str:
-    """The tag stored with the records.
-
-    Raises:
-        WorkspaceUnusable: It cannot be read.
-    """
+    """The tag stored with the records."""
     try:
         return str(json.loads((folder / SEAL).read_text("utf-8"))["tag"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -46,27 +40,17 @@ def read_tag(folder: Path) -> str:
         ) from None
 
 
-def parquet_files(folder: Path) -> list[str]:
-    """The Parquet files of a folder, by name."""
-    return sorted(str(path) for path in folder.glob("*.parquet"))
-
-
 class ParquetEngine(DuckDBCounts):
     """Counts the records of one stored version."""
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        self._tag = read_tag(folder)
-        self._files = parquet_files(folder / RECORDS)
+        self.tag = read_tag(folder)
+        self._files = sorted(str(path) for path in (folder / RECORDS).glob("*.parquet"))
         if not self._files:
             raise RecordsAway(
                 "The files of the records are not there.", "Restore them, or load the dataset again."
             )
         super().__init__(connect_duckdb(threads=threads))
-
-    @property
-    def tag(self) -> str:
-        """The tag stored with the records."""
-        return self._tag
 
     def _result(self, sql: str) -> duckdb.DuckDBPyRelation:
         files = self._cursor().read_parquet(self._files)
@@ -83,8 +67,9 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     write_seal(folder, tag)
 
 
-def _open(folder: Path, _dataset: Dataset, threads: int | None) -> ParquetEngine:
-    return ParquetEngine(folder, threads)
-
-
-KIND = EngineKind("parquet", "DuckDB on Parquet files in the workspace", store, _open)
+KIND = EngineKind(
+    "parquet",
+    "DuckDB on Parquet files in the workspace",
+    store,
+    lambda folder, _dataset, threads: ParquetEngine(folder, threads),
+)

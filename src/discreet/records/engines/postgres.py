@@ -13,8 +13,6 @@ PostgreSQL has no unsigned integers: codes and keys are stored one size larger. 
 Source: PostgreSQL documentation, COPY, "Binary Format".
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -36,6 +34,7 @@ from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
 
 ENVIRONMENT = "DISCREET_POSTGRES"
 PLACE = "postgres.json"
+_ADVICE = f"Start the database, and look at {ENVIRONMENT} and at the rights of its role; else load the dataset again."
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TRAILER = b"\xff\xff"
 _TYPES = {
@@ -133,8 +132,12 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
             f"The engine postgres does not know its database: {ENVIRONMENT} is not set.",
             f'Set it, as in {ENVIRONMENT}="host=db.office dbname=discreet"; the password goes into a PGPASSFILE.',
         )
-    place = {"database": _without_password(database), "schema": f"discreet_{secrets.token_hex(12)}"}
-    place["salt"] = secrets.token_hex(16)
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    parts: dict[str, Any] = {**conninfo_to_dict(database)}
+    parts.pop("password", None)
+    schema, salt = f"discreet_{secrets.token_hex(12)}", secrets.token_hex(16)
+    place = {"database": make_conninfo(**parts), "schema": schema, "salt": salt}
     # Written before the schema, so that an aborted load can be cleaned up.
     (folder / PLACE).write_text(json.dumps(place) + "\n", "utf-8")
     with _trouble(), _connect(database) as connection, connection.cursor() as cursor:
@@ -211,17 +214,8 @@ def _connect(database: str) -> Any:
         return psycopg.connect(os.environ.get(ENVIRONMENT) or database)
     except psycopg.OperationalError:
         raise RecordsAway(
-            "The records are kept by a PostgreSQL database that does not answer.",
-            f"Start the database, and look at {ENVIRONMENT} and at the rights of its role; else load the dataset again.",
+            "The records are kept by a PostgreSQL database that does not answer.", _ADVICE
         ) from None
-
-
-def _without_password(database: str) -> str:
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
-    parts: dict[str, Any] = {**conninfo_to_dict(database)}
-    parts.pop("password", None)
-    return make_conninfo(**parts)
 
 
 @contextmanager
@@ -232,10 +226,8 @@ def _trouble() -> Iterator[None]:
     try:
         yield
     except psycopg.Error:
-        raise WorkspaceUnusable(
-            "The records are kept by a PostgreSQL database that does not answer, or not as it should.",
-            f"Start the database, and look at {ENVIRONMENT} and at the rights of its role; else load the dataset again.",
-        ) from None
+        message = "The records are kept by a PostgreSQL database that does not answer, or not as it should."
+        raise WorkspaceUnusable(message, _ADVICE) from None
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -249,15 +241,11 @@ def _read(folder: Path) -> dict[str, Any]:
     return place
 
 
-def _open(folder: Path, _dataset: Dataset, threads: int | None) -> PostgresEngine:
-    return PostgresEngine(_read(folder), threads)
-
-
 KIND = EngineKind(
     "postgres",
     "PostgreSQL, a schema for each version",
     store,
-    _open,
+    lambda folder, _dataset, threads: PostgresEngine(_read(folder), threads),
     Extra("discreet[postgresql]", ("psycopg",)),
     forget,
 )

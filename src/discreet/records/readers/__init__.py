@@ -4,16 +4,13 @@ A reader opens a file as a `Source`: a DuckDB relation that is read once, and th
 call `register`. A path or a frame goes to DuckDB as an object, never as SQL.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+import duckdb
 import pyarrow as pa
-from duckdb import DuckDBPyConnection, Error  # the name `duckdb` is a module of this package
 
 from discreet.errors import BadData, DiscreetError, NotFound
 from discreet.model.description.sections import FileOptions
@@ -29,16 +26,12 @@ class Reader:
     """A kind of file.
 
     Args:
-        name: Its name in messages: "CSV".
-        endings: The endings of such files, in lower case.
         open: `open(connection, path, options, aside)`: the file as a source. Temporary files go to the folder `aside`.
-        folders: Whether a folder of such files is one source.
-        needs: The packages that it needs.
     """
 
     name: str
     endings: tuple[str, ...]
-    open: Callable[[DuckDBPyConnection, Path, FileOptions, Path], Source]
+    open: Callable[[duckdb.DuckDBPyConnection, Path, FileOptions, Path], Source]
     folders: bool = False
     needs: Extra | None = None
 
@@ -60,22 +53,12 @@ def readers() -> tuple[Reader, ...]:
 
 
 def register(reader: Reader) -> None:
-    """Add a kind of file of another package.
-
-    Raises:
-        ValueError: Its name or an ending is taken.
-    """
+    """Add a kind of file of another package; its name and endings must be free."""
     _REGISTRY.register(reader)
 
 
 def reader_of(path: Path) -> Reader:
-    """The reader of a file, by its name; ready to use.
-
-    Raises:
-        NotFound: No such file.
-        BadData: No reader has this ending.
-        MissingExtra: A package that it needs is not installed.
-    """
+    """The reader of a file, by its name; ready to use."""
     if not path.exists():
         raise NotFound(f"There is no file {str(path)!r}.", "Check the path.")
     found = [
@@ -98,7 +81,7 @@ def reader_of(path: Path) -> Reader:
 
 
 def open_source(
-    connection: DuckDBPyConnection, records: object, aside: Path, options: FileOptions | None = None
+    connection: duckdb.DuckDBPyConnection, records: object, aside: Path, options: FileOptions | None = None
 ) -> Source:
     """Open a path, frame, table or stream of batches; temporary files go to the folder `aside`, which the caller removes.
 
@@ -113,7 +96,7 @@ def open_source(
         reader = reader_of(path)
         try:
             return reader.open(connection, path, options or FileOptions(), aside)
-        except (Error, pa.ArrowInvalid, OSError, EOFError):
+        except (duckdb.Error, pa.ArrowInvalid, OSError, EOFError):
             raise BadData(
                 f"The file {path.name!r} cannot be read as {reader.name}.",
                 "Check that it is complete and is what its ending says.",
@@ -128,19 +111,16 @@ def open_source(
     if hasattr(records, "iloc"):  # pandas
         return Source(connection.from_df(records), len(records), "a pandas frame")  # type: ignore[arg-type]
     if isinstance(records, Iterable):
-        return _open_batches(connection, iter(records))
+        batches = iter(records)
+        first = next(batches, None)
+        if not isinstance(first, pa.RecordBatch):
+            raise BadData("The stream has no Arrow record batch.", "Give pyarrow.RecordBatch objects.")
+        reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+        return Source(connection.from_arrow(reader), None, "an Arrow stream")
     raise BadData(
         f"Records cannot be read from {type(records).__name__}.",
         "Give a file, an Arrow table, or a pandas or Polars frame.",
     )
-
-
-def _open_batches(connection: DuckDBPyConnection, batches: Iterator[Any]) -> Source:
-    first = next(batches, None)
-    if not isinstance(first, pa.RecordBatch):
-        raise BadData("The stream has no Arrow record batch.", "Give pyarrow.RecordBatch objects.")
-    reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-    return Source(connection.from_arrow(reader), None, "an Arrow stream")
 
 
 def read_error(source: Source) -> DiscreetError:

@@ -10,8 +10,6 @@ not in UTF-8, or that mixes line ends, is first copied. Error messages come from
 knows line numbers.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip
@@ -22,18 +20,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
+import duckdb
 import pyarrow as pa
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader
 from discreet.records.source import Source, plain_path, unique_names
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 SAMPLE = 1 << 18
 BLOCK = 1 << 20
@@ -113,11 +108,7 @@ def open_text(path: Path, encoding: str) -> IO[str]:
 
 
 def find_dialect(path: Path, options: FileOptions) -> Dialect:
-    """The dialect of a file.
-
-    Raises:
-        BadData: It has no header line, an encoding that must be named, or is a truncated archive.
-    """
+    """The dialect of a file."""
     try:
         encoding = options.encoding or _encoding(path)
     except PACK_ERRORS:
@@ -156,14 +147,16 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
         rows.extend(row for row in dialect.rows(io.StringIO(body, newline=""), strict=False) if row)
     if not rows or not any(field.strip() for field in rows[0]):
         raise BadData(f"{path.name} has no header line.", "Put the names of the columns into its first line.")
-    decimal = options.decimal or _decimal(rows, delimiter)
+    # A comma, if numbers of the sample have one and none has a point.
+    values = [field.strip() for row in rows[1:2000] for field in row] if delimiter != "," else []
+    commas = any(map(_COMMA_NUMBER.match, values)) and not any(map(_POINT_NUMBER.match, values))
+    decimal = options.decimal or ("," if commas else ".")
     width = len(body) / len(rows) if len(rows) > 1 else float(len(body))
     names = tuple(unique_names(rows[0]))
     return replace(dialect, decimal=decimal, skip=skip, names=names, width=width)
 
 
 def _encoding(path: Path) -> str:
-    """The encoding of a file, from all its bytes."""
     decoder, strange = codecs.getincrementaldecoder("utf-8")(), b""
     with open_bytes(path) as file:
         first = file.read(4)
@@ -198,15 +191,6 @@ def _western(strange: bytes, name: str) -> str:
     return "cp1250" if _SIGN_IN_WORD.search(text) else "cp1252"
 
 
-def _decimal(rows: list[list[str]], delimiter: str) -> str:
-    """The comma, if numbers of the sample have one and none has a point."""
-    if delimiter == ",":
-        return "."
-    values = [field.strip() for row in rows[1:2000] for field in row]
-    commas = any(_COMMA_NUMBER.match(value) for value in values)
-    return "," if commas and not any(_POINT_NUMBER.match(value) for value in values) else "."
-
-
 def record_lines(path: Path, dialect: Dialect, numbers: Sequence[int]) -> list[int]:
     """The lines on which records begin, given their numbers from 1, in any order."""
     wanted, found = set(numbers), {}
@@ -220,8 +204,7 @@ def record_lines(path: Path, dialect: Dialect, numbers: Sequence[int]) -> list[i
 
 def find_bad_line(path: Path, dialect: Dialect) -> BadData | None:
     """The error of the first line that cannot be read, if there is one."""
-    width = len(dialect.names)
-    line = 0
+    width, line = len(dialect.names), 0
     try:
         for line, row in _records(path, dialect):
             if len(row) != width:
@@ -289,7 +272,6 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
 
 
 def _copy(path: Path, dialect: Dialect, aside: Path) -> Path:
-    """The file in UTF-8 with one kind of line end."""
     place = aside / "source.csv"
     with open_text(path, dialect.encoding) as text, place.open("w", encoding="utf-8", newline="") as copy:
         carried = ""

@@ -5,22 +5,19 @@ place of numbers are written as they show them, ".a". A SAS catalogue of the sam
 read with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
 from discreet.records.readers import Reader
 from discreet.records.source import BATCH_VALUES, ColumnNotes, Source, Stream, as_text
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 #: The function of pyreadstat for each ending.
 FUNCTIONS = {
@@ -36,28 +33,6 @@ WITH_MISSING = frozenset({"read_sav", "read_dta", "read_sas7bdat"})
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:
-    read = _read_function(path, options)
-    try:
-        _, meta = read(metadataonly=True)
-    except Exception as error:  # noqa: BLE001 - the library has no error class for a wrong file
-        raise BadData(
-            f"{path.name} cannot be read as a file of a statistics program ({type(error).__name__}).",
-            "Check that it is complete; where letters are wrong, name its encoding.",
-        ) from None
-    numeric = [meta.readstat_variable_types[name] != "string" for name in meta.column_names]
-    stream = Stream(meta.column_names, _rows(read, numeric), path.name)
-    notes = {name: _notes(meta, name) for name in meta.column_names}
-    return Source(
-        stream.relation(connection),
-        meta.number_rows,
-        path.name,
-        notes=notes,
-        found=options,
-        torn=stream.error,
-    )
-
-
-def _read_function(path: Path, options: FileOptions) -> Callable[..., tuple[Any, Any]]:
     import pyreadstat  # noqa: PLC0415 - an extra
 
     name = FUNCTIONS[path.suffix.lower()]
@@ -69,8 +44,19 @@ def _read_function(path: Path, options: FileOptions) -> Callable[..., tuple[Any,
     catalogue = path.with_suffix(".sas7bcat")
     if name == "read_sas7bdat" and catalogue.is_file():
         given["catalog_file"] = str(catalogue)
-    function = getattr(pyreadstat, name)
-    return lambda **more: function(str(path), **given, **more)
+    read = partial(getattr(pyreadstat, name), str(path), **given)
+    try:
+        _, meta = read(metadataonly=True)
+    except Exception as error:  # noqa: BLE001 - the library has no error class for a wrong file
+        raise BadData(
+            f"{path.name} cannot be read as a file of a statistics program ({type(error).__name__}).",
+            "Check that it is complete; where letters are wrong, name its encoding.",
+        ) from None
+    numeric = [meta.readstat_variable_types[name] != "string" for name in meta.column_names]
+    stream = Stream(meta.column_names, _rows(read, numeric), path.name)
+    notes = {name: _notes(meta, name) for name in meta.column_names}
+    relation = stream.relation(connection)
+    return Source(relation, meta.number_rows, path.name, notes, found=options, torn=stream.error)
 
 
 def _rows(read: Callable[..., tuple[Any, Any]], numeric: list[bool]) -> Iterator[Sequence[Any]]:

@@ -1,20 +1,17 @@
 """Sheets of Excel workbooks, row by row: the first row has the names of the columns."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
 from discreet.records.readers import Reader
 from discreet.records.source import Source, Stream, choose_table, unique_names
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:

@@ -14,7 +14,7 @@ from discreet.records.engine import EngineKind
 from discreet.records.fingerprint import Fingerprint
 from discreet.records.keys import LENT, lend_keys
 from discreet.records.source import Source
-from discreet.records.spark.partitions import (
+from discreet.records.spark_load import (
     AT,
     AT_BITS,
     ID,

@@ -9,7 +9,7 @@ from discreet.errors import BadData, BadDescription, BadRecords, NotFound
 from discreet.model.dataset import ROW_NUMBER
 from discreet.model.request import request_from_text
 from discreet.records.engine import AggregateQuery
-from discreet.records.spark.spark_session import spark_session
+from discreet.records.engines.spark import spark_session
 from discreet.release.pipeline import release_table
 from discreet.workspace.versions.load_version import load_dataset
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import BadOption
+from discreet.records.engines import spark as sessions
+from discreet.records.engines.spark import GUARDED, spark_session, stop_spark
 from discreet.records.keys import lent_labels
-from discreet.records.spark import spark_session as sessions
-from discreet.records.spark.spark_session import GUARDED, spark_session, stop_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -67,7 +67,7 @@ def test_a_session_of_somebody_else_is_refused(spark_home):
 
 
 def test_without_java_it_is_said(spark_home):
-    program = "from discreet.records.spark.spark_session import spark_session\nspark_session()"
+    program = "from discreet.records.engines.spark import spark_session\nspark_session()"
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "JAVA_HOME": "/nowhere"},

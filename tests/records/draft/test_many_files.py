@@ -1,0 +1,306 @@
+"""Files in many shapes: what of each is a variable, has a role, stands in a comment and is left out, and that it loads."""
+
+import re
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from discreet.errors import BadDescription
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.publish.release_file import pack
+from discreet.records.draft.describe_file import describe_file
+from discreet.release.dataset_registry import open_registry
+from discreet.workspace.versions.load_version import load_dataset
+
+pytestmark = pytest.mark.slow
+
+N = 600
+
+
+def brr_survey(random):
+    """A survey with balanced repeated replicates, of which half a sample is zero and the other doubled."""
+    weight = np.round(random.gamma(9, 40, N), 2)
+    halves = {f"brr{n}": np.round(weight * 2 * random.randint(0, 2, N), 2) for n in range(1, 17)}
+    answers = {"sex": random.choice(["m", "f"], N), "vote": random.choice(["a", "b", "c"], N)}
+    return pd.DataFrame({"respid": np.arange(N) + 7000, **answers, "finalwt": weight, **halves})
+
+
+def questionnaire(random):
+    """Fifty-two answers from 1 to 5, -9 for none, beside a weight near 3: the answers were taken for replicates."""
+    weight = np.round(random.gamma(9, 0.33, N), 3)
+    items = {f"q{n:02d}": random.choice([1, 2, 3, 4, 5, -9], N, p=[0.19] * 5 + [0.05]) for n in range(1, 53)}
+    return pd.DataFrame({"caseid": np.arange(N) + 5000, "wt_final": weight, **items})
+
+
+def full_questionnaire(random):
+    """Eight answers without a missing value: nothing but their values says that they are no replicates."""
+    items = {f"item{n}": random.randint(1, 6, N) for n in range(1, 9)}
+    return pd.DataFrame({"id": np.arange(N) + 100, "weight": np.round(random.gamma(9, 0.33, N), 3), **items})
+
+
+def numbered_columns(random):
+    """A file with columns v000 to v099, of which a survey programme calls some weight, strata and clusters."""
+    return pd.DataFrame({f"v{n:03d}": random.randint(0, 6, N) for n in range(100)})
+
+
+def hierarchy(random):
+    district = random.randint(0, 12, N)
+    return pd.DataFrame(
+        {
+            "person_id": np.arange(N) + 1000,
+            "region": np.array(list("ABCD"))[district % 4],
+            "district": [f"D{d:02d}" for d in district],
+            "sex": random.randint(1, 3, N),
+        }
+    )
+
+
+def amounts_only(random):
+    """Turnovers of firms: nothing is a category, and the amounts could be classes."""
+    return pd.DataFrame(
+        {"turnover": np.round(random.gamma(2, 9000, N), 2), "staff": random.permutation(N) * 7 + 5}
+    )
+
+
+def time_series(random):
+    """One value a day."""
+    days = pd.date_range("2021-01-01", periods=N).strftime("%Y-%m-%d")
+    return pd.DataFrame({"date": days, "index": np.round(random.normal(100, 5, N), 3)})
+
+
+def contacts(random):
+    """People with names, addresses of both kinds, dates of birth and remarks, each of which many records share."""
+    first = random.choice(["Anna", "Bela", "Carl", "Dora", "Emil", "Fritz", "Greta", "Hugo", "Ida"], N)
+    last = random.choice(["Berg", "Costa", "Dahl", "Ernst", "Falk", "Grau", "Holm", "Ipsen", "Jung"], N)
+    serial = random.randint(0, 25, N)
+    return pd.DataFrame(
+        {
+            "name": [f"{one} {two}" for one, two in zip(first, last, strict=True)],
+            "contact": [f"user{n}@example.org" for n in serial],
+            "call": [f"+49 30 {n + 7000000}" for n in serial],
+            "lives": [f"{n + 1} Mill Road" for n in serial],
+            "dob": [f"{n + 1}.03.{1950 + n}" for n in serial],
+            "teacher": [f"{one} {two}" for one, two in zip(first[::-1], last[serial % 9 * 7], strict=True)],
+            "said": [f"he told us {n} times that all is well" for n in serial],
+            "sex": random.choice(["m", "f"], N),
+        }
+    )
+
+
+def sensitive(random):
+    """Religion with three Zoroastrians, a status of HIV, and a tongue that few have."""
+    return pd.DataFrame(
+        {
+            "religion": ["Zoroastrian"] * 3 + list(random.choice(["Christian", "Muslim", "none"], N - 3)),
+            "hiv_status": random.choice(["neg", "pos"], N, p=[0.9, 0.1]),
+            "tongue": ["Romansh"] * 4 + ["Ladin"] * 18 + list(random.choice(["German", "Italian"], N - 22)),
+        }
+    )
+
+
+def no_answers(random):
+    """Codes and words for no answer, and small negative numbers that are none."""
+    return pd.DataFrame(
+        {
+            "id": random.permutation(N) + 300,
+            "happy": random.choice([1, 2, 3, -9, -99, -1], N),
+            "work": random.choice(["yes", "no", "Refused", "Don't know", "."], N),
+            "born": random.choice(["here", "abroad", "NA"], N),
+            "trend": random.choice([-2, -1, 0, 1, 2], N),
+        }
+    )
+
+
+def decimal_comma(random):
+    """A European file: semicolons, and a weight with a decimal comma."""
+    weights = [f"{each:.2f}".replace(".", ",") for each in random.gamma(9, 30, N)]
+    lines = [f"{n + 400};{weights[n]};{'mw'[n % 2]}\n" for n in range(N)]
+    return "lfd_id;gewicht;geschlecht\n" + "".join(lines)
+
+
+def numbered_records(random):
+    """Ids 1 to n, and ages."""
+    return pd.DataFrame(
+        {"nr": range(1, N + 1), "age": random.randint(0, 90, N), "sex": random.choice([1, 2], N)}
+    )
+
+
+def binary_items(random):
+    """Sixty answers of yes or no beside a weight near one half, which they would all reproduce."""
+    items = {f"y{n}": random.randint(0, 2, N) for n in range(1, 61)}
+    return pd.DataFrame({"weight": np.round(random.gamma(9, 0.055, N) + 0.001, 4), **items})
+
+
+def labelled(random):
+    """A file of SPSS whose names say nothing and whose labels say all."""
+    weight = np.round(random.gamma(9, 30, N), 2)
+    frame = pd.DataFrame(
+        {
+            "pwgt": weight,
+            "psu": random.randint(1, 90, N) * 11,
+            "x1": random.choice([1.0, 2.0, 8.0], N),
+            "x2": [
+                f"{a}{b} Meier"
+                for a, b in zip(random.choice(list("ABCDEFGHIJKLM"), N), ["nna", "lf"] * 300, strict=True)
+            ],
+            "x3": random.choice([1.0, 2.0, 3.0], N, p=[0.01, 0.4, 0.59]),
+        }
+    )
+    labels = {
+        "pwgt": "Person weight", "psu": "Primary sampling unit", "x1": "Has a job", "x2": "Interviewer", "x3": "Religion",
+    }  # fmt: skip
+    values = {"x1": {1.0: "Yes", 2.0: "No", 8.0: "Refused"}, "x3": {1.0: "Sikh", 2.0: "Hindu", 3.0: "None"}}
+    return frame, {"column_labels": labels, "variable_value_labels": values}
+
+
+PERSONAL = "it looks like "
+#: By shape: the file, its variables, roles, what is proposed or kept in a comment, and the reasons of what is left out.
+SHAPES = {
+    "brr": (
+        brr_survey,
+        "sex",
+        {"id": "respid", "weight": "finalwt", "replicates": 16},
+        "",
+        {"vote": "about politics"},
+    ),
+    "questionnaire": (
+        questionnaire,
+        " ".join(f"q{n:02d}" for n in range(1, 53)),
+        {"id": "caseid", "weight": "wt_final"},
+        "",
+        {},
+    ),
+    "full-questionnaire": (
+        full_questionnaire,
+        " ".join(f"item{n}" for n in range(1, 9)),
+        {"id": "id", "weight": "weight"},
+        "",
+        {},
+    ),
+    "numbered": (numbered_columns, " ".join(f"v{n:03d}" for n in range(100)), {}, "v005 v022 v001", {}),
+    "hierarchy": (hierarchy, "region district sex", {"id": "person_id"}, "", {}),
+    "amounts": (
+        amounts_only,
+        "",
+        {},
+        "",
+        {"turnover": "not whole numbers", "staff": "a different value in every record"},
+    ),
+    "series": (time_series, "", {}, "", {"date": "dates", "index": "not whole numbers"}),
+    "contacts": (
+        contacts,
+        "sex",
+        {},
+        "",
+        {
+            "name": PERSONAL + "names of people",
+            "contact": PERSONAL + "e-mail addresses",
+            "call": PERSONAL + "telephone numbers",
+            "lives": PERSONAL + "addresses",
+            "dob": "dates",
+            "teacher": PERSONAL + "names of people",
+            "said": PERSONAL + "sentences",
+        },
+    ),
+    "sensitive": (sensitive, "tongue", {}, "", {"religion": "about religion", "hiv_status": "about health"}),
+    "no-answers": (no_answers, "happy work born trend", {"id": "id"}, "", {}),
+    "comma": (decimal_comma, "geschlecht", {"id": "lfd_id", "weight": "gewicht"}, "", {}),
+    "numbers": (numbered_records, "age sex", {"id": "nr"}, "", {}),
+    "binary": (binary_items, " ".join(f"y{n}" for n in range(1, 61)), {"weight": "weight"}, "", {}),
+    "labelled": (
+        labelled,
+        "x1",
+        {"weight": "pwgt", "clusters": "psu"},
+        "",
+        {
+            "x2": PERSONAL + "names of people",
+            "x3": "about religion",
+        },
+    ),
+}
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request, tmp_path):
+    make, *expected = SHAPES[request.param]
+    path = write(tmp_path / request.param, make(np.random.RandomState(5)))
+    return path, *expected
+
+
+def write(stem, made):
+    """A file of a shape: a text as it is, a frame as CSV, a frame with labels as a file of SPSS."""
+    path = stem.with_suffix(".sav" if isinstance(made, tuple) else ".csv")
+    if isinstance(made, str):
+        path.write_text(made, "utf-8")
+    elif isinstance(made, tuple):
+        pyreadstat.write_sav(made[0], path, **made[1])
+    else:
+        made.to_csv(path, index=False)
+    return path
+
+
+def test_each_file_gets_the_draft_that_is_written_down_for_it(shape, tmp_path):
+    path, active, roles, commented, left_out = shape
+    draft = describe_file(path)
+    assert {name: reason.split(":")[0] for name, reason in draft.left_out} == left_out
+    assert " ".join(re.findall(r'^#   \w+ = "(.*)"$', draft.text, re.MULTILINE)) == commented
+    if not active:
+        assert "No column can be tabulated as it is" in draft.text
+        with pytest.raises(BadDescription, match="no variables"):
+            parse_dataset(draft.text)
+        return
+    dataset = parse_dataset(draft.text)
+    assert " ".join(variable.column for variable in dataset.variables) == active
+    found = {"id": dataset.id_column.replace("row number", ""), "weight": dataset.weight_column}
+    if dataset.survey is not None:
+        design = dataset.survey.design
+        found |= {"strata": design.strata, "clusters": design.clusters, "replicates": len(design.replicates)}
+    assert {key: value for key, value in found.items() if value} == roles
+    load_dataset(tmp_path / "w", draft.text, path)
+
+
+def drafted(name, tmp_path):
+    return describe_file(write(tmp_path / name, SHAPES[name][0](np.random.RandomState(5))))
+
+
+def test_no_answers_are_missing_and_the_draft_says_which(tmp_path):
+    draft = drafted("no-answers", tmp_path)
+    missing = {v.name: {value for value, _ in v.missing.single} for v in parse_dataset(draft.text).variables}
+    assert missing == {
+        "happy": {"-9", "-99", "-1"},
+        "work": {"Refused", "Don't know", "."},
+        "born": {"NA"},
+        "trend": set(),
+    }
+    assert "No answer, and so missing: -1, -9, -99 of happy." in draft.assumed
+    assert "No answer, and so missing: 8 of x1." in drafted("labelled", tmp_path).assumed
+
+
+def test_every_variable_says_its_rarest_category_and_a_coarser_grouping(tmp_path):
+    draft = drafted("sensitive", tmp_path).text
+    assert (
+        '# Rarest: "Romansh" with 4 records.\n# Coarser: values = { "Romansh" = "other", "Ladin" = "other" }'
+        in draft
+    )
+    kept = draft[draft.index("# Left out: religion") :].split("\n\n")[0]
+    section = "\n".join(line.removeprefix("# ") for line in kept.splitlines()[1:])
+    assert '# Rarest: "Zoroastrian" with 3 records.' in section.splitlines()
+    (religion,) = tomllib.loads(section)["variable"]
+    assert [each["code"] for each in religion["categories"]] == ["Christian", "Muslim", "Zoroastrian", "none"]
+    assert re.search(r'# Rarest: "\d+-\d+" with \d+ records', drafted("numbers", tmp_path).text)
+
+
+def test_no_count_of_a_draft_is_published(tmp_path):
+    """A publication has the values of a description and none of its comments."""
+    load_dataset(tmp_path / "w", drafted("sensitive", tmp_path).text, tmp_path / "sensitive.csv")
+    parts = open_registry(tmp_path / "w").public_parts("sensitive")
+    assert b"Rarest" not in pack(parts.description)
+    assert b"Zoroastrian" not in pack(parts.description)
+
+
+def test_what_could_be_classed_is_said_of_a_file_without_a_variable(tmp_path):
+    assert "Could be given in classes: turnover, staff." in drafted("amounts", tmp_path).assumed[-1]
+    assert "Could be given in classes: date, index." in drafted("series", tmp_path).assumed[-1]
