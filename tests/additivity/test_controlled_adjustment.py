@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.additivity.controlled_adjustment import _Work, adjust, lowering, raising, sum_axes
+from discreet.additivity.controlled_adjustment import adjust, sum_axes
 
 
 def aims_of(table: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
@@ -51,23 +51,3 @@ def test_impossible_cells_stay_zero():
     wish, other = (random.poisson(3, (5, 5, 5)) * possible for _ in range(2))
     found = adjust(wish, aims_of(other), possible, keep_zeros=True)
     assert not found[~possible].any()
-
-
-def test_a_unit_up_and_back_costs_nothing():
-    wish, rise = np.full(9, 5), np.array([1] * 8 + [8])
-    cells = np.array([0, 1, 2, 4, 5, 6, 8, 12, 6])
-    for spread in (1, 3, 100):
-        assert (raising(cells, wish, rise, spread) + lowering(cells + 1, wish, rise, spread) == 0).all()
-
-
-def test_what_margins_lack_is_kept_exactly_while_units_move():
-    random = np.random.default_rng(9)
-    wish, other = random.poisson(9, (4, 5, 3)), random.poisson(9, (4, 5, 3))
-    aims = aims_of(other)
-    work = _Work(wish, aims, wish >= 0, keep_zeros=False)
-    work.fill(1)
-    for axis in (0, 1, 2):
-        work.improve(axis)
-    for m, margin in enumerate(work.margins):
-        lacking = aims[margin] - work.cells.sum(axis=margin)
-        assert work.lacking(m).ravel().tolist() == np.ravel(lacking).tolist()

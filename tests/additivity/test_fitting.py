@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,52 +19,34 @@ OPTIONS = settings(max_examples=8, deadline=None, suppress_health_check=[HealthC
 
 
 @st.composite
-def trees(draw, leaves: int) -> AxisTree:
-    """No total, a total, or levels under a total; leaves may stand at different depths."""
-    kind = draw(st.sampled_from(["none", "plain", "nested"]))
-    if kind != "nested" or leaves < 2:
-        return AxisTree.plain(leaves, total=kind != "none")
-    groups = draw(st.integers(1, min(3, leaves)))
-    total = leaves + groups
-    places = [draw(st.integers(0, groups)) for _ in range(leaves)]
-    parents = [total if place == groups else leaves + place for place in places]
-    # A group that got no part is a leaf of its own.
-    return AxisTree((*parents, *(total,) * groups, -1))
-
-
-@st.composite
 def noisy_tables(draw) -> tuple[np.ndarray, Additive]:
-    """Tables of 2 to 5 ways with their own noise on every cell; some cells are negative."""
+    """Tables of 2 to 4 ways with their own noise on every cell; some cells are negative, some noise is far above counts."""
     ways = draw(st.integers(2, 4))
-    most = {2: 7, 3: 5, 4: 3, 5: 3}[ways]
-    structure = Additive(tuple(draw(trees(draw(st.integers(1, most)))) for _ in range(ways)))
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    most = {2: 7, 3: 5, 4: 3}[ways]
+    structure = Additive(tuple(some_tree(random, draw(st.integers(1, most))) for _ in range(ways)))
     shape = tuple(tree.leaves.size for tree in structure.axes)
     true = structure.add_up(random.poisson(draw(st.sampled_from([0.3, 2, 20])), shape))
-    return true + random.integers(-4, 5, true.shape) * (true > 0), structure
+    noise = draw(st.sampled_from([4, 4, 10**6]))
+    return true + random.integers(-noise, noise + 1, true.shape) * (true > 0), structure
 
 
 @pytest.mark.slow
-@given(noisy_tables(), st.booleans())
-@OPTIONS
-def test_every_total_equals_the_sum_of_its_parts_and_nothing_is_negative(table, keep_zeros):
-    noisy, structure = table
-    values, _ = fit_totals(noisy, structure, keep_zeros=keep_zeros)
-    assert structure.holds(values)
-    assert (values >= 0).all()
-    assert values.dtype == np.int64
-
-
-@pytest.mark.slow
-@given(noisy_tables())
-@OPTIONS
-def test_the_same_cells_give_the_same_values_whatever_their_memory_order(table):
+@given(noisy_tables(), st.booleans(), st.integers(0, 2**32))
+@settings(parent=OPTIONS, max_examples=16)
+def test_every_total_is_the_sum_of_its_parts_nothing_is_negative_and_structural_zeros_stay(
+    table, keep_zeros, seed
+):
     noisy, structure = table
     before = noisy.copy()
-    first, report = fit_totals(noisy, structure)
-    second, again = fit_totals(np.asfortranarray(noisy), structure)
-    assert (first == second).all()
-    assert report == again
+    impossible = np.random.default_rng(seed).random(noisy.shape) < 0.2 * (seed % 2)
+    values, _ = fit_totals(noisy, structure, keep_zeros=keep_zeros, impossible=impossible)
+    assert structure.holds(values)
+    assert (values >= 0).all()
+    assert not values[impossible].any()
+    assert values.dtype == np.int64
+    again, _ = fit_totals(np.asfortranarray(noisy), structure, keep_zeros=keep_zeros, impossible=impossible)
+    assert (again == values).all(), "whatever the order in memory"
     assert (noisy == before).all()
 
 
@@ -80,33 +60,6 @@ def test_an_additive_table_is_left_alone(table):
     assert report.optimal
     assert report.missed == 0
     assert report.largest_change == 0
-
-
-@pytest.mark.slow
-@given(noisy_tables(), st.integers(0, 2**32))
-@OPTIONS
-def test_structural_zeros_stay_zero(table, seed):
-    noisy, structure = table
-    random = np.random.default_rng(seed)
-    impossible = random.random(noisy.shape) < 0.2
-    values, _ = fit_totals(noisy, structure, impossible=impossible)
-    assert structure.holds(values)
-    assert (values >= 0).all()
-    assert not values[impossible].any()
-
-
-@pytest.mark.slow
-@given(st.integers(0, 2**32), st.integers(1, 4))
-@settings(max_examples=8, deadline=None)
-def test_noise_far_above_the_counts_is_fitted_in_steps_larger_than_one(seed, ways):
-    random = np.random.default_rng(seed)
-    structure = Additive(tuple(AxisTree.plain(int(n)) for n in random.integers(2, 6, ways)))
-    shape = tuple(tree.leaves.size for tree in structure.axes)
-    noisy = structure.add_up(random.poisson(5, shape)) + random.integers(-(10**6), 10**6, structure.shape)
-    values, report = fit_totals(noisy, structure, keep_zeros=False)
-    assert structure.holds(values)
-    assert (values >= 0).all()
-    assert report.optimal or ways > 2
 
 
 def test_the_report_measures_the_change_of_all_cells():
@@ -223,64 +176,6 @@ def test_a_hundred_thousand_cells_are_fitted():
         assert report.gap == 0 if len(shape) == 2 else report.gap < 0.2
 
 
-@pytest.mark.slow
-@given(st.integers(0, 2**32), st.integers(2, 3))
-@settings(max_examples=2, deadline=None)
-def test_over_a_batch_of_tables_fitted_is_closer_than_proportional_rounding(seed, ways):
-    random = np.random.default_rng(seed)
-    ours = theirs = 0
-    for _ in range(12):
-        most = {2: 14, 3: 7, 4: 4, 5: 3}[ways]
-        leaves = random.integers(2, most + 1, ways)
-        structure = Additive(tuple(_random_tree(random, int(n)) for n in leaves))
-        true = structure.add_up(random.poisson(random.gamma(0.6, 10, leaves)))
-        noisy = np.maximum(true + random.integers(-3, 4, true.shape) * (true > 0), 0)
-        ours += np.abs(fit_totals(noisy, structure)[0] - noisy).sum()
-        theirs += np.abs(proportional_rounding(noisy, structure) - noisy).sum()
-    assert ours < theirs
-
-
-def _random_tree(random: np.random.Generator, leaves: int) -> AxisTree:
-    if leaves < 4 or random.random() < 0.5:
-        return AxisTree.plain(leaves)
-    half = leaves // 2
-    return AxisTree((leaves,) * half + (leaves + 1,) * (leaves - half) + (leaves + 2, leaves + 2, -1))
-
-
-def shared_out(total: int, wish: np.ndarray) -> np.ndarray:
-    """Whole numbers that add up to a total, in proportion to the wish; largest remainders get the rest."""
-    weights = np.maximum(wish, 0)
-    if not weights.sum():
-        weights = np.ones_like(weights)
-    parts = total * weights // weights.sum()
-    remainders = total * weights % weights.sum()
-    parts[np.argsort(-remainders, kind="stable")[: total - parts.sum()]] += 1
-    return parts
-
-
-def proportional_rounding(noisy: np.ndarray, structure) -> np.ndarray:
-    """Axis after axis, level after level, each fitted cell shared out among its noisy parts."""
-    wish = noisy
-    roots = np.ix_(*(tree.cut(0) for tree in structure.axes))
-    fitted = np.maximum(noisy[roots], 0)
-    levels = [0] * len(structure.axes)
-    for axis, tree in enumerate(structure.axes):
-        for level in range(1, tree.height + 1):
-            levels[axis] = level
-            finer = np.ix_(*(t.cut(n) for t, n in zip(structure.axes, levels, strict=True)))
-            fitted = _finer(fitted, wish[finer], axis, tree.groups(level))
-    return structure.add_up(fitted)
-
-
-def _finer(fitted: np.ndarray, wish: np.ndarray, axis: int, groups: list[np.ndarray]) -> np.ndarray:
-    finer = np.zeros_like(wish)
-    for place in product(*(range(n) for n in fitted.shape)):
-        parts = list(place)
-        parts[axis] = groups[place[axis]]
-        finer[tuple(parts)] = shared_out(int(fitted[place]), wish[tuple(parts)])
-    return finer
-
-
 @pytest.mark.parametrize("kinds", [("plain",) * 3, ("deep", "deep"), ("deep", "plain", "none")], ids=str)
 @pytest.mark.parametrize("bounded", [True, False])
 def test_no_table_passes_the_bound_and_the_bound_is_near(kinds, bounded, monkeypatch):
@@ -310,11 +205,3 @@ def test_kept_cells_count_in_no_bound():
     )
     least = round(least_change_by_programme(noisy, structure, kept=kept))
     assert 0 < least_possible(structure, goal) <= least
-
-
-def test_a_table_without_any_total_is_bounded_by_its_cells():
-    structure = Additive(tuple(some_tree(np.random.default_rng(1), 2, "none") for _ in range(3)))
-    noisy = np.full(structure.shape, -1)
-    possible = np.ones(noisy.shape, dtype=bool)
-    goal = objective(noisy, structure, possible, kept=~possible, bounded=True, keep_zeros=False)
-    assert least_possible(structure, goal) == 8

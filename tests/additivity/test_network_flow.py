@@ -50,11 +50,11 @@ def test_no_flow_of_a_tiny_network_costs_less(seed, wished):
     random = np.random.default_rng(seed)
     tail, head = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2])
     wishes = some_wishes(random, 4, wished)
-    found = least_change(tail, head, 3, wishes)
-    assert found.proven
-    assert (np.bincount(head, found.x, 3) == np.bincount(tail, found.x, 3)).all()
+    found, proven = least_change(tail, head, 3, wishes)
+    assert proven
+    assert (np.bincount(head, found, 3) == np.bincount(tail, found, 3)).all()
     flows = (x for x in product(range(-3, 5), repeat=4) if x[0] == x[1] and x[2] == x[1] + x[3])
-    assert cost_of(wishes, found.x) == min(cost_of(wishes, x) for x in flows)
+    assert cost_of(wishes, found) == min(cost_of(wishes, x) for x in flows)
 
 
 @given(st.integers(0, 2**32))
@@ -79,8 +79,8 @@ def test_ties_spread_a_change_over_several_arcs_and_not_into_one():
     firm = np.array([[100] * 5 + [10**6]])
     none = np.zeros_like(wish)
     bounds = np.zeros(6, dtype=np.int64), np.full(6, FREE)
-    spread = least_change(tail, head, 2, Wishes(wish, firm, none, none, 1, *bounds)).x
-    heaped = least_change(tail, head, 2, Wishes(wish, firm, none, none, 0, *bounds)).x
+    spread = least_change(tail, head, 2, Wishes(wish, firm, none, none, 1, *bounds))[0]
+    heaped = least_change(tail, head, 2, Wishes(wish, firm, none, none, 0, *bounds))[0]
     assert spread.tolist() == [11] * 5 + [55]
     assert heaped.max() > 55 or heaped[:5].max() == 15
 
@@ -90,8 +90,8 @@ def test_a_flow_is_a_function_of_its_network(order):
     tail, head = np.array([0, 1, 2, 0, 3, 1]), np.array([1, 2, 0, 3, 2, 3])
     random = np.random.default_rng(8)
     wishes = some_wishes(random, 6)
-    first = least_change(tail, head, 4, wishes).x
-    again = least_change(tail.copy(), head.copy(), 4, wishes).x
+    first = least_change(tail, head, 4, wishes)[0]
+    again = least_change(tail.copy(), head.copy(), 4, wishes)[0]
     assert (first == again).all()
     turned = Wishes(
         *(each[:, order] for each in (wishes.wish, wishes.weight, wishes.rise, wishes.fall)),
@@ -99,7 +99,7 @@ def test_a_flow_is_a_function_of_its_network(order):
         wishes.lowest[order],
         wishes.highest[order],
     )
-    other = least_change(tail[order], head[order], 4, turned).x
+    other = least_change(tail[order], head[order], 4, turned)[0]
     assert cost_of(turned, other) == cost_of(wishes, first)
 
 
@@ -179,11 +179,6 @@ def test_a_unit_too_much_in_any_one_cell_is_left_over_somewhere(name):
         table = np.zeros(structure.shape, dtype=np.int64)
         table.flat[place] = 1
         assert np.abs(left_over(network, table)).sum() == 2
-
-
-def test_two_hierarchies_and_three_ways_are_no_network():
-    assert table_network(Additive((DEEP, DEEP))) is None
-    assert table_network(Additive((AxisTree.plain(2),) * 3)) is None
 
 
 def left_over(network, table):

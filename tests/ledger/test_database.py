@@ -24,7 +24,6 @@ from discreet.ledger import database as schema
 from discreet.ledger.accounts import Accounts
 from discreet.ledger.database import (
     BUDGETS,
-    CHARGES,
     METADATA,
     MIGRATION_STEPS,
     SHARES,
@@ -160,13 +159,6 @@ def test_a_sum_above_its_cap_cannot_be_written(connection, table, column):
         connection.execute(update(table).values({column: table.c[column] + 1}))
 
 
-def test_a_request_is_charged_once_to_a_budget(connection):
-    row = {"budget": "f", "request": "r", "loss": 1, "failure": 0, "what": "w", "at": "now"}
-    connection.execute(insert(CHARGES).values(**row))
-    with pytest.raises(IntegrityError, match="UNIQUE"):
-        connection.execute(insert(CHARGES).values(**row))
-
-
 FORK = multiprocessing.get_context("fork")
 AMOUNTS = ", ".join(
     f"{name} BIGINT NOT NULL" for name in ("cap_loss", "cap_failure", "spent_loss", "spent_failure")
@@ -216,45 +208,28 @@ def raw(place):
 def old_ledger(place, number):
     """A ledger of an old schema without a mark: a version of 0.5, an answer of 0.25 that ann paid, an account."""
     first, second = COLUMNS[number]
+    records = records_name("town", "1", "f")
+    neighbours, budget = (", 'add-remove'", "'census', ") if number else ("", "")
+    cap = "1000000000000, 1000000000"
+    statements = [each.format(first, second) for each in LAYOUT]
+    statements += [
+        f"INSERT INTO families VALUES ('census', 'basic'{neighbours}, {cap}, 750000000000, 3)",
+        "INSERT INTO shares VALUES ('census', 'ann', 500000000000, 1000000000, 250000000000, 1)",
+        f"INSERT INTO versions VALUES ('town', '1', {budget}'{records}')",
+        "INSERT INTO accounts VALUES ('ann', 'analyst', 'hash', '2026', NULL)",
+        "INSERT INTO free_groups VALUES ('ann', 'town', 'job', 'm')",
+    ]
+    for what, account, loss, failure in (
+        (UNIVERSE, "NULL", 500000000000, 2),
+        (MARGIN, "'ann'", 250000000000, 1),
+    ):
+        key = Charge("census", what, Fraction(0), Fraction(0)).key
+        row = f"'census', '{key}', {account}, {loss}, {failure}, '{what}', '2026'"
+        statements.append(f"INSERT INTO charges VALUES ({row})")
     engine = raw(place)
     with engine.begin() as connection:
-        for statement in LAYOUT:
-            connection.execute(text(statement.format(first, second)))
-        neighbours = ", neighbours" if number else ""
-        value = ", 'add-remove'" if number else ""
-        connection.execute(
-            text(
-                f"INSERT INTO families (family, rule{neighbours}, cap_loss, cap_failure, spent_loss, spent_failure) "
-                f"VALUES ('census', 'basic'{value}, 1000000000000, 1000000000, 750000000000, 3)"
-            )
-        )
-        connection.execute(
-            text("INSERT INTO shares VALUES ('census', 'ann', 500000000000, 1000000000, 250000000000, 1)")
-        )
-        for what, account, loss, failure in ((UNIVERSE, None, 5, 2), (MARGIN, "ann", 2.5, 1)):
-            row = {
-                "key": Charge("census", what, Fraction(0), Fraction(0)).key,
-                "what": what,
-                "account": account,
-            }
-            connection.execute(
-                text(
-                    "INSERT INTO charges (family, request, account, loss, failure, what, at) "
-                    f"VALUES ('census', :key, :account, {int(loss * 10**11)}, {failure}, :what, '2026')"
-                ),
-                row,
-            )
-        family = ("family, ", "'census', ") if number else ("", "")
-        connection.execute(
-            text(
-                f"INSERT INTO versions (dataset, version, {family[0]}records) VALUES ('town', '1', {family[1]}:records)"
-            ),
-            {"records": records_name("town", "1", "f")},
-        )
-        connection.execute(text("INSERT INTO accounts VALUES ('ann', 'analyst', 'hash', '2026', NULL)"))
-        connection.execute(text("INSERT INTO free_groups VALUES ('ann', 'town', 'job', 'm')"))
-        for statement in LINEAGES if number == 2 else ():
-            connection.execute(text(statement))
+        for statement in (*statements, *(LINEAGES if number == 2 else ())):
+            connection.exec_driver_sql(statement)
     engine.dispose()
 
 

@@ -9,7 +9,6 @@ import sqlite3
 from fractions import Fraction
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from discreet.errors import LedgerUnusable
 from discreet.ledger import hash_chain as chain
@@ -226,20 +225,3 @@ def test_what_others_append_is_read_on_and_checked(place):
     assert other.is_paid("census", "ours")
     assert [row["position"] for row in ledger.state("census").charges] == [4, 5, 6, 9, 10, 11]
     assert request_key("ours") in {row["request"] for row in other.state("census").charges}
-
-
-@pytest.mark.slow
-def test_a_ledger_on_postgresql_that_was_changed_is_refused(postgres_url):
-    filled(postgres_url).close()
-    ledger, engine = Ledger.open(postgres_url, KEY), create_engine(postgres_url)
-    for statement, words in (
-        ("UPDATE families SET cap_loss = cap_loss * 2", "its budget 'census'"),
-        ("DELETE FROM chain WHERE position > 5", "older than the answers"),
-    ):
-        with engine.begin() as connection:
-            connection.execute(text(statement))
-        with pytest.raises(LedgerUnusable, match=words):
-            ledger.charge(Charge("census", "next", UNIT, Fraction(0)))
-        with pytest.raises(LedgerUnusable):
-            Ledger.open(postgres_url, KEY)
-    engine.dispose()

@@ -81,11 +81,8 @@ def test_ten_tenths_are_one_and_not_a_hair_more(place):
     assert ledger.state("census").left[0] == 0
     with pytest.raises(BudgetSpent) as refused:
         ledger.charge(charge("x", Fraction(1, 10**12)))
-    assert (refused.value.http_status, refused.value.exit_code, refused.value.code) == (
-        403,
-        5,
-        "budget-spent",
-    )
+    told = refused.value
+    assert (told.http_status, told.exit_code, told.code) == (403, 5, "budget-spent")
     ledger.charge(charge("free", Fraction(0), failure=Fraction(0)))
 
 
@@ -160,19 +157,6 @@ def test_an_account_s_cap_can_change_but_not_below_what_it_spent(place):
     ledger.charge(charge("b", TENTH, "ann"))
 
 
-def test_what_cannot_be_booked_is_refused(place):
-    ledger = Ledger.open(place, KEY)
-    with pytest.raises(BadRequest, match="cannot be booked"):
-        ledger.charge(charge("a", Fraction(-1)))
-    with pytest.raises(BadRequest, match="no budget"):
-        ledger.charge(Charge("nobody", "x", TENTH, TINY))
-    with pytest.raises(BadRequest, match="no budget"):
-        ledger.state("nobody")
-    with pytest.raises(BadDescription, match="cannot be booked"):
-        declare_budget(ledger, "x", (Fraction(1), Fraction(2)))
-    assert ledger.state("census").charges == ()
-
-
 def test_a_revoked_account_is_not_served(place):
     ledger = Ledger.open(place, KEY)
     accounts = Accounts(ledger.database)
@@ -244,21 +228,17 @@ def test_a_full_disk_gives_no_answers_and_charges_nothing(file):
     from sqlalchemy import event
 
     ledger = Ledger.open(file, KEY)
-    event.listen(
-        ledger.database._engine,
-        "connect",
-        lambda connection, _record: connection.execute("PRAGMA max_page_count = 1"),
+    limit = lambda connection, _record: connection.execute("PRAGMA max_page_count = 1")  # noqa: E731
+    event.listen(ledger.database._engine, "connect", limit)
+    booked = (
+        ledger.charge(charge("x" * 3000 + str(n), Fraction(1, 10**4), failure=Fraction(0)))
+        for n in range(2000)
     )
-    refused = 0
-    for n in range(2000):
-        try:
-            ledger.charge(charge("x" * 3000 + str(n), Fraction(1, 10**4), failure=Fraction(0)))
-        except LedgerUnusable:
-            refused += 1
-            break
-    assert refused == 1
+    done = []
+    with pytest.raises(LedgerUnusable):
+        done.extend(booked)
     healthy = Ledger.open(file, KEY)
-    assert healthy.state("census").spent[0] == Fraction(n, 10**4)
+    assert healthy.state("census").spent[0] == Fraction(len(done), 10**4)
 
 
 def test_a_ledger_out_of_reach_gives_no_answers(file):
@@ -329,16 +309,6 @@ def _killed(place, folder, step, name):
     os._exit(0)
 
 
-def _killed_at_random(place, folder, seed, started):
-    """Charge and release on and on; the parent kills it at any moment."""
-    ledger = Ledger.open(place, KEY)
-    for n in range(10_000):
-        name = f"random {seed} {n}"
-        ledger.charge(charge(name, Fraction(1, 10**6), "bob", Fraction(0)))
-        _release(folder, name)
-        started.set()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [*STEPS, "charged", "released"])
 def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, tmp_path, step):
@@ -355,25 +325,6 @@ def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, tmp_path, ste
     assert state.spent[0] == (Fraction(3, 100) if after else 0)
     again = ledger.charge(charge(f"{step} 0", Fraction(1, 100), "bob"))
     assert again.repeat == after
-
-
-@pytest.mark.slow
-def test_kills_at_random_leave_no_uncharged_release(place, tmp_path):
-    rng = random.Random(3)
-    for seed in range(20):
-        started = FORK.Event()  # a busy machine may take long to get so far
-        child = FORK.Process(target=_killed_at_random, args=(place, tmp_path, seed, started))
-        child.start()
-        assert started.wait(60)
-        child.join(rng.uniform(0, 0.05))
-        child.kill()
-        child.join(60)
-    state = Ledger.open(place, KEY).state("census")
-    charged = {row["what"] for row in state.charges}
-    assert len(charged) >= 20
-    assert _released(tmp_path) <= charged
-    assert len(charged) - len(_released(tmp_path)) <= 20
-    assert state.spent[0] == Fraction(len(charged), 10**6)
 
 
 @pytest.mark.slow
@@ -421,15 +372,10 @@ def test_the_whole_ledger_is_all_budgets_with_lineages_versions_and_the_chain(tm
         )
     ledger.enter_lineage(LineageEntry("open", "open", "cellkey"))
     whole = ledger.whole()
-    assert [(state.name, state.spent[0], neighbours) for state, neighbours in whole.budgets] == [
-        ("a", Fraction(1, 4), "add-remove"),
-        ("b", Fraction(1, 4), "add-remove"),
-    ]
-    assert whole.lineages == (
-        ("open", "open", "cellkey", ""),
-        ("town a", "town a", "dp", "a"),
-        ("town b", "town b", "dp", "b"),
-    )
+    quarter = [(state.name, state.spent[0], neighbours) for state, neighbours in whole.budgets]
+    assert quarter == [(name, Fraction(1, 4), "add-remove") for name in "ab"]
+    towns = [(f"town {name}", f"town {name}", "dp", name) for name in "ab"]
+    assert whole.lineages == (("open", "open", "cellkey", ""), *towns)
     assert whole.versions == (("town a", "1", "a"), ("town b", "1", "b"))
     assert (whole.begun[2], whole.head.position) == (0, 10)
     with pytest.raises(BadRequest, match='knows no budget "c"'):

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from discreet.errors import SignatureUnusable
-from discreet.ledger.verification import signature_message, verify_statement
+from discreet.ledger.hash_chain import signature_message, verify_statement
 from discreet.records.signing import signing_key
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,12 +9,9 @@ from discreet.margins.holistic import Holistic, round_half_up
 from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.margin_set import MarginSet, margin_table, margin_tables
 
+from .conftest import Z
 from .test_bases import dense
 from .test_linear_program import slow_deviation
-
-#: Chance that the right mechanism fails its test, for each fixed seed.
-FALSE_ALARM = 1e-6
-Z = 4.9
 
 
 @pytest.mark.parametrize("name", ["edwards", "czech", "rochdale"])
@@ -60,13 +55,19 @@ def test_what_comes_out_is_a_whole_table_with_its_own_margins(papers, name):
         assert np.array_equal(counts, margin_table(released.table, margin))
 
 
-@pytest.mark.slow
-def test_on_czech_at_epsilon_one_the_sample_size_varies_as_the_noise_on_the_total(papers):
-    """Czech is dense: the program hardly moves the total, whose noise is discrete Laplace of scale 44."""
+@pytest.fixture(scope="module")
+def czech_releases(papers):
+    """150 releases at epsilon 1."""
     table, wanted = papers["czech"]
     exact, source = margin_tables(table.counts, wanted), SeededNoise(12)
     plan = Holistic(wanted, "fourier", 1.0, as_published=True)
-    sizes = np.array([plan.release(exact, source).sample_size for _ in range(150)]) - table.total
+    return [plan.release(exact, source) for _ in range(150)]
+
+
+@pytest.mark.slow
+def test_on_czech_at_epsilon_one_the_sample_size_varies_as_the_noise_on_the_total(papers, czech_releases):
+    """Czech is dense: the program hardly moves the total, whose noise is discrete Laplace of scale 44."""
+    sizes = np.array([each.sample_size for each in czech_releases]) - papers["czech"][0].total
     spread = sizes.std() / math.sqrt(len(sizes))
     assert abs(sizes.mean()) < Z * spread + 3  # rounding 64 cells adds a little
     distance = np.abs(sizes)
@@ -76,14 +77,12 @@ def test_on_czech_at_epsilon_one_the_sample_size_varies_as_the_noise_on_the_tota
 
 
 @pytest.mark.slow
-def test_on_czech_at_epsilon_one_infeasible_programs_are_as_frequent_as_in_a_plain_simulation(papers):
+def test_on_czech_at_epsilon_one_infeasible_programs_are_as_frequent_as_in_a_plain_simulation(
+    papers, czech_releases
+):
     table, wanted = papers["czech"]
-    exact, source, rng = margin_tables(table.counts, wanted), SeededNoise(5), np.random.default_rng(6)
-    runs = 120
-    plan = Holistic(wanted, "fourier", 1.0, as_published=True)
-    ours = np.array([plan.release(exact, source).lp_b for _ in range(runs)])
-    transform = FourierTransform(wanted)
-    matrix = dense(transform)
+    ours, rng, runs = np.array([each.lp_b for each in czech_releases]), np.random.default_rng(6), 150
+    matrix = dense(FourierTransform(wanted))
     truth = matrix @ table.counts.ravel()
     plain = np.array([slow_deviation(matrix, truth + rng.laplace(0, 5.5, 22))[0] for _ in range(runs)])
     pooled = ((ours > 1e-6).mean() + (plain > 1e-6).mean()) / 2

@@ -1,19 +1,14 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from discreet.errors import BadRequest, UnknownVariable
-from discreet.margins.least_squares import independent
 from discreet.margins.margin_set import (
     MarginSet,
     closure_tables,
-    downward_closure,
     margin_table,
     margin_tables,
     margin_weights,
-    overall_error,
     parse_margins,
 )
 
@@ -27,11 +22,6 @@ def test_closures_of_the_papers_models_have_the_known_sizes(papers, figures):
         "rochdale": figures["table8.rochdale.B"],
         "journey": 7,
     }
-
-
-def test_the_closure_holds_every_subset_once_and_the_total_first():
-    closure = downward_closure(((0, 2), (1, 2)))
-    assert closure == ((), (0,), (1,), (2,), (0, 2), (1, 2))
 
 
 @settings(max_examples=40, deadline=None)
@@ -90,18 +80,7 @@ def test_margins_with_a_million_sub_margins_are_refused():
         MarginSet(names, (2,) * 21, (tuple(range(21)),))
 
 
-def test_a_table_of_another_shape_is_refused():
-    with pytest.raises(BadRequest, match="shape"):
-        margin_tables(np.zeros((2, 3), dtype=np.int64), parse_margins("AB", "AB", (3, 2)))
-
-
 WANTED = MarginSet(("A", "B", "C"), (2, 3, 5), ((0, 1), (1, 2)))
-
-
-def test_cells_tables_and_own_numbers_give_weights_that_add_up_to_one():
-    assert margin_weights(WANTED, "cells").tolist() == [6 / 21, 15 / 21]
-    assert margin_weights(WANTED, "tables").tolist() == [0.5, 0.5]
-    assert margin_weights(WANTED, {(0, 1): 1, (1, 2): 4}).tolist() == [0.2, 0.8]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +89,3 @@ def test_cells_tables_and_own_numbers_give_weights_that_add_up_to_one():
 def test_weights_that_mean_nothing_are_refused(weights):
     with pytest.raises(BadRequest):
         margin_weights(WANTED, weights)
-
-
-def test_equal_errors_have_that_error_overall():
-    plan = independent(WANTED, 1.0)
-    assert overall_error(plan, "tables") == pytest.approx(plan.expected_error((0, 1)))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from itertools import combinations
 
@@ -16,7 +14,7 @@ from discreet.margins.margin_set import MarginSet, margin_table, margin_tables, 
 from discreet.margins.optimum import GaussianOptimum, _Objective, gaussian_optimum, laplace_optimum, optimum
 from discreet.privacy.composition import gaussian_delta
 
-from .conftest import margin_sets, random_counts
+from .conftest import Z, margin_sets, random_counts
 
 
 def lattice_loss(shape, sigma):
@@ -39,16 +37,12 @@ def test_the_optimum_is_never_worse_than_independent_noise(wanted, epsilon, delt
 
 def test_one_margin_takes_laplace_and_many_take_gaussian_noise():
     one = MarginSet(("A", "B"), (3, 4), ((0, 1),))
-    many = MarginSet(tuple("ABCDEFG"), (11, 2, 21, 5, 12, 9, 5), tuple(combinations(range(7), 2)))
+    best = optimum(SEVEN, 1.0, 1e-6)
     assert not isinstance(optimum(one, 1.0, 1e-6), GaussianOptimum)
-    best = optimum(many, 1.0, 1e-6)
     assert isinstance(best, GaussianOptimum)
     assert overall_error(best) == pytest.approx(11.76, abs=0.01)
 
 
-#: Chance that a right formula fails its test, for each fixed seed.
-FALSE_ALARM = 1e-6
-Z = 4.9
 SEVEN = MarginSet(tuple("ABCDEFG"), (11, 2, 21, 5, 12, 9, 5), tuple(combinations(range(7), 2)))
 
 
@@ -74,28 +68,6 @@ def test_the_budget_is_spent_exactly_and_never_worse_than_equally(wanted, neighb
 def test_all_two_way_margins_of_seven_variables_meet_the_target():
     assert overall_error(laplace_optimum(SEVEN, 1.0)) < 16.9
     assert overall_error(independent(SEVEN, 1.0)) > 20
-
-
-def test_a_replacement_needs_no_noise_on_the_total():
-    plan = laplace_optimum(SEVEN, 1.0, neighbours="replace-one")
-    assert plan.noise[()] is None
-
-
-@pytest.mark.slow
-def test_measured_errors_match_the_formula():
-    wanted = MarginSet(("A", "B", "C"), (3, 4, 10), ((0, 1), (1, 2), (0, 2)))
-    exact = margin_tables(random_counts(wanted), wanted)
-    plan, source = laplace_optimum(wanted, 0.5), SeededNoise(21)
-    errors = {m: [] for m in wanted.margins}
-    for _ in range(1500):
-        for margin, table in plan.release(exact, source).items():
-            errors[margin].append(np.abs(table - exact[margin]).mean())
-    for margin, means in errors.items():
-        spread = np.std(means) / math.sqrt(len(means))
-        assert abs(np.mean(means) - plan.expected_error(margin)) < Z * spread + 0.003 * plan.expected_error(
-            margin
-        )
-        assert abs(np.mean(means) - 1.1 * plan.expected_error(margin)) > Z * spread
 
 
 def movement(wanted, sigma, person, other=None):
@@ -144,23 +116,6 @@ def test_no_other_allocation_has_a_smaller_error(wanted, weights):
     assert overall_error(plan, weights) <= searched * (1 + 1e-4)
 
 
-@settings(max_examples=25, deadline=None)
-@given(margin_sets(variables=(2, 4), categories=(2, 5), cells=200))
-def test_it_is_never_worse_than_equal_gaussian_noise_made_consistent(wanted):
-    for neighbours in ("add-remove", "replace-one"):
-        best = gaussian_optimum(wanted, 1.0, 1e-6, neighbours=neighbours)
-        equal = independent(wanted, 1.0, 1e-6, neighbours=neighbours, consistent=True, law="gaussian")
-        assert overall_error(best) <= overall_error(equal) * (1 + 1e-3)
-
-
-def test_importance_moves_the_error_to_where_it_matters_less():
-    wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2)))
-    first = gaussian_optimum(wanted, 1.0, 1e-6, weights={(0, 1): 10.0, (1, 2): 1.0})
-    second = gaussian_optimum(wanted, 1.0, 1e-6, weights={(0, 1): 1.0, (1, 2): 10.0})
-    assert first.expected_error((0, 1)) < second.expected_error((0, 1))
-    assert first.expected_error((1, 2)) > second.expected_error((1, 2))
-
-
 @pytest.mark.slow
 def test_measured_errors_covariances_and_coverage_match_their_formulas():
     wanted = MarginSet(("A", "B", "C"), (3, 4, 2), ((0, 1), (1, 2)))
@@ -184,15 +139,6 @@ def test_measured_errors_covariances_and_coverage_match_their_formulas():
         products = errors[0, 1][:, i] * errors[1, 2][:, j]
         formula = covariance.between((0, 1), x, (1, 2), y)
         assert abs(products.mean() - formula) < Z * products.std() / math.sqrt(runs)
-
-
-def test_released_margins_agree_and_a_replacement_leaves_the_total_exact():
-    wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2), (0, 2)))
-    exact = margin_tables(random_counts(wanted), wanted)
-    released = gaussian_optimum(wanted, 1.0, 1e-6, neighbours="replace-one").release(exact, SeededNoise(1))
-    for margin, table in released.items():
-        assert table.sum() == pytest.approx(exact[margin].sum())
-    assert margin_table(released[0, 1], (1,)) == pytest.approx(margin_table(released[1, 2], (0,)))
 
 
 def test_only_the_centred_part_of_the_noise_is_kept():

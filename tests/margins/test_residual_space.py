@@ -11,8 +11,7 @@ import pytest
 
 from discreet.margins.margin_set import MarginSet, margin_weights, overall_error
 from discreet.margins.optimum import gaussian_optimum
-from discreet.margins.residual_space import MOST_PATHS, Attribute, ResidualSpace, flat_attribute
-from discreet.margins.residual_table import coarsen
+from discreet.margins.residual_space import MOST_PATHS, Attribute, ResidualSpace, coarsen, flat_attribute
 
 GEOGRAPHY = Attribute(
     (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
@@ -104,28 +103,6 @@ def test_many_attributes_are_bounded_from_above_and_a_held_level_stays_free():
     few = ResidualSpace(attributes[:3], tuple(t[:3] for t in tables[:3]), "replace-one", (2, 0, 0))
     at = [space.parts.index((*part, *[0] * 8)) for part in few.parts]
     assert max(sum(row[place] for place in at) for row in space.costs) >= max(map(sum, few.costs))
-
-
-def test_equal_blocks_are_exact_for_replaced_persons():
-    even = (Attribute((np.zeros(3, np.int64), np.repeat(np.arange(3), 2))), flat_attribute(2))
-    space = ResidualSpace(even, ((2, 1),), "replace-one")
-    variances = np.random.default_rng(5).uniform(1, 9, len(space.parts))
-    variances[0] = 0
-    alone = {}
-    for cell in product(range(6), range(2)):
-        table = np.zeros((6, 2))
-        table[cell] = 1
-        alone[cell] = []
-        for part in space.parts:
-            own = coarsen(space, table, (2, 1), part)
-            for axis, (attribute, level) in enumerate(zip(even, part, strict=True)):
-                own = attribute.centre(own, axis, level)
-            alone[cell].append(own)
-    true = max(
-        sum(((a - b) ** 2).sum() / v for a, b, v in zip(alone[x], alone[y], variances, strict=True) if v)
-        for x, y in combinations(alone, 2)
-    )
-    assert float(space.cost([Fraction(v) for v in variances])) == pytest.approx(true, rel=1e-12)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

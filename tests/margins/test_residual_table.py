@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.margins.residual_space import Attribute, ResidualSpace, flat_attribute
-from discreet.margins.residual_table import (
+from discreet.margins.residual_space import (
     UNIT,
+    Attribute,
+    ResidualSpace,
     coarsen,
     covariances,
     differences,
@@ -22,13 +23,10 @@ from discreet.margins.residual_table import (
     table_values,
 )
 
-GEOGRAPHY = Attribute(
-    (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
-)
-ATTRIBUTES = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
-TABLES = ((3, 1, 0), (2, 0, 1), (0, 1, 1))
-FINEST = (3, 1, 1)
+from .test_residual_space import ATTRIBUTES, FINEST, TABLES
+
 SPACE = ResidualSpace(ATTRIBUTES, TABLES)
+VARIANCES = np.random.default_rng(9).uniform(1, 9, len(SPACE.parts))
 
 
 @pytest.fixture(scope="module")
@@ -69,19 +67,17 @@ def test_all_tables_agree(stored):
     assert max(missed) >= 1
 
 
-def test_the_lattices_of_plain_tables_are_those_of_the_residual_basis():
-    space = ResidualSpace((flat_attribute(21), flat_attribute(12)), ((1, 1),))
-    assert lattice_loss(space, (0, 0), 0.1) == 0
-
-
 def exact_ratio(attribute, spread, shift):
     """The largest |log P/Q| less the Gaussian loss, over all kept differences of two categories in a block of three."""
     reach = range(-12, 13)
-    law = {z: math.exp(-(z**2) / (2 * spread**2)) for z in range(-40, 41)}
+    distribution = {z: math.exp(-(z**2) / (2 * spread**2)) for z in range(-40, 41)}
     worst = 0.0
     for b, c in product(reach, reach):
         p, q = (
-            sum(law.get(t - s, 0) * law.get(t + b, 0) * law.get(t + c, 0) for t in range(-40, 41))
+            sum(
+                distribution.get(t - s, 0) * distribution.get(t + b, 0) * distribution.get(t + c, 0)
+                for t in range(-40, 41)
+            )
             for s in (0, shift)
         )
         y = np.array([0.0, b, c])
@@ -92,8 +88,8 @@ def exact_ratio(attribute, spread, shift):
 
 
 @pytest.mark.parametrize("spread", [0.6, 0.8])
-def test_what_whole_numbers_tell_beyond_the_gaussian_law_is_bounded(spread):
-    """By summing up the law of what is kept. Wrong alternative: that nothing is told, which small spreads refute."""
+def test_what_whole_numbers_tell_beyond_the_gaussian_distribution_is_bounded(spread):
+    """By summing the distribution of what is kept. Wrong alternative: nothing is told, which small spreads refute."""
     attribute = Attribute((np.zeros(3, np.int64),))
     found = exact_ratio(attribute, spread, 1)
     bound = lattice_loss(ResidualSpace((attribute,), ((1,),)), (1,), spread)
@@ -101,18 +97,13 @@ def test_what_whole_numbers_tell_beyond_the_gaussian_law_is_bounded(spread):
     assert found > 1e-4
 
 
-ATTRIBUTES_BOXES = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
-SPACE_BOXES = ResidualSpace(ATTRIBUTES_BOXES, TABLES)
-VARIANCES = np.random.default_rng(9).uniform(1, 9, len(SPACE_BOXES.parts))
-
-
 def covariance_matrix(table):
     """Of all cells of a table, from the noise of every part, one cell after the other."""
-    total = np.zeros((SPACE_BOXES.cells(table),) * 2)
-    for part, variance in zip(SPACE_BOXES.parts, VARIANCES, strict=True):
+    total = np.zeros((SPACE.cells(table),) * 2)
+    for part, variance in zip(SPACE.parts, VARIANCES, strict=True):
         if all(a <= b for a, b in zip(part, table, strict=True)):
-            units = np.eye(SPACE_BOXES.cells(part)).reshape(-1, *SPACE_BOXES.shape(part))
-            linear = np.stack([laid_out(SPACE_BOXES, unit, part, table).ravel() for unit in units], axis=1)
+            units = np.eye(SPACE.cells(part)).reshape(-1, *SPACE.shape(part))
+            linear = np.stack([laid_out(SPACE, unit, part, table).ravel() for unit in units], axis=1)
             total += variance * linear @ linear.T
     return total
 
@@ -127,25 +118,25 @@ def test_covariances_of_boxes_are_those_of_the_linear_map():
             rng.choice(2, rng.integers(1, 3), replace=False),
         )
         boxes.append([(3, areas), (1, sexes), (0, np.zeros(1, np.int64))])
-        indicator = np.zeros(SPACE_BOXES.shape(table))
+        indicator = np.zeros(SPACE.shape(table))
         indicator[np.ix_(areas, sexes)] = 1
         indicators.append(indicator.ravel())
     wanted = np.array(indicators) @ covariance_matrix(table) @ np.array(indicators).T
-    found = covariances(SPACE_BOXES, VARIANCES.tolist(), boxes)
+    found = covariances(SPACE, VARIANCES.tolist(), boxes)
     assert np.allclose(found, wanted)
     independent = np.diag(np.diag(wanted))  # wrong alternative: cells with noise of their own
     assert not np.allclose(found, independent)
 
 
 def test_mean_shares_are_mean_variances():
-    for row, table in zip(SPACE_BOXES.shares(), TABLES, strict=True):
+    for row, table in zip(SPACE.shares(), TABLES, strict=True):
         assert row @ VARIANCES == pytest.approx(np.diag(covariance_matrix(table)).mean())
 
 
 def test_squared_lengths_are_the_diagonal():
     labels = np.random.default_rng(11).integers(0, 4, 13)
-    found = norms_squared(ATTRIBUTES_BOXES[0], 3, np.arange(13), labels, 4)
-    space = ResidualSpace(ATTRIBUTES_BOXES[:1], ((3,),))
+    found = norms_squared(ATTRIBUTES[0], 3, np.arange(13), labels, 4)
+    space = ResidualSpace(ATTRIBUTES[:1], ((3,),))
     for level in range(4):
         ones = [float(part == (level,)) for part in space.parts]
         boxes = [[(3, np.flatnonzero(labels == output))] for output in range(4)]

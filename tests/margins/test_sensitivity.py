@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,7 +9,6 @@ from discreet.errors import BadData, BadRequest, NotFound
 from discreet.margins.bases import efron_stein_coefficients, fourier_coefficients
 from discreet.margins.margin_set import MarginSet, margin_tables
 from discreet.margins.sensitivity import (
-    ContingencyTable,
     integer_sensitivity,
     paper_epsilon,
     paper_sensitivity,
@@ -75,13 +72,6 @@ def test_a_file_is_read_and_a_missing_one_names_the_known_tables(tmp_path):
     path.write_bytes(b"\xff\xfe\x00A")
     with pytest.raises(BadData, match="UTF-8"):
         read_table(path)
-
-
-def test_counts_must_fit_their_variables_and_not_be_negative():
-    with pytest.raises(BadData):
-        ContingencyTable(("A",), (("1", "2"),), np.array([1, 2, 3]))
-    with pytest.raises(BadData):
-        ContingencyTable(("A",), (("1", "2"),), np.array([1, -2]))
 
 
 def coefficients_of_one_person(wanted, basis):

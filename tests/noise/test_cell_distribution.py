@@ -27,19 +27,19 @@ from discreet.noise.table_distribution import (
     UnstatedDistribution,
 )
 from discreet.release.pipeline import release_table
-from discreet.web.pages.interval_page import noise_uncertainty
+from discreet.web.pages.inference_pages import noise_uncertainty
 
 
 def convolved(row, terms):
     """The definition, one term at a time."""
-    law = {0: Fraction(1)}
+    distribution = {0: Fraction(1)}
     for _ in range(terms):
         longer = {}
-        for s, p in law.items():
+        for s, p in distribution.items():
             for v, q in row.probabilities().items():
                 longer[s + v] = longer.get(s + v, Fraction(0)) + p * q
-        law = longer
-    return law
+        distribution = longer
+    return distribution
 
 
 rows = st.dictionaries(st.integers(-9, 9), st.integers(1, 50), min_size=1, max_size=8).map(
@@ -51,16 +51,19 @@ rows = st.dictionaries(st.integers(-9, 9), st.integers(1, 50), min_size=1, max_s
 
 @pytest.mark.slow
 @given(rows, st.integers(1, 6))
-def test_the_exact_law_is_the_convolution(row, terms):
-    law = SumDistribution(row, terms)
-    assert law.exact
-    assert law.exact_distribution() == convolved(row, terms)
-    assert sum(v * p for v, p in law.exact_distribution().items()) == law.mean
-    assert sum(v * v * p for v, p in law.exact_distribution().items()) - law.mean**2 == law.variance
+def test_the_exact_distribution_is_the_convolution(row, terms):
+    distribution = SumDistribution(row, terms)
+    assert distribution.exact
+    assert distribution.exact_distribution() == convolved(row, terms)
+    assert sum(v * p for v, p in distribution.exact_distribution().items()) == distribution.mean
+    assert (
+        sum(v * v * p for v, p in distribution.exact_distribution().items()) - distribution.mean**2
+        == distribution.variance
+    )
 
 
 @given(rows, st.integers(2, 20))
-def test_the_transform_is_within_its_stated_error_of_the_exact_law(row, terms):
+def test_the_transform_is_within_its_stated_error_of_the_exact_distribution(row, terms):
     exact = {v: float(p) for v, p in SumDistribution(row, terms).exact_distribution().items()}
     first, approximate, error = _sum_distribution(row, terms, exact=False)
     found = dict(enumerate(approximate.tolist(), first))
@@ -80,10 +83,10 @@ def test_a_wrong_number_of_terms_is_outside_the_stated_error():
 
 
 def test_half_widths_cover_what_they_say_and_no_less_would():
-    law = SumDistribution(laplace(epsilon=0.5, modulus=2**64).rows[0], 3)
-    exact = law.exact_distribution()
+    distribution = SumDistribution(laplace(epsilon=0.5, modulus=2**64).rows[0], 3)
+    exact = distribution.exact_distribution()
     for level in (0.5, 0.9, 0.95, 0.999):
-        h = law.half_width(level)
+        h = distribution.half_width(level)
         inside = sum(p for v, p in exact.items() if abs(v) <= h)
         less = sum(p for v, p in exact.items() if abs(v) < h)
         assert inside >= level > less
@@ -91,29 +94,18 @@ def test_half_widths_cover_what_they_say_and_no_less_would():
 
 def test_many_terms_have_the_moments_that_they_must_have():
     row = laplace(epsilon=0.2, modulus=2**64).rows[0]
-    law = SumDistribution(row, 500)
-    first, p = law.law()
+    distribution = SumDistribution(row, 500)
+    first, p = distribution.distribution()
     values = np.arange(first, first + p.size)
-    assert p.sum() == pytest.approx(1, abs=law.error)
-    assert values**2 @ p == pytest.approx(float(law.variance), rel=1e-9)
-    assert np.abs(values) @ p == pytest.approx(float(law.variance * 2) ** 0.5 / np.pi**0.5, rel=1e-2)
+    assert p.sum() == pytest.approx(1, abs=distribution.error)
+    assert values**2 @ p == pytest.approx(float(distribution.variance), rel=1e-9)
+    assert np.abs(values) @ p == pytest.approx(float(distribution.variance * 2) ** 0.5 / np.pi**0.5, rel=1e-2)
     with pytest.raises(BadRequest, match="too large"):
-        law.exact_distribution()
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.5])
-def test_a_level_that_is_no_probability_is_refused(level):
-    with pytest.raises(BadRequest, match="level"):
-        SumDistribution(NoiseRow((0,), (1,)), 1).half_width(level)
-
-
-def test_no_terms_have_no_law():
-    with pytest.raises(BadRequest, match="at least one"):
-        SumDistribution(NoiseRow((0,), (1,)), 0)
+        distribution.exact_distribution()
 
 
 def on_grid(variance, grid):
-    """The law of a discrete Gaussian on multiples of 1/grid, rounded to whole numbers, summed up."""
+    """The distribution of a discrete Gaussian on multiples of 1/grid, rounded to whole numbers, summed up."""
     reach = math.ceil(9 * math.sqrt(variance) * grid)
     z = np.arange(-reach, reach + 1)
     weights = np.exp(-(z**2) / (2 * variance * grid**2))
@@ -124,135 +116,106 @@ def on_grid(variance, grid):
 @pytest.mark.parametrize(("variance", "grid"), [(4.0, 5), (30.0, 3), (100.0, 1)])
 def test_the_error_bounds_the_distance_to_a_noise_on_an_odd_grid(variance, grid):
     """Wrong alternative: an even grid, on which halves occur and go to even numbers."""
-    law = RoundedNormalDistribution(variance, math.sqrt(variance) * grid)
-    first, chances = law.law()
+    distribution = RoundedNormalDistribution(variance, math.sqrt(variance) * grid)
+    first, chances = distribution.distribution()
 
     def distance(true):
         return sum(abs(true.get(first + at, 0.0) - p) for at, p in enumerate(chances.tolist())) / 2
 
-    assert distance(on_grid(variance, grid)) <= law.error
-    assert distance(on_grid(variance, grid + 1)) > law.error
+    assert distance(on_grid(variance, grid)) <= distribution.error
+    assert distance(on_grid(variance, grid + 1)) > distribution.error
 
 
 def test_it_is_the_family_rounded_normal():
-    law, table = RoundedNormalDistribution(9.0, 100.0), rounded_normal(9.0)
-    first, chances = law.law()
+    distribution, table = RoundedNormalDistribution(9.0, 100.0), rounded_normal(9.0)
+    first, chances = distribution.distribution()
     shipped = table.rows[0].probabilities()
     assert all(abs(float(shipped.get(first + at, 0)) - p) < 1e-14 for at, p in enumerate(chances.tolist()))
-    assert float(law.variance) == pytest.approx(float(table.rows[0].variance()), rel=1e-9)
+    assert float(distribution.variance) == pytest.approx(float(table.rows[0].variance()), rel=1e-9)
 
 
 def test_half_widths_cover_and_are_not_wider_than_needed():
-    law = RoundedNormalDistribution(50.0, 90.0)
-    first, chances = law.law()
+    distribution = RoundedNormalDistribution(50.0, 90.0)
+    first, chances = distribution.distribution()
     for level in (0.5, 0.9, 0.95, 0.999):
-        half = law.half_width(level)
+        half = distribution.half_width(level)
         inside = chances[-half - first : half - first + 1].sum()
         assert inside >= level
-        assert chances[-(half - 1) - first : half - first].sum() < level + law.error
+        assert chances[-(half - 1) - first : half - first].sum() < level + distribution.error
     with pytest.raises(BadRequest, match="level"):
-        law.half_width(1.0)
+        distribution.half_width(1.0)
 
 
 NOISE = maxent(D=4, V=2, js=1)
 
 
-def test_every_cell_has_the_table_and_noise_of_its_own():
-    law = TableDistribution(NOISE, (2, 3))
-    assert law.at(1, 2) is NOISE
-    assert law.source(1, 2) is None
-    assert not law.impossible.any()
-    assert law.kind.shape == law.impossible.shape == (2, 3)
-    [(cells, only)] = law.kinds()
-    assert cells.all()
-    assert only is NOISE
-
-
-def test_the_variance_is_that_of_the_count_with_the_largest():
-    largest = max(float(row.variance()) for row in NOISE.rows)
-    assert (TableDistribution(NOISE, (2, 2)).variance() == largest).all()
-
-
 @pytest.mark.parametrize(
     "noise", [NOISE, pram(), laplace(epsilon=1.0, m=3), NO_NOISE], ids=lambda n: n.family
 )
-def test_a_noise_table_says_which_law_serves_a_count(noise):
+def test_a_noise_table_says_which_distribution_serves_a_count(noise):
     counts = np.arange(200)
     index = noise.distribution_index(counts)
-    assert [noise.laws[place].row for place in index] == [noise.row(count) for count in counts.tolist()]
+    assert [noise.distributions[place].row for place in index] == [
+        noise.row(count) for count in counts.tolist()
+    ]
     assert noise.distribution_index(np.array([-3])) == noise.distribution_index(np.array([0]))
     assert depends_on_count(noise) == (len(set(noise.rows)) > 1)
 
 
-def test_the_documents_tell_how_far_the_noise_reaches():
-    assert TableDistribution(NOISE, (1,)).document() == {"largest_change": 4}
-
-
 NARROW, WIDE = laplace(epsilon=1.0, m=8), laplace(epsilon=0.25, m=30)
 #: A public cell, one that nobody can be in, and cells of one and of several terms.
-LAW = DescribedDistribution(
+DISTRIBUTION = DescribedDistribution(
     np.array([[0, 0, 1], [3, 1, 3]]),
     np.array([[PUBLIC, 1, 0], [0, 1, 1]], dtype=np.int16),
     ((("age",), NARROW), (("age", "sex"), WIDE)),
 )
 
 
-def test_a_cell_has_the_law_of_its_terms():
-    assert LAW.at(0, 0) is NO_NOISE
-    assert LAW.at(0, 1) is NO_NOISE
-    assert LAW.at(0, 2) is NARROW
-    assert LAW.at(1, 0) == SumDistribution(NARROW.rows[0], 3)
-    assert LAW.at(1, 1) is WIDE
-    assert LAW.at(1, 2) == SumDistribution(WIDE.rows[0], 3)
-
-
-def test_kinds_agree_with_the_law_of_each_cell():
-    seen = np.zeros(LAW.terms.shape, dtype=int)
-    for cells, law in LAW.kinds():
-        seen += cells
-        for place in np.argwhere(cells):
-            assert LAW.at(*place) == law
-    assert (seen == 1).all()
-    assert len(LAW.laws) == 5
-    assert not any(depends_on_count(law) for law in LAW.laws)
+def test_a_cell_has_the_distribution_of_its_terms():
+    assert DISTRIBUTION.at(0, 0) is NO_NOISE
+    assert DISTRIBUTION.at(0, 1) is NO_NOISE
+    assert DISTRIBUTION.at(0, 2) is NARROW
+    assert DISTRIBUTION.at(1, 0) == SumDistribution(NARROW.rows[0], 3)
+    assert DISTRIBUTION.at(1, 1) is WIDE
+    assert DISTRIBUTION.at(1, 2) == SumDistribution(WIDE.rows[0], 3)
 
 
 def test_the_variance_of_a_sum_is_the_sum_of_variances():
     one, other = float(NARROW.rows[0].variance()), float(WIDE.rows[0].variance())
-    assert LAW.variance() == pytest.approx(np.array([[0, 0, one], [3 * one, other, 3 * other]]))
+    assert DISTRIBUTION.variance() == pytest.approx(np.array([[0, 0, one], [3 * one, other, 3 * other]]))
 
 
 def test_only_what_adds_up_structural_zeros_is_impossible_and_public_cells_share_nothing():
-    assert np.argwhere(LAW.impossible).tolist() == [[0, 1]]
-    assert LAW.source(0, 0) is None
-    assert LAW.source(1, 0) == ("age",)
-    assert LAW.source(1, 1) == LAW.source(1, 2) == ("age", "sex")
+    assert np.argwhere(DISTRIBUTION.impossible).tolist() == [[0, 1]]
+    assert DISTRIBUTION.source(0, 0) is None
+    assert DISTRIBUTION.source(1, 0) == ("age",)
+    assert DISTRIBUTION.source(1, 1) == DISTRIBUTION.source(1, 2) == ("age", "sex")
 
 
 def told(noise, *place):
-    """The slow, obvious reading of the index of a document: the law of one cell."""
+    """The slow, obvious reading of the index of a document: the distribution of one cell."""
     lengths = [max(each) + 1 for each in noise["classes"]]
     classes = [each[p] for each, p in zip(noise["classes"], place, strict=True)]
     return noise["laws"][noise["law"][int(np.ravel_multi_index(classes, lengths))]]
 
 
-def random_law(seed):
+def random_distribution(seed):
     """Totals of several margins, and single cells of another kind."""
     rng = np.random.default_rng(seed)
     each = [rng.integers(1, 3, n) for n in (7, 4, 5)]
     terms = np.einsum("i,j,k->ijk", *each)
     margin = np.broadcast_to(rng.integers(PUBLIC, 2, (7, 1, 5)), terms.shape).astype(np.int16)
     terms = np.where(rng.random(terms.shape) < 0.03, 0, terms)
-    return DescribedDistribution(np.where(margin == PUBLIC, 0, terms), margin, LAW.margins)
+    return DescribedDistribution(np.where(margin == PUBLIC, 0, terms), margin, DISTRIBUTION.margins)
 
 
-@pytest.mark.parametrize("law", [LAW, *map(random_law, range(4))])
-def test_the_documents_tell_margin_and_terms_of_every_cell(law):
+@pytest.mark.parametrize("distribution", [DISTRIBUTION, *map(random_distribution, range(4))])
+def test_the_documents_tell_margin_and_terms_of_every_cell(distribution):
     """Wrong alternative: classes by the number of terms alone, which mix up cells of two margins."""
-    noise = law.document()["noise"]
-    for place in np.ndindex(law.terms.shape):
-        margin = int(law.margin[place])
-        expected = {"table": None if margin == PUBLIC else margin, "terms": int(law.terms[place])}
+    noise = distribution.document()["noise"]
+    for place in np.ndindex(distribution.terms.shape):
+        margin = int(distribution.margin[place])
+        expected = {"table": None if margin == PUBLIC else margin, "terms": int(distribution.terms[place])}
         assert told(noise, *place) == expected
     assert len({str(each) for each in noise["laws"]}) == len(noise["laws"]), "no law stands there twice"
     assert [table["variables"] for table in noise["tables"]] == [["age"], ["age", "sex"]]
@@ -262,45 +225,40 @@ def test_the_documents_tell_margin_and_terms_of_every_cell(law):
 def test_the_index_of_a_large_table_of_leaves_and_totals_is_short():
     """Wrong alternative: a margin and a number of terms for every cell."""
     each = [np.array([1] * n + [n]) for n in (60, 50, 2)]
-    law = DescribedDistribution(np.einsum("i,j,k->ijk", *each), np.zeros((61, 51, 3), np.int16), LAW.margins)
-    noise = law.document()["noise"]
+    distribution = DescribedDistribution(
+        np.einsum("i,j,k->ijk", *each), np.zeros((61, 51, 3), np.int16), DISTRIBUTION.margins
+    )
+    noise = distribution.document()["noise"]
     assert len(noise["law"]) == 8
     assert sum(map(len, noise["classes"])) == 61 + 51 + 3
 
 
 @pytest.fixture
-def law():
+def distribution():
     return DistributionWithSums(
         TableDistribution(laplace(epsilon=1.0, m=5), (3,)), np.array([False, False, True])
     )
 
 
-def test_a_counted_cell_keeps_its_law(law):
-    assert law.at(0) == law.counted.at(0)
-    assert law.laws == law.counted.laws
-    assert law.source(1) is None
-    assert law.variance().shape == law.kind.shape == law.impossible.shape == (3,)
-
-
-def test_a_sum_has_no_law_of_one_count(law):
-    """The wrong answer is the law of a single count, whose interval would be too narrow."""
+def test_a_sum_has_no_distribution_of_one_count(distribution):
+    """The wrong answer is the distribution of a single count, whose interval would be too narrow."""
     with pytest.raises(BadRequest, match="sum of the areas shown") as raised:
-        law.at(2)
+        distribution.at(2)
     assert raised.value.advice
-    assert law.source(2) == "added"
-    assert law.document()["sums_of_areas_shown"] == [2]
+    assert distribution.source(2) == "added"
+    assert distribution.document()["sums_of_areas_shown"] == [2]
 
 
 @pytest.fixture
 def release(town_workspace):
     found = release_table(town_workspace.stored("town"), TableRequest("town", ("sex",), ("age",)))
-    return replace(found, law=UnstatedDistribution(found.values.shape))
+    return replace(found, distribution=UnstatedDistribution(found.values.shape))
 
 
-def test_who_asks_for_the_law_of_a_cell_is_refused(release):
+def test_who_asks_for_the_distribution_of_a_cell_is_refused(release):
     for ask in (
-        lambda: release.law.at(0, 0),
-        release.law.variance,
+        lambda: release.distribution.at(0, 0),
+        release.distribution.variance,
         lambda: observe(release),
         lambda: picked(release, ("1", "adult")),
     ):
@@ -311,5 +269,5 @@ def test_who_asks_for_the_law_of_a_cell_is_refused(release):
 def test_pages_and_documents_say_nothing_about_it(release):
     assert noise_uncertainty(release) is None
     assert not {"noise", "largest_change"} & json_stat(release)["extension"]["confidentiality"].keys()
-    assert not release.law.impossible.any()
-    assert release.law.source(0, 0) == release.law.source(1, 1)
+    assert not release.distribution.impossible.any()
+    assert release.distribution.source(0, 0) == release.distribution.source(1, 1)

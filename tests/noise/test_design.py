@@ -1,7 +1,5 @@
 """Designs by (ε, δ): the optimum against a grid, the document of a design, and families side by side."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -15,14 +13,11 @@ from discreet.noise import families
 from discreet.noise.design import (
     least_delta,
     least_variance,
-    require_delta,
-    require_epsilon,
-    require_width,
     smallest_width,
     symmetric_delta,
     symmetric_moment,
 )
-from discreet.noise.design_report import compare, design_document, row_delta, within
+from discreet.noise.design_report import compare, design_document, within
 from discreet.noise.families.abs import abs_guide, alternative
 from discreet.noise.families.laplace import ideal_laplace
 from discreet.noise.quantise import quantise
@@ -79,22 +74,6 @@ def test_a_delta_below_the_least_of_its_support_is_refused():
         least_variance(0.5, 1e-9, 5)
 
 
-def test_the_guide_needs_delta_or_the_support():
-    with pytest.raises(InfeasibleDesign, match="not both"):
-        abs_guide(0.5)
-    assert abs_guide(0.5, D=25).delta == abs_guide(0.5, 1e-4).delta
-
-
-def test_a_design_becomes_a_table():
-    best = least_delta(0.5, 25)
-    row = best.ideal().last
-    assert row.variance() == pytest.approx(best.V)
-
-
-def test_a_huge_epsilon_leaves_the_end_probability():
-    assert symmetric_delta(5, 0.1, 1e6) == pytest.approx(equation_21(5, 0.1, 2.0), rel=1e-12)
-
-
 @given(least=st.integers(1, 500), limit=st.integers(500, 2000))
 def test_the_search_finds_the_smallest_width(least, limit):
     assert smallest_width(lambda width: width >= least, limit=limit, wish="this") == least
@@ -104,24 +83,6 @@ def test_the_search_reaches_its_limit_and_says_where_it_gave_up():
     assert smallest_width(lambda width: width >= 100, limit=100, wish="this") == 100
     with pytest.raises(InfeasibleDesign, match="this needs changes beyond ±100"):
         smallest_width(lambda width: width > 100, limit=100, wish="this")
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan])
-def test_an_epsilon_that_is_no_loss_is_refused(epsilon):
-    with pytest.raises(InfeasibleDesign, match="epsilon"):
-        require_epsilon(epsilon)
-
-
-@pytest.mark.parametrize("delta", [0, 1, -0.1, math.nan])
-def test_a_delta_that_is_no_probability_is_refused(delta):
-    with pytest.raises(InfeasibleDesign, match="delta"):
-        require_delta(delta)
-
-
-@pytest.mark.parametrize("width", [0, 100_001])
-def test_a_width_that_no_table_holds_is_refused_by_name(width):
-    with pytest.raises(InfeasibleDesign, match=f"D = {width}"):
-        require_width("D", width)
 
 
 GIVEN = {
@@ -138,11 +99,7 @@ GIVEN = {
 }
 
 
-def test_every_family_is_described():
-    assert set(GIVEN) == set(families.names())
-
-
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", families.names())
 @pytest.mark.parametrize("modulus", [2**16, 2**32, 2**64])
 def test_the_document_holds_the_design_and_the_integers(name, modulus):
     ideal = families.ideal(name, GIVEN[name], modulus)
@@ -160,12 +117,6 @@ def test_the_document_holds_the_design_and_the_integers(name, modulus):
         assert len(row["values"]) == len(row["thresholds"]) == len(row["probabilities"])
         assert math.fsum(row["probabilities"]) == pytest.approx(1)
     assert document["moments"]["variance"] == pytest.approx(float(table.rows[-1].variance()))
-
-
-@pytest.mark.parametrize("name", ["laplace", "normal", "abs", "gaussian"])
-def test_these_families_have_one_row_that_serves_every_count(name):
-    table = families.build(name, GIVEN[name])
-    assert len(table.rows) == 1
 
 
 def test_a_lost_value_keeps_its_place_and_repeats_the_threshold():
@@ -186,30 +137,6 @@ def test_the_alternative_of_abs_has_less_delta_or_less_variance():
     assert math.fsum(other["probabilities"]) == pytest.approx(1)
 
 
-# Rinott et al. (2018), Table 2, as printed: counts 0..4 and 5+, ranges ±0..±4.
-PRINTED = {
-    ("laplace", 1.5): "82 96 99 100 100|64 96 99 100 100|64 92 99 100 100|64 92 98 100 100|64 92 98 100 100|"
-    "64 92 98 100 100",
-    (
-        "normal",
-        1.5,
-    ): "57 70 81 89 94|14 70 81 89 94|14 40 81 89 94|14 40 62 89 94|14 40 62 78 94|14 40 62 78 88",
-    (
-        "laplace",
-        0.5,
-    ): "63 78 87 93 96|25 78 87 93 96|25 55 87 93 96|25 55 74 93 96|25 55 74 85 96|25 55 74 85 92",
-    ("normal", 0.5): "54 63 71 78 84|9 63 71 78 84|9 26 71 78 84|9 26 42 78 84|9 26 42 57 84|9 26 42 57 69",
-}
-
-
-@pytest.mark.parametrize(("family", "epsilon"), PRINTED)
-def test_the_printed_table_2_follows(family, epsilon):
-    _, sides = compare(epsilon, m=7)
-    side = next(side for side in sides if side.family == family)
-    printed = np.array([[int(x) for x in line.split()] for line in PRINTED[family, epsilon].split("|")])
-    assert np.abs(100 * np.array(side.within) - printed).max() <= 0.51
-
-
 def test_every_family_keeps_the_common_delta_when_the_smallest_m_is_asked():
     common, sides = compare(0.8, delta=1e-4, match="smallest")
     assert common == 1e-4
@@ -217,21 +144,10 @@ def test_every_family_keeps_the_common_delta_when_the_smallest_m_is_asked():
         assert side.delta <= common * (1 + 1e-9), side.family
 
 
-def test_laplace_is_nearest_to_the_truth_at_equal_epsilon_and_delta():
-    _, sides = compare(1.0, delta=1e-4)
-    assert min(sides, key=lambda side: side.variance).family == "laplace"
-    assert max(sides, key=lambda side: side.p_exact).family == "laplace"
-
-
 def test_clipping_counts_negative_releases_as_zero():
     row = ideal_laplace(0.5, 7).last
     slow = sum(p for z, p in zip(row.values, row.probabilities, strict=True) if abs(max(0, 2 + z) - 2) <= 2)
     assert within(row, 2, 2) == pytest.approx(slow)
-
-
-def test_a_laplace_row_has_its_end_probability_as_delta():
-    row = ideal_laplace(1.5, 7).last
-    assert row_delta(row, 1.5) == pytest.approx(row.probabilities[0], rel=1e-9)
 
 
 def test_a_comparison_needs_delta_or_m():

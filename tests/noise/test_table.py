@@ -1,9 +1,6 @@
 """The lookup is the definition: the first value whose threshold exceeds the key."""
 
-from __future__ import annotations
-
 import pickle
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -33,11 +30,11 @@ def slow_noise(table: NoiseTable, count: int, key: int) -> int:
 
 
 @st.composite
-def tables(draw):
-    modulus = draw(st.sampled_from(MODULI))
+def tables(draw, moduli=MODULI, largest=20):
+    modulus = draw(st.sampled_from(moduli))
     rows = []
     for _ in range(draw(st.integers(1, 6))):
-        values = sorted(draw(st.sets(st.integers(-20, 20), min_size=1, max_size=min(6, modulus))))
+        values = sorted(draw(st.sets(st.integers(-largest, largest), min_size=1, max_size=min(6, modulus))))
         cuts = (
             sorted(
                 draw(st.sets(st.integers(1, modulus - 1), min_size=len(values) - 1, max_size=len(values) - 1))
@@ -72,21 +69,6 @@ def test_larger_counts_repeat_the_last_rows(table, count):
     assert count < len(table.rows) or slow >= first
 
 
-def test_every_key_of_a_byte_gives_the_published_probabilities():
-    table = NoiseTable(256, (NoiseRow((0,), (256,)), NoiseRow((-1, 0, 2), (100, 220, 256))))
-    noise = table.noise(np.full(256, 9), np.arange(256, dtype=np.uint64))
-    assert {v: int((noise == v).sum()) for v in (-1, 0, 2)} == {-1: 100, 0: 120, 2: 36}
-    assert table.row(9).probabilities() == {
-        -1: Fraction(100, 256),
-        0: Fraction(120, 256),
-        2: Fraction(36, 256),
-    }
-    assert table.row(9).mean() == Fraction(-28, 256)
-    assert table.row(9).variance() == Fraction(244, 256) - Fraction(28, 256) ** 2
-    assert table.largest == 2
-    assert table.keeps_zero
-
-
 @pytest.mark.parametrize("ends", [(1, 2), (2**32 - 2, 2**32 - 1), (2**31, 2**31 + 1)])
 def test_values_of_one_key_are_found_wherever_they_stand(ends):
     """Both thresholds lie in one bucket of the guide: the first, the last, or one in the middle."""
@@ -94,20 +76,6 @@ def test_values_of_one_key_are_found_wherever_they_stand(ends):
     keys = sorted({0, *(max(0, end - 1) for end in ends), *ends, 2**32 - 1})
     expected = [-1 if key < ends[0] else 0 if key < ends[1] else 1 for key in keys]
     assert table.noise(np.ones(len(keys)), np.array(keys, dtype=np.uint64)).tolist() == expected
-
-
-def test_shapes_are_kept():
-    table = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),))
-    assert table.noise(np.ones((2, 3), dtype=np.int64), np.ones((2, 3), dtype=np.uint64)).shape == (2, 3)
-    assert table.noise(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)).size == 0
-
-
-def test_a_table_is_a_value_that_can_be_sent():
-    table = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),), family="x", parameters={"D": 1})
-    again = pickle.loads(pickle.dumps(table))
-    assert again == table
-    assert hash(again) == hash(table)
-    assert again.parameters["D"] == 1
 
 
 @pytest.mark.parametrize(
@@ -166,7 +134,7 @@ def test_every_key_takes_the_value_that_the_file_gives_it(lists, count, key):
 
 @given(key_lists)
 @settings(max_examples=60, deadline=None)
-def test_the_order_of_keys_changes_no_law_and_no_audit(lists):
+def test_the_order_of_keys_changes_no_distribution_and_no_audit(lists):
     arranged = make_table(
         16, [ArrangedRow.of_keys(each) for each in lists], repeats=1, family="file", parameters={}
     )
@@ -192,7 +160,7 @@ def test_an_arranged_table_survives_pickling_and_equals_itself_only():
     assert table != make_table(4, [rows[1], rows[0]], repeats=1, family="file", parameters={})
 
 
-def test_an_arrangement_with_another_law_is_refused():
+def test_an_arrangement_with_another_distribution_is_refused():
     with pytest.raises(BadNoiseTable, match="does not have the law"):
         ArrangedTable(4, (NoiseRow((0,), (4,)),), arranged=(ArrangedRow((1,), (4,)),))
 
@@ -222,13 +190,6 @@ def test_only_the_row_of_zero_changes(table, counts, key):
     assert kept.noise(np.array(counts), keys).tolist() == table.noise(np.array(counts), keys).tolist()
     assert kept.keeps_zero
     assert kept.family == "any"
-
-
-def test_a_table_that_keeps_zero_is_left_as_it_is():
-    table = make_table(
-        4, [ArrangedRow((0,), (4,)), ArrangedRow((1, -1), (2, 4))], repeats=1, family="x", parameters={}
-    )
-    assert keep_zero(table) is table
 
 
 def test_one_row_is_written_with_a_zero_that_stays_and_noise_of_its_own_on_zero_is_not_written():

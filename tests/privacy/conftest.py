@@ -1,7 +1,5 @@
 """Noise tables made by hand, straight from the papers' formulas, and a slow audit that cannot be wrong."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Context, Decimal
@@ -16,7 +14,7 @@ PRECISE = Context(prec=90)
 
 
 def symmetric_row(weights: dict[int, Decimal], modulus: int) -> NoiseRow:
-    """A symmetric law on a modulus: each tail rounded to nearest, the middle takes the rest."""
+    """A symmetric distribution on a modulus: each tail rounded to nearest, the middle takes the rest."""
     total = sum(weights.values(), Decimal(0))
     masses = {v: int(PRECISE.multiply(w, modulus) / total) for v, w in weights.items() if v != 0}
     masses[0] = modulus - sum(masses.values())
@@ -56,43 +54,27 @@ def sadeghi(epsilon: float, D: int, modulus: int) -> NoiseTable:
     return NoiseTable(modulus, (NoiseRow(tuple(values), tuple(thresholds[1:])),))
 
 
-def slow_delta(law: dict[int, Fraction], other: dict[int, Fraction], epsilon: float) -> Fraction:
+def slow_delta(distribution: dict[int, Fraction], other: dict[int, Fraction], epsilon: float) -> Fraction:
     """The definition: add up the positive parts, output by output, with 90 digits of e^epsilon."""
     ratio = Fraction(1) if epsilon == 0 else Fraction(PRECISE.exp(Decimal(epsilon)))
-    outputs = set(law) | set(other)
+    outputs = set(distribution) | set(other)
     zero = Fraction(0)
-    return sum((max(zero, law.get(y, zero) - ratio * other.get(y, zero)) for y in outputs), zero)
+    return sum((max(zero, distribution.get(y, zero) - ratio * other.get(y, zero)) for y in outputs), zero)
 
 
-def slow_law(table: NoiseTable, count: int) -> dict[int, Fraction]:
+def slow_distribution(table: NoiseTable, count: int) -> dict[int, Fraction]:
     return {count + v: p for v, p in table.row(count).probabilities().items()}
 
 
 def slow_audit(table: NoiseTable, epsilon: float, first: int = 0) -> tuple[Fraction, Fraction]:
     """Both directions over every pair of counts, well beyond the point where rows repeat."""
     counts = range(first, first + len(table.rows) + 3 * table.repeats + 2)
-    laws = {count: slow_law(table, count) for count in [*counts, counts[-1] + 1]}
-    forward = max(slow_delta(laws[c], laws[c + 1], epsilon) for c in counts)
-    backward = max(slow_delta(laws[c + 1], laws[c], epsilon) for c in counts)
+    distributions = {count: slow_distribution(table, count) for count in [*counts, counts[-1] + 1]}
+    forward = max(slow_delta(distributions[c], distributions[c + 1], epsilon) for c in counts)
+    backward = max(slow_delta(distributions[c + 1], distributions[c], epsilon) for c in counts)
     return forward, backward
 
 
 @pytest.fixture(scope="session")
 def oracle() -> dict:
     return json.loads((Path(__file__).parents[1] / "oracles" / "audit.json").read_text())
-
-
-@pytest.fixture(scope="session")
-def by_hand() -> object:
-    """The builders of this file under one name."""
-
-    class ByHand:
-        laplace = staticmethod(laplace)
-        normal = staticmethod(normal)
-        sadeghi = staticmethod(sadeghi)
-        row_of_masses = staticmethod(row_of_masses)
-        slow_delta = staticmethod(slow_delta)
-        slow_audit = staticmethod(slow_audit)
-        slow_law = staticmethod(slow_law)
-
-    return ByHand

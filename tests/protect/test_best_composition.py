@@ -5,28 +5,13 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.privacy_budget import parse_terms
-from discreet.model.universe import parse_universe
 from discreet.privacy import accounting as composition_pld
 from discreet.privacy.audit import delta as exact_delta
 from discreet.protect import best_composition as tightest_module
 from discreet.protect.best_composition import best_claim, figures
 from discreet.protect.charges import version_charge
-from discreet.protect.plan import make_plan
 
-UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
-
-
-def plan_of(dataset, noise=None, universe=None, **terms):
-    promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 8.0, "delta": 1e-9, **terms})
-    declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
-    return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
+from .conftest import plan_of
 
 
 def test_the_tightest_figure_is_the_smallest_and_keeps_its_name(dataset):
@@ -64,7 +49,7 @@ def test_few_tables_of_one_kind_are_composed_exactly(dataset):
 
 
 def test_every_figure_bounds_the_exact_composition(dataset):
-    """Two tables, where the product of the laws can be computed: no argument may claim less."""
+    """Two tables, where the product of the distributions can be computed: no argument may claim less."""
     for noise in ({"family": "laplace"}, {"family": "gaussian"}, {"family": "rounded-normal"}):
         plan = plan_of(dataset, noise, {"variables": ["sex"], "up_to": 1}, epsilon=6.0, delta=1e-3)
         assert len({table.noise for table in plan.tables}) == 1

@@ -28,14 +28,11 @@ from discreet.protect.charges import (
 from discreet.protect.plan import interactive_table, make_plan
 from discreet.release.budget_document import budget_document
 
+from .conftest import plan_of
+
 KEY = bytes(range(32))
 
 LAPLACE = {"family": "laplace"}
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
 
 
 def terms_of(**changes):
@@ -46,20 +43,6 @@ def terms_of(**changes):
 def plan(dataset):
     universe = parse_universe({"variables": ["sex", "age"], "up_to": 2}, dataset)
     return make_plan(dataset, universe, terms_of(), LAPLACE)
-
-
-UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
-
-
-def declare_budget(ledger, *declared):
-    """Set a cap as a load does, without a version."""
-    ledger.declare(Budget(*declared))
-
-
-def plan_of(dataset, noise=None, universe=None, **terms):
-    promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 1.0, "delta": 1e-9, **terms})
-    declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
-    return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
 
 
 def test_a_person_of_several_records_costs_so_many_times_as_much():
@@ -113,7 +96,7 @@ def test_an_answer_of_anything_else_has_another_name(plan, dataset, changed):
 def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, tmp_path):
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
-    declare_budget(ledger, "census", budget_cap(plan.terms))
+    ledger.declare(Budget("census", budget_cap(plan.terms)))
 
     def publish(version, fingerprint):
         charge = version_charge(plan, dataset, version, fingerprint)
@@ -153,7 +136,7 @@ def test_the_zcdp_rule_books_rho_and_distance_within_the_cap(dataset):
 def test_one_margin_is_charged_whole_whoever_asks_and_however(dataset, tmp_path):
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
-    declare_budget(ledger, "census", budget_cap(plan.terms))
+    ledger.declare(Budget("census", budget_cap(plan.terms)))
     for account in ("ann", "bob"):
         ledger.allow("census", account, (Fraction(1, 4), Fraction(1, 10**6)))
     table = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 4), {"family": "laplace"})

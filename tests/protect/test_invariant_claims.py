@@ -1,7 +1,7 @@
 """Claims for invariants, summed up: every pair of tiny datasets that may be neighbours, every outcome of the release.
 
 Two regions, two sexes and three persons make 64 datasets. A release under `own` is the exact totals by region and every
-other declared table with the noise that ships; its law is a product, so the hockey-stick divergence is a sum.
+other declared table with the noise that ships; its distribution is a product, so the hockey-stick divergence is a sum.
 """
 
 import math
@@ -82,15 +82,15 @@ def differences(people, others, plan):
 
 @lru_cache
 def hockey_stick(changed, epsilon):
-    """H_ε of the product of the laws of the changed cells, losses in steps of 1e-5; the others drop out."""
+    """H_ε of the product of the distributions of the changed cells, losses in steps of 1e-5; the others drop out."""
     losses = {0.0: 1.0}  # privacy loss: probability under the first dataset
     impossible = 0.0  # under the second
     for noise, shift in changed:
-        law = {z: float(p) for z, p in noise.rows[0].probabilities().items()}
+        distribution = {z: float(p) for z, p in noise.rows[0].probabilities().items()}
         more: dict[float, float] = {}
         never = 0.0
-        for z, p in law.items():
-            q = law.get(z - shift, 0.0)
+        for z, p in distribution.items():
+            q = distribution.get(z - shift, 0.0)
             if q == 0.0:
                 never += p
                 continue
@@ -135,27 +135,16 @@ def test_the_claim_holds_for_every_pair_of_neighbours_that_agree_on_the_totals(p
     assert largest(plan, 0.95 * float(figure.epsilon), held=True) > float(plan.terms.delta)
 
 
-def folded(law, times):
-    """The law of a sum of independent noises with signs, as an array around its middle."""
-    found = np.array([1.0])
-    for _ in range(times):
-        found = np.convolve(found, law)
-    return found
-
-
 def joint_delta(noise, grid, epsilon):
     """H_ε of what is kept of two residuals, when a person of one region changes sex: each contrast moves by 2 counts.
 
     Sex keeps the difference of two noises, region by sex that of two differences: of four.
     """
-    law = np.array([float(p) for _, p in sorted(noise.rows[0].probabilities().items())])
-    found = np.array([0.0])
-    shift = 2 * grid
-    one, other = folded(law, 2), folded(law, 4)
-    moved_one, moved_other = (np.roll(np.pad(each, shift), shift) for each in (one, other))
-    one, other = np.pad(one, shift), np.pad(other, shift)
-    found = np.outer(one, other) - math.exp(epsilon) * np.outer(moved_one, moved_other)
-    return float(np.maximum(found, 0).sum())
+    single, shift = np.array([float(p) for _, p in sorted(noise.rows[0].probabilities().items())]), 2 * grid
+    two = np.convolve(single, single)
+    kept = [np.pad(each, shift) for each in (two, np.convolve(two, two))]
+    moved = np.outer(*(np.roll(each, shift) for each in kept))
+    return float(np.maximum(np.outer(*kept) - math.exp(epsilon) * moved, 0).sum())
 
 
 def joint_plan(noise, grid, held):

@@ -240,19 +240,6 @@ def test_an_output_is_told_at_the_coarsest_level_that_can_say_it():
     assert AttributeSide(GEOGRAPHY, np.array([0]), np.array([1]), (3,)).levels.tolist() == [-1, 2, -1]
 
 
-def test_categories_of_a_level_are_added_up_once():
-    outputs, kept, target = side(0, 0, 1, 1, 2).at(1)
-    assert (outputs.tolist(), kept.tolist(), target.tolist()) == ([0], [0], [0])
-    outputs, kept, target = side(0, 0, 1, 1, 2).at(2)
-    assert (outputs.tolist(), kept.tolist(), target.tolist()) == ([1, 2], [2, 3, 4], [1, 1, 2])
-
-
-def test_squares_say_what_every_level_adds():
-    """For one area of a block of three: (1 - 1/3) of its own level, 1/9 (1 - 1/2) of regions, 1/36 of the total."""
-    squares = side(-1, -1, 0, -1, -1).squares
-    assert squares[:, 0].tolist() == pytest.approx([1 / 36, 1 / 18, 2 / 3])
-
-
 @pytest.fixture(scope="module")
 def declared(joint_town):
     dataset = parse_dataset(joint_town.description)
@@ -264,17 +251,6 @@ def covered(declared, **asked):
     dataset, universe, plan = declared
     shape = table_shape(canonical(request_from_text("town", **asked), dataset), dataset)
     return joint_blocks(shape, universe, dataset, plan)
-
-
-def test_every_cell_has_one_table(declared):
-    _, _, plan = declared
-    place = {names: at for at, names in enumerate(plan.names)}
-    blocks = covered(declared, rows=["area"], columns=["sex"], levels=["area=region,area"])
-    tables = {levels for block in blocks for levels in block.tables()}
-    geography, sex = place["region", "area"], place[("sex",)]
-    assert {(levels[geography], levels[sex]) for levels in tables} == {
-        (g, s) for g in range(3) for s in range(2)
-    }
 
 
 @pytest.mark.parametrize(

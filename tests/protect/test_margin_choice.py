@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import OutsideUniverse
-from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
 from discreet.protect.margin_choice import choose_margins
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
 
 
 def parts_of(dataset, entry, variances=None, known=False, **request):
@@ -98,16 +92,6 @@ def test_the_first_of_equal_margins_answers(dataset):
     assert [part.margin for part in parts] == [("age", "sex")]
 
 
-def test_the_same_description_has_the_same_margin_in_every_table(dataset):
-    coarse = {"variables": ["region", "area"], "up_to": 1}
-    variances = {(): 100.0, ("region",): 2.5, ("area",): 1.0}
-    for region, margin in (("N", ("area",)), ("S", ("region",))):
-        sliced = parts_of(
-            dataset, coarse, variances, rows=("region",), filters=(("region", (region,)),), totals=False
-        )
-        assert [part.margin for part in sliced] == [margin]
-
-
 def test_a_known_total_is_public_and_needs_no_margin(dataset):
     entry = {"variables": ["sex"], "up_to": 1}
     parts = parts_of(dataset, entry, known=True, rows=("sex",))
@@ -132,11 +116,6 @@ def test_what_is_outside_is_refused_with_advice(dataset, request_, advice):
         parts_of(dataset, OWN, **request_)
     assert advice in str(refused.value)
     assert (refused.value.http_status, refused.value.exit_code) == (403, 3)
-
-
-def test_a_filter_that_keeps_everybody_needs_no_margin(dataset):
-    everyone = (("job", ("0", "1", "2", "9")),)
-    assert parts_of(dataset, OWN, rows=("sex",), filters=everyone)[0].margin == ("sex",)
 
 
 def test_terms_are_the_number_of_base_cells_by_brute_force(dataset):

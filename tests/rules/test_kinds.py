@@ -1,7 +1,6 @@
 """Small areas are refused alone and withheld among others, and a table with too many of them fails."""
 
 import itertools
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,37 +8,77 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rules.refusals import first_refusal
 
+from discreet.api.server_url import parse_table_query
 from discreet.errors import TableNotReleased
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
 from discreet.rules.noisy_table import NoisyTable, slices_of
 from discreet.rules.rule import kinds
 from discreet.rules.rule_set import parse_rules
 from discreet.rules.suppression import layout_for
 from discreet.rules.verdict import rule_table_shape, verdict_of
 
+SIZE = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N2": 80, "S3": 99}}
+REGION_SIZE = {**SIZE, "variable": "region", "figures": {"N": 50}}
+TOGETHER = {"kind": "forbidden-combination", "variables": ["age", "job"]}
+BY_REGION = {"kind": "forbidden-combination", "variables": ["region", "job"]}
+NO_JOBS = {"kind": "max-variables", "most": 0, "level": "region"}
+NEEDS = {"kind": "mandatory-variables", "variable": "job", "needs": ["region"]}
+NO_GROUPS = {"kind": "free-groups", "allowed": False}
+NESTED = {"kind": "nested-groups", "fewer_than": 2, "variables": ["area"]}
+FILTERS = {**NESTED, "filters": True}
+#: By what a rule must see: its section, requests that it refuses, and requests that it allows.
+REQUESTS = {
+    "small areas alone, and not among others or above": (
+        SIZE,
+        ["rows=area&filter=area=N2"],
+        ["rows=area&columns=sex", "rows=area&filter=area=N1,N2", "rows=region"],
+    ),
+    "an area within a small one": (REGION_SIZE, ["rows=sex&filter=area=N1"], ["rows=sex&filter=area=S1"]),
+    "filters": (
+        TOGETHER,
+        ["rows=sex&filter=age=old&filter=job=1", "rows=sex&filter=age=adult,old&filter=job=0,1"],
+        [],
+    ),
+    "finer levels of a variable": (BY_REGION, ["rows=area&columns=job"], []),
+    "finer levels of its own": (NO_JOBS, ["rows=area&columns=job"], ["rows=job"]),
+    "the table, and not a filter": (
+        NEEDS,
+        ["rows=sex&filter=job=1"],
+        ["rows=job&columns=region", "rows=job&columns=area", "rows=sex"],
+    ),
+    "every variable, and no single category": (
+        NO_GROUPS,
+        ["rows=age&group=age=child%2Bold"],
+        ["rows=job&group=job=0,1"],
+    ),
+    "groups only": (NESTED, [], ["rows=sex&filter=area=S1,S2"]),
+    "filters as unions": (
+        FILTERS,
+        ["rows=sex&filter=area=S1,S2", "rows=sex&filter=area=N1,N2,S1", "rows=sex&filter=area=N1,N2,S1,S2"],
+        ["rows=sex&filter=area=N1,N2", "rows=sex&filter=area=N1", "rows=sex&filter=area=N1,S1"],
+    ),
+    "the total of a filter that is shown": (
+        FILTERS,
+        ["rows=area&filter=area=S1,S2"],
+        ["rows=area&filter=area=S1,S2&totals=no"],
+    ),
+    "a difference in categories": (
+        {"kind": "nested-groups", "fewer_than": 3},
+        ["rows=job&group=job=1%2B2"],
+        ["rows=job&group=job=0,1"],
+    ),
+}
 
-class TestMinimumAreaSize:
-    section: ClassVar = {
-        "kind": "minimum-area-size",
-        "variable": "area",
-        "least": 100,
-        "figures": {"N2": 80, "S3": 99},
-    }
 
-    def test_a_table_with_other_areas_in_it_is_not_refused(self, rules, ask, dataset):
-        declared = rules(self.section)
-        assert first_refusal(*ask(rows=["area"], columns=["sex"]), dataset, declared) is None
-        assert first_refusal(*ask(rows=["area"], filters=["area=N1,N2"]), dataset, declared) is None
-        assert first_refusal(*ask(rows=["area"], filters=["area=N2"]), dataset, declared) is not None
-
-    def test_coarser_levels_are_not_its_business(self, rules, ask, dataset):
-        assert first_refusal(*ask(rows=["region"]), dataset, rules(self.section)) is None
-
-    def test_an_area_within_a_small_one_is_small(self, rules, ask, dataset):
-        section = {**self.section, "variable": "region", "figures": {"N": 50}}
-        assert first_refusal(*ask(rows=["sex"], filters=["area=N1"]), dataset, rules(section)) is not None
-        assert first_refusal(*ask(rows=["sex"], filters=["area=S1"]), dataset, rules(section)) is None
+@pytest.mark.parametrize("sees", REQUESTS)
+def test_a_rule_refuses_what_evades_it_and_nothing_else(sees, rules, dataset):
+    section, refused, allowed = REQUESTS[sees]
+    for query in (*refused, *allowed):
+        request = canonical(parse_table_query("town", query), dataset)
+        found = first_refusal(request, table_shape(request, dataset), dataset, rules(section))
+        assert (found is not None) == (query in refused), query
 
 
 def test_a_table_fails_when_more_than_a_share_of_its_areas_is_withheld(ask, noisy, rules, dataset):
@@ -47,29 +86,22 @@ def test_a_table_fails_when_more_than_a_share_of_its_areas_is_withheld(ask, nois
     interior = np.full((5, 2, 3), 9)
     interior[:2] = [[9, 0, 0], [0, 0, 9]]
     zeros = {"kind": "share-of-zeros", "most": 0.5, "level": "area"}
-    for most, fails in ((0.3, True), (0.4, False)):
-        verdict = verdict_of(
-            rules(zeros, {"kind": "blocked-areas", "most": most}), noisy(request, interior), dataset
-        )
-        assert (verdict.table_error is not None) is fails
-        assert verdict.withheld == 2
-    verdict = verdict_of(
-        rules(zeros, {"kind": "blocked-areas", "most": 0.3}), noisy(request, interior), dataset
-    )
+    for most in (0.4, 0.3):
+        declared = rules(zeros, {"kind": "blocked-areas", "most": most})
+        verdict = verdict_of(declared, noisy(request, interior), dataset)
+        assert (verdict.withheld, verdict.table_error is not None) == (2, most == 0.3)
     with pytest.raises(TableNotReleased, match=r"2 of 5 areas .* more than 30%"):
         layout_for(verdict, shape, dataset, "independent")
 
 
-def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules, dataset, by_rule):
-    request, _ = ask(rows=["area"])
-    section = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N2": 80, "S3": 99}}
-    verdict = verdict_of(rules(section), noisy(request, 1), dataset)
-    assert by_rule(verdict) == [False, True, False, False, True, False]
-
-
-def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset, by_rule):
-    request, _ = ask(rows=["area"], levels=["area=region"])
+def test_small_areas_are_withheld_and_the_figures_of_a_union_are_added_up(
+    ask, noisy, rules, dataset, by_rule
+):
     section = {"kind": "minimum-area-size", "variable": "area", "least": 100}
+    request, _ = ask(rows=["area"])
+    verdict = verdict_of(rules({**section, "figures": {"N2": 80, "S3": 99}}), noisy(request, 1), dataset)
+    assert by_rule(verdict) == [False, True, False, False, True, False]
+    request, _ = ask(rows=["area"], levels=["area=region"])
     for figures, withheld in (
         ({"N1": 40, "N2": 59}, True),
         ({"N1": 40, "N2": 60}, False),
@@ -92,89 +124,19 @@ def test_a_coarser_area_that_holds_a_small_one_alone_is_small(town):
 
 
 @pytest.mark.parametrize(
-    "filters", [["age=old", "job=1"], ["age=adult,old", "job=0,1,2"]], ids=["one", "many"]
+    ("used", "account", "refused"), [(3, "ada", True), (2, "ada", False), (None, None, True)]
 )
-def test_a_filter_does_not_evade_a_combination(filters, rules, ask, dataset):
-    forbidden = rules({"kind": "forbidden-combination", "variables": ["age", "job"]})
-    assert (
-        first_refusal(*ask(rows=["sex"], filters=filters), dataset, forbidden).code == "forbidden-combination"
-    )
-
-
-def test_a_rule_on_a_coarse_level_holds_for_the_finer_ones(rules, ask, dataset):
-    forbidden = rules({"kind": "forbidden-combination", "variables": ["region", "job"]})
-    assert first_refusal(*ask(rows=["area"], columns=["job"]), dataset, forbidden) is not None
-    at_region = rules({"kind": "max-variables", "most": 0, "level": "region"})
-    assert first_refusal(*ask(rows=["area"], columns=["job"]), dataset, at_region) is not None
-    assert first_refusal(*ask(rows=["job"]), dataset, at_region) is None
-
-
-def test_what_is_mandatory_must_stand_in_the_table(rules, ask, dataset):
-    needs = rules({"kind": "mandatory-variables", "variable": "job", "needs": ["region"]})
-    assert first_refusal(*ask(rows=["sex"], filters=["job=1"]), dataset, needs) is not None
-    assert first_refusal(*ask(rows=["job"], columns=["region"]), dataset, needs) is None
-    assert first_refusal(*ask(rows=["job"], columns=["area"]), dataset, needs) is None
-    assert first_refusal(*ask(rows=["sex"]), dataset, needs) is None
-
-
-class TestFreeGroups:
-    grouped: ClassVar = {"rows": ["job"], "groups": ["job=0+1,2"]}
-
-    def test_groups_beyond_the_accounts_number_are_refused_and_nobody_keeps_the_answer(
-        self, rules, ask, dataset
-    ):
-        counted = rules({"kind": "free-groups", "per_account": 3})
-        asked = []
-
-        def meter(variable, account):
-            asked.append((variable, account))
-            return 3
-
-        refusal = first_refusal(*ask(**self.grouped), dataset, counted, meter=meter, account="ada")
-        assert (refusal.code, refusal.cacheable) == ("too-many-groups", False)
-        assert asked == [("job", "ada")]
-        allowed = first_refusal(*ask(**self.grouped), dataset, counted, meter=lambda _v, _a: 2, account="ada")
-        assert allowed is None
-
-    def test_nobody_signed_in_has_no_groups_where_they_are_counted(self, rules, ask, dataset):
-        counted = rules({"kind": "free-groups", "per_account": 3})
-        refusal = first_refusal(*ask(**self.grouped), dataset, counted)
-        assert (refusal.code, refusal.cacheable) == ("too-many-groups", False)
-
-    def test_single_categories_are_no_groups(self, rules, ask, dataset):
-        none = rules({"kind": "free-groups", "allowed": False})
-        assert first_refusal(*ask(rows=["job"], groups=["job=0,1"]), dataset, none) is None
-
-    def test_a_rule_without_a_list_is_about_every_variable(self, rules, ask, dataset):
-        none = rules({"kind": "free-groups", "allowed": False})
-        assert first_refusal(*ask(rows=["age"], groups=["age=child+old"]), dataset, none) is not None
-
-
-class TestNestedGroups:
-    def test_filters_count_as_unions_where_the_rule_says_so(self, rules, ask, dataset):
-        section = {"kind": "nested-groups", "fewer_than": 2, "variables": ["area"]}
-        with_filters = rules({**section, "filters": True})
-        almost_south = {"rows": ["sex"], "filters": ["area=S1,S2"]}
-        assert first_refusal(*ask(**almost_south), dataset, rules(section)) is None
-        refusal = first_refusal(*ask(**almost_south), dataset, with_filters)
-        assert "'S' of \"region\"" in refusal.message
-        north_and_one = {"rows": ["sex"], "filters": ["area=N1,N2,S1"]}
-        assert first_refusal(*ask(**north_and_one), dataset, with_filters) is not None
-        all_but_one = {"rows": ["sex"], "filters": ["area=N1,N2,S1,S2"]}
-        assert first_refusal(*ask(**all_but_one), dataset, with_filters) is not None
-        for allowed in ("area=N1,N2", "area=N1", "area=N1,S1"):
-            assert first_refusal(*ask(rows=["sex"], filters=[allowed]), dataset, with_filters) is None
-
-    def test_without_totals_a_shown_filter_is_no_union(self, rules, ask, dataset):
-        section = {"kind": "nested-groups", "fewer_than": 2, "filters": True}
-        shown = {"rows": ["area"], "filters": ["area=S1,S2"]}
-        assert first_refusal(*ask(**shown), dataset, rules(section)) is not None
-        assert first_refusal(*ask(**shown, totals=False), dataset, rules(section)) is None
-
-    def test_the_difference_is_counted_in_categories(self, rules, ask, dataset):
-        asked = ask(rows=["job"], groups=["job=1+2"])
-        assert first_refusal(*asked, dataset, rules({"kind": "nested-groups", "fewer_than": 2})) is None
-        assert first_refusal(*asked, dataset, rules({"kind": "nested-groups", "fewer_than": 3})) is not None
+def test_groups_beyond_the_accounts_number_are_refused_and_nobody_keeps_the_answer(
+    rules, ask, dataset, used, account, refused
+):
+    """Nobody signed in has no groups where they are counted."""
+    counted = rules({"kind": "free-groups", "per_account": 3})
+    asked = []
+    metered = {"meter": lambda *given: asked.append(given) or used, "account": account} if account else {}
+    refusal = first_refusal(*ask(rows=["job"], groups=["job=0+1,2"]), dataset, counted, **metered)
+    assert (refusal is not None) == refused
+    assert not refused or (refusal.code, refusal.cacheable) == ("too-many-groups", False)
+    assert asked == [("job", "ada")] * bool(account)
 
 
 #: Two areas of region, by sex (down) and age (along): the first is dense, the second is sparse.
@@ -197,9 +159,9 @@ def test_a_rule_withholds_the_sparse_area_and_not_the_dense_one(kind, two_region
     verdict = verdict_of(rules({"kind": kind, **section}), table(DENSE, sparse), dataset)
     assert verdict.by_rule[:2].tolist() == [False, True]
     finding = verdict.rules[0]
-    assert finding.code == kind
-    assert "1 of 2 areas" in finding.message
-    assert finding.advice
+    assert finding["code"] == kind
+    assert "1 of 2 areas" in finding["message"]
+    assert finding["advice"]
 
 
 @pytest.mark.parametrize("kind", SPARSE)

@@ -3,39 +3,20 @@
 A kind of rule is registered in one place and nowhere else: every face reads it, asks it and tells what it said.
 """
 
-import csv
-import io
-import json
 import sys
-from dataclasses import FrozenInstanceError, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import pytest
-from fastapi.testclient import TestClient
 
 import discreet
-from discreet.errors import BadDescription, Refused
-from discreet.release.dataset_registry import DatasetRegistry
+from discreet.errors import Refused
 from discreet.rules import reading
 from discreet.rules.kinds.sparseness import ShareOfZeros
 from discreet.rules.reading import key
 from discreet.rules.rule import STAGES, CountRule, Rule, kinds, register, unregister
 from discreet.rules.rule_set import parse_rules
-from discreet.web.app import create_app
-from discreet.workspace.options import read_options
-
-
-def test_rules_are_values(rules):
-    (rule,) = rules({"kind": "max-variables", "most": 2})
-    assert (rule,) == rules({"kind": "max-variables", "most": 2})
-    with pytest.raises(FrozenInstanceError):
-        rule.most = 3
-
-
-def test_every_key_of_every_rule_has_a_reader():
-    for kind in kinds().values():
-        assert all("reader" in each.metadata for each in fields(kind)), kind
-
+from discreet.rules.verdict import verdict_of
 
 SECTIONS = [
     ({"kind": "max-variables", "most": 2, "level": "area"}, {"most": 1}),
@@ -54,14 +35,10 @@ SECTIONS = [
 ]
 
 
-def sentence_of(kind, **keys):
-    """The sentence of a rule that nobody declares: no table is answered under it."""
-    return kinds()[kind](**keys).sentence
-
-
 @pytest.mark.parametrize(("section", "other"), SECTIONS, ids=lambda each: each.get("kind", ""))
 def test_every_kind_is_told_in_a_sentence_that_follows_its_parameters(section, other):
-    told, changed = (sentence_of(**each) for each in (section, section | other))
+    kind, declared = section["kind"], {name: value for name, value in section.items() if name != "kind"}
+    told, changed = (kinds()[kind](**each).sentence for each in (declared, declared | other))
     assert told.endswith(".")
     assert "\n" not in told
     assert told != changed  # a fixed sentence for a kind would not tell what was declared
@@ -73,40 +50,11 @@ def test_every_kind_is_in_the_list():
 
 DECLARED = """
 [[rule]]
-kind = "never-alone"
-variable = "job"
-
-[[rule]]
 kind = "few-people"
 least = 160
 """
-REFUSED = 'A table of "job" alone is refused.'
-WITHHELD = [
-    "In 1 of 5 areas fewer than 160 people live.",
-    "2 more areas are withheld, so that totals less the areas shown do not give the others away.",
-]
 #: S3 has 146 people; the other areas of the south are withheld with it, since each has far fewer than ten times that.
 SMALL = {"S1", "S2", "S3"}
-
-
-@dataclass(frozen=True, slots=True)
-class NeverAlone(Rule):
-    """A variable that may not be the only one of a table."""
-
-    kind: ClassVar[str] = "never-alone"
-    variable: str = key(reading.variable)
-
-    def refuse(self, request, shape, dataset):
-        if request.variables != (self.variable,):
-            return None
-        return self.refusal(
-            f'A table of "{self.variable}" alone is refused.', "Cross it with another variable."
-        )
-
-    def mends(self, request, dataset):
-        from discreet.rules.request_edits import add_variables
-
-        yield from add_variables(request, "sex")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,135 +75,35 @@ class FewPeople(CountRule):
 
 @pytest.fixture(scope="module")
 def toys():
-    """Two kinds that nothing else lists, gone again afterwards."""
-    before = set(kinds())
-    for kind in (NeverAlone, FewPeople):
-        register(kind)
+    """A kind that nothing else lists, gone again afterwards."""
+    register(FewPeople)
     yield
-    for kind in (NeverAlone, FewPeople):
-        unregister(kind.kind)
-    assert set(kinds()) == before
+    unregister("few-people")
+    assert "few-people" not in kinds()
 
 
 @pytest.fixture(scope="module")
-def workspace(toys, town, tmp_path_factory):
-    return town.load(tmp_path_factory.mktemp("toys"), town.description + DECLARED)
+def catalogue(toys, town, tmp_path_factory):
+    return discreet.open(town.load(tmp_path_factory.mktemp("toys"), town.description + DECLARED).folder)
 
 
-@pytest.fixture(scope="module")
-def catalogue(workspace):
-    return discreet.open(workspace.folder)
-
-
-@pytest.fixture(scope="module")
-def client(workspace):
-    return TestClient(create_app(DatasetRegistry(workspace), read_options(workspace.folder)))
-
-
-def withheld_areas(rows):
-    return {row["area"] for row in rows if row["status"] == "c"}
-
-
-class TestARuleByShape:
-    """It refuses with its own sentence and code, and its advice can be followed."""
-
-    def test_on_the_command_line(self, workspace, run_here):
-        done = run_here("table", "town", "--rows", "job", "-w", workspace.folder)
-        assert (done.returncode, done.stdout) == (Refused.exit_code, "")
-        assert f"{REFUSED}\nCross it with another variable." in done.stderr
-
-    def test_in_python(self, catalogue):
-        with pytest.raises(Refused, match="alone") as raised:
-            catalogue.table("town", rows=["job"])
-        assert (raised.value.code, raised.value.message) == ("never-alone", REFUSED)
-        assert catalogue.table("town", rows=["job"], columns=["sex"]).to_pandas().value.notna().any()
-
-    def test_over_http(self, client):
-        response = client.get("/api/datasets/town/table", params={"rows": "job"})
-        problem = response.json()
-        assert (response.status_code, problem["code"], problem["detail"]) == (403, "never-alone", REFUSED)
-        assert problem["type"] == "/errors/never-alone"
-
-    def test_on_the_page(self, client):
-        response = client.get("/datasets/town", params={"rows": "job"})
-        assert response.status_code == 403
-        assert "A table of “Job” alone is refused." in response.text
-        assert "/datasets/town?rows=job&amp;columns=sex" in response.text  # ask this instead
-        explained = client.get("/errors/never-alone")
-        assert explained.status_code == 200
-        assert NeverAlone.__doc__ in explained.text
-        assert "/errors/never-alone" in client.get("/errors").text
-
-    def test_in_the_dry_run(self, catalogue, client, workspace, run_here):
-        told = [
-            catalogue.dry_run("town", rows=["job"]),
-            client.get("/api/datasets/town/table", params={"rows": "job", "dry_run": "1"}).json(),
-            json.loads(
-                run_here("table", "town", "--rows", "job", "--dry-run", "-w", workspace.folder).stdout
-            ),
-        ]
-        for each in told:
-            assert not each["allowed"]
-            assert each["verdict"]["table_error"] == REFUSED
-            assert [rule["code"] for rule in each["verdict"]["rules"]] == ["never-alone"]
-            assert each["suggestion"] == "rows=job&columns=sex"
-
-
-class TestARuleOnCounts:
-    """It withholds areas, and the verdict gives its reason."""
-
-    command: ClassVar = ("table", "town", "--rows", "area", "--columns", "sex")
-
-    def test_on_the_command_line(self, workspace, run_here):
-        done = run_here(*self.command, "--format", "csv", "-w", workspace.folder)
-        assert withheld_areas(csv.DictReader(io.StringIO(done.stdout))) == SMALL
-
-    def test_in_python(self, catalogue):
-        table = catalogue.table("town", rows=["area"], columns=["sex"])
-        assert withheld_areas(table.to_pandas().to_dict("records")) == SMALL
-
-    def test_over_http(self, client):
-        asked = {"rows": "area", "columns": "sex"}
-        told = client.get("/api/datasets/town/table", params={**asked, "format": "csv"})
-        assert withheld_areas(csv.DictReader(io.StringIO(told.text))) == SMALL
-        verdict = client.get("/api/datasets/town/table", params=asked).json()["extension"]["confidentiality"][
-            "verdict"
-        ]
-        assert (verdict["blocked"], verdict["rules"][0]["code"]) == (3, "few-people")
-
-    def test_on_the_page(self, client):
-        response = client.get("/datasets/town", params={"rows": "area", "columns": "sex"})
-        assert response.status_code == 200
-        # Three areas by two sexes and their total.
-        assert response.text.count("[c]</td>") == 9
-
-    def test_in_the_dry_run(self, catalogue, client, workspace, run_here):
-        command = run_here(*self.command, "--dry-run", "-w", workspace.folder)
-        told = [
-            catalogue.dry_run("town", rows=["area"], columns=["sex"]),
-            client.get(
-                "/api/datasets/town/table", params={"rows": "area", "columns": "sex", "dry_run": "1"}
-            ).json(),
-            json.loads(command.stdout),
-        ]
-        for each in told:
-            assert each["allowed"]
-            assert (each["verdict"]["blocked"], each["verdict"]["total"]) == (3, 5)
-            assert [rule["message"] for rule in each["verdict"]["rules"]] == WITHHELD
-
-    def test_a_filter_to_a_small_area_is_refused(self, catalogue):
-        with pytest.raises(Refused, match="None of the areas") as raised:
-            catalogue.table("town", rows=["sex"], filters={"area": ["S3"]})
-        assert raised.value.code == "table-not-released"
-
-    def test_another_rule_may_spare_its_areas(self, toys, ask, noisy, dataset):
-        from discreet.rules.verdict import verdict_of
-
-        request, _ = ask(rows=["area"], columns=["sex"])
-        few = {"kind": "few-people", "least": 400}
-        mean = {"kind": "mean-cell-size", "least": 1, "rescue": 1, "rescues": ["few-people"]}
-        for sections, withheld in (((few,), 5), ((few, mean), 0)):
-            assert verdict_of(parse_rules(sections, dataset), noisy(request, 3), dataset).withheld == withheld
+def test_a_rule_on_counts_withholds_areas_with_its_reason_unless_another_spares_them(
+    toys, catalogue, ask, noisy, dataset
+):
+    table = catalogue.table("town", rows=["area"], columns=["sex"])
+    frame = table.to_pandas()
+    assert set(frame[frame.status == "c"].area) == SMALL
+    told = catalogue.dry_run("town", rows=["area"], columns=["sex"])["verdict"]
+    assert (told["blocked"], told["total"], told["rules"][0]["code"]) == (3, 5, "few-people")
+    assert told["rules"][0]["message"] == "In 1 of 5 areas fewer than 160 people live."
+    with pytest.raises(Refused, match="None of the areas") as raised:
+        catalogue.table("town", rows=["sex"], filters={"area": ["S3"]})
+    assert raised.value.code == "table-not-released"
+    request, _ = ask(rows=["area"], columns=["sex"])
+    few = {"kind": "few-people", "least": 400}
+    mean = {"kind": "mean-cell-size", "least": 1, "rescue": 1, "rescues": ["few-people"]}
+    for sections, withheld in (((few,), 5), ((few, mean), 0)):
+        assert verdict_of(parse_rules(sections, dataset), noisy(request, 3), dataset).withheld == withheld
 
 
 class TestRegistration:
@@ -310,13 +158,10 @@ class TestRegistration:
             register(copy)
         assert kinds()["share-of-zeros"] is ShareOfZeros
 
-    def test_a_kind_that_is_not_registered_is_not_read(self, dataset):
-        with pytest.raises(BadDescription, match="unheard-of"):
-            parse_rules([{"kind": "unheard-of"}], dataset)
-
     @pytest.mark.parametrize("kind", kinds().values(), ids=lambda k: k.kind)
     def test_every_kind_is_a_value_with_a_stage_in_a_module_of_kinds(self, kind):
         assert any(kind.implements(stage) for stage in STAGES)
+        assert all("reader" in each.metadata for each in fields(kind))
         assert kind.__module__.startswith("discreet.rules.kinds.")
         assert "__slots__" in vars(kind)
         assert kind.__dataclass_params__.frozen

@@ -3,34 +3,26 @@
 Areas that a filter names are listed, and their total is called the sum of the areas shown, in every face.
 """
 
-import csv
-import io
 import itertools
-import json
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rules.refusals import first_refusal
 
 import discreet
 from discreet.errors import BadRequest, Refused, TableNotReleased, TooManyCells
-from discreet.formats import format_by_name
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.hierarchy import ancestors_or_self, finer
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.release.dataset_registry import DatasetRegistry
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.rule_set import parse_rules
 from discreet.rules.suppression import LABEL, NOTE, lay_out, layout_for, list_areas
 from discreet.rules.verdict import needs_table, rule_table, rule_table_shape, verdict_of
-from discreet.web.app import create_app
-from discreet.workspace.options import read_options
 
 ZEROS = {"kind": "share-of-zeros", "most": 0.5}
 
@@ -199,16 +191,6 @@ def test_a_union_is_the_sum_of_the_areas_shown_and_never_a_count(north_withheld,
     assert not shown(north_withheld, hidden, dataset).any()
 
 
-def test_two_levels_in_one_table_are_told_apart(north_withheld, ask, dataset):
-    asked = ask(rows=["region"], columns=["area"], layers=["sex"], filters=["age=old"])
-    released = shown(north_withheld, asked, dataset)[:, :, 0]
-    assert not released[0, 1]
-    assert not released[2, 1]
-    assert released[0, 5]  # all of the north: a declared region, in which two areas are withheld
-    assert released[1, 5]
-    assert released[2, 5]
-
-
 def test_where_totals_are_sums_they_are_withheld_with_the_area(north_withheld, ask, dataset):
     _, shape = ask(rows=["area"], columns=["sex"], layers=["age"])
     assert not lay_out(north_withheld, shape, dataset).withheld[5].any()
@@ -228,23 +210,6 @@ class TestLevels:
 
     mixed: ClassVar = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
     sparse: ClassVar = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
-
-    def test_a_region_is_shown_though_its_areas_are_not(self, ask, noisy, rules, dataset):
-        request, shape = ask(**self.mixed)
-        verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
-        codes = shape.dimensions[0].codes
-        withheld = lay_out(verdict, shape, dataset).withheld[:, 0, 0]
-        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N1", "N2"]
-        assert (verdict.withheld, verdict.total) == (2, 5)
-
-    def test_a_filter_to_a_withheld_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
-        request, shape = ask(**self.mixed, filters=["area=N2,S1"])
-        assert rule_table(request, dataset).levels == (("area", ("region", "area")),)
-        verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
-        codes = shape.dimensions[0].codes
-        withheld = lay_out(verdict, shape, dataset).withheld[:, 0, 0]
-        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2"]
-        assert lay_out(verdict, shape, dataset).added[codes.index("_T")].all()
 
     def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
         request, _ = ask(**self.mixed)
@@ -375,17 +340,13 @@ def catalogue(workspace):
 
 
 def test_a_hidden_filter_of_several_areas_becomes_rows(ask, dataset):
-    request, _ = ask(rows=["sex"], columns=["age"], filters=["area=N1,S1"])
-    assert list_areas(request, dataset).rows == ("sex", "area")
-    one, _ = ask(rows=["sex"], columns=["age"], filters=["area=N1"])
-    assert list_areas(one, dataset) == one
-    above, _ = ask(rows=["area"], columns=["age"], filters=["region=N"])
-    assert list_areas(above, dataset) == above
-
-
-def test_a_level_that_a_filter_cuts_shows_its_areas(ask, dataset):
-    request, _ = ask(rows=["area"], columns=["age"], filters=["area=N1,S1"], levels=["area=region"])
-    assert dict(list_areas(request, dataset).levels)["area"] == ("region", "area")
+    for filters, rows in (
+        (["area=N1,S1"], ("sex", "area")),
+        (["area=N1"], ("sex",)),
+        (["region=N"], ("sex",)),
+    ):
+        request, _ = ask(rows=["sex"], columns=["age"], filters=filters)
+        assert list_areas(request, dataset).rows == rows
 
 
 @pytest.mark.parametrize("shown", [True, False])
@@ -408,44 +369,6 @@ def test_a_declared_region_keeps_its_count(catalogue):
     region = catalogue.table("town", rows=["region", "sex"], columns=["age"])
     assert whole.release.dimensions[0].labels[-1] == "Total"
     assert whole.release.value("_T", "1", "adult") == region.release.value("N", "1", "adult")
-
-
-def test_where_no_rule_looks_a_filter_is_counted_as_before(catalogue):
-    table = catalogue.table("town", rows=["sex"], filters={"area": ["N1", "S1"]})
-    assert [d.name for d in table.release.dimensions] == ["sex"]
-    assert NOTE not in table.release.notes
-
-
-def test_every_face_says_so(catalogue, workspace, run_here):
-    asked = {"rows": "sex", "columns": "age", "filter": "area=N1,S1"}
-    table = catalogue.table("town", rows=["sex"], columns=["age"], filters={"area": ["N1", "S1"]})
-    document = json.loads(format_by_name("json").write(table.release))
-    assert LABEL in document["dimension"]["area"]["category"]["label"].values()
-    assert NOTE in json.dumps(document, ensure_ascii=False)
-    printed = run_here(
-        "table", "town", "--rows", "sex", "--columns", "age", "--filter", "area=N1,S1", "-w", workspace.folder
-    )
-    assert LABEL in printed.stdout
-    written = run_here(
-        "table",
-        "town",
-        "--rows",
-        "sex",
-        "--columns",
-        "age",
-        "--filter",
-        "area=N1,S1",
-        "--format",
-        "csv",
-        "-w",
-        workspace.folder,
-    )
-    assert LABEL in {row["area_label"] for row in csv.DictReader(io.StringIO(written.stdout))}
-    page = TestClient(create_app(DatasetRegistry(workspace), read_options(workspace.folder))).get(
-        "/datasets/town", params=asked
-    )
-    assert LABEL in page.text
-    assert NOTE in page.text
 
 
 def test_a_sum_has_no_interval_of_one_count_and_is_not_fitted(catalogue):

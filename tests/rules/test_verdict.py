@@ -1,5 +1,6 @@
 """A verdict is plain data that follows from noisy counts; a rule may spare what another withholds."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,29 +16,14 @@ DENSE, HALF_EMPTY = [[9, 9, 9], [9, 9, 9]], [[9, 0, 0], [0, 0, 9]]
 
 
 def test_the_verdict_is_plain_data(two_regions, rules, dataset):
-    import json
-
     table, _ = two_regions
-    section, sparse = {"most": 0.5}, HALF_EMPTY
-    verdict = verdict_of(rules({"kind": "share-of-zeros", **section}), table(DENSE, sparse), dataset)
-    assert json.loads(json.dumps(verdict.as_json())) == {
-        "passed": 0,
-        "blocked": 2,
-        "total": 2,
-        "table_error": "No area can be shown.",
-        "rules": [
-            {
-                "code": "share-of-zeros",
-                "message": "In 1 of 2 areas more than 50% of the cells are empty.",
-                "advice": "Take a variable out, filters included, or use larger areas or none.",
-            },
-            {
-                "code": "complement",
-                "message": "One more area is withheld, so that totals less the areas shown do not give the others away.",
-                "advice": "Take a variable out, filters included, or use larger areas or none.",
-            },
-        ],
-    }
+    verdict = verdict_of(rules({"kind": "share-of-zeros", "most": 0.5}), table(DENSE, HALF_EMPTY), dataset)
+    told = json.loads(json.dumps(verdict.as_json()))
+    found = told.pop("rules")
+    assert told == {"passed": 0, "blocked": 2, "total": 2, "table_error": "No area can be shown."}
+    assert [each["code"] for each in found] == ["share-of-zeros", "complement"]
+    assert found[0]["message"] == "In 1 of 2 areas more than 50% of the cells are empty."
+    assert all(each["advice"].startswith("Take a variable out, filters included") for each in found)
 
 
 def test_a_large_mean_cell_rescues_from_the_rules_that_it_lists(two_regions, rules, dataset):
@@ -74,29 +60,24 @@ def test_what_is_remembered_is_bounded(ask, dataset, monkeypatch):
     assert len(fresh.cache[module._table,]) <= 2
 
 
-def test_an_exact_table_is_not_shown_to_rules(ask):
+def test_what_is_exact_filtered_or_of_several_levels_is_not_shown_to_rules(ask, dataset):
     _, shape = ask(rows=["sex"])
     counts = np.zeros(shape.lengths, dtype=np.int64)
     exact = ExactTable(shape, counts, counts.astype(np.uint64))
     nothing = np.zeros(shape.lengths, dtype=np.bool_)
-    with pytest.raises(TypeError, match="nothing exact"):
-        NoisyTable(shape, exact, nothing)
-    with pytest.raises(TypeError, match="int64"):
-        NoisyTable(shape, counts.astype(float), nothing)
-    with pytest.raises(ValueError, match="its shape"):
-        NoisyTable(shape, counts[:-1], nothing[:-1])
+    for error, said, *given in (
+        (TypeError, "nothing exact", exact, nothing),
+        (TypeError, "int64", counts.astype(float), nothing),
+        (ValueError, "its shape", counts[:-1], nothing[:-1]),
+    ):
+        with pytest.raises(error, match=said):
+            NoisyTable(shape, *given)
     assert repr(NoisyTable(shape, counts, nothing)) == "<NoisyTable of 3 cells>"
-
-
-def test_a_filtered_table_is_not_shown_to_rules(ask):
     for parts in ({"rows": ["sex"], "filters": ["age=old"]}, {"rows": ["sex"], "totals": False}):
         _, shape = ask(**parts)
         zeros = np.zeros(shape.lengths, dtype=np.int64)
         with pytest.raises(ValueError, match="unfiltered"):
             NoisyTable(shape, zeros, zeros.astype(bool))
-
-
-def test_two_levels_of_one_geography_is_not_shown_to_rules(ask, dataset):
     _, shape = ask(rows=["region"], columns=["area"])
     zeros = np.zeros(shape.lengths, dtype=np.int64)
     with pytest.raises(ValueError, match="finest"):

@@ -22,29 +22,18 @@ def printed(noisy, values, effect=1.2, variance=3 * 667.0**2):
 
 @pytest.mark.parametrize("count", [1, 7, 20, 100, 1499, 10**6])
 def test_errors_are_rounded_up_to_the_next_rung_of_the_public_ladder(count):
-    exact = 1000 * sqrt(1.2 / count + 3 / count**2)
-    found = int(printed([count], [667 * count]).errors[0])
-    assert found == min(rung for rung in ERROR_STEPS if rung >= exact)
+    exact, share = 1000 * sqrt(1.2 / count + 3 / count**2), 3000 / count**2 / (1.2 / count + 3 / count**2)
+    found = printed([count], [667 * count])
+    assert found.errors[0] == min(rung for rung in ERROR_STEPS if rung >= exact)
+    assert found.noise_shares[0] == min(rung for rung in SHARE_STEPS if rung >= share)
 
 
-def test_a_value_on_a_rung_stays_on_it():
+def test_a_value_on_a_rung_stays_on_it_and_none_has_an_error_beyond_the_ladder_or_at_zero():
     """1/16 is 25 % exactly; a hair more is 30 %."""
     assert printed([16, 16], [100, 100], effect=1.0, variance=0.0).errors.tolist() == [250, 250]
     assert printed([16], [100], effect=1.0001, variance=0.0).errors.tolist() == [300]
-
-
-@pytest.mark.parametrize("count", [1, 7, 20, 100, 1499])
-def test_the_noises_share_is_rounded_up_too(count):
-    exact = 1000 * (3 / count**2) / (1.2 / count + 3 / count**2)
-    assert printed([count], [667 * count]).noise_shares[0] == min(r for r in SHARE_STEPS if r >= exact)
-
-
-def test_without_noise_its_share_is_none_and_without_sampling_it_is_everything():
     assert printed([50], [50], variance=0.0).noise_shares.tolist() == [0]
     assert printed([50], [50], effect=0.0, variance=3.0).noise_shares.tolist() == [1000]
-
-
-def test_a_number_of_zero_or_less_and_one_beyond_the_ladder_have_no_error():
     found = printed([[0, -3], [5, 1]], [[10, 10], [-4, 1]])
     assert found.errors.tolist() == found.noise_shares.tolist() == [[-1, -1], [-1, -1]]
 

@@ -1,9 +1,4 @@
-"""Variances against slow loops over units, and by hand.
-
-Totals, ratios and differences of a small sample by hand; R survey checks them in tests/release/measures/test_weighted.py.
-
-Design effects, and what small cells are told.
-"""
+"""Variances against slow loops over units and by hand, and design effects. R survey: release/measures/test_weighted.py."""
 
 from collections import defaultdict
 from math import sqrt
@@ -25,7 +20,6 @@ from discreet.survey.variance import (
     effects_for_release,
     fractions,
     minimum_effects,
-    replicate_variance,
     stratum_variance,
 )
 from discreet.survey.weight_forms import SurveyDesign
@@ -65,16 +59,6 @@ def test_the_sums_of_a_cell_give_the_variance_of_its_units(seed):
     assert found[0] == pytest.approx(slow(records, units, sampled))
 
 
-def test_everybody_drawn_has_no_variance():
-    assert stratum_variance(np.array(30.0), np.array(500.0), 2, 1.0) == 0
-
-
-def test_replicates_are_centred_at_the_full_estimate_and_not_at_their_mean():
-    design = sampling_design({"replicates": "r1..r2", "method": "brr"})
-    both = [np.array([12.0]), np.array([12.0])]
-    assert replicate_variance(np.array([10.0]), both, design).tolist() == [4.0]
-
-
 def test_fractions_stand_in_the_order_of_the_declared_strata():
     listed = sampling_design({"strata": "h", "fpc": {"B": 0.5, "A": 0.1}})
     assert fractions(listed, 2).tolist() == [0.5, 0.1]
@@ -106,20 +90,16 @@ def test_people_drawn_by_themselves():
     total = drawn.total(0)
     assert total.value == 9
     assert drawn.standard_error(total) == pytest.approx(spread([3, 0, 2, 4, 0, 0]))
+    assert "9" not in repr(total)
 
 
-def test_a_ratio_is_linearised():
+def test_a_ratio_is_linearised_and_a_difference_is_not_that_of_two_strangers():
+    """The wrong alternative adds the variances as if both totals came from two samples."""
     drawn = sample(SamplingDesign(None, "c"), CLUSTERS)
-    share = drawn.total(0) / drawn.total(2)
-    ratio = 9 / 21
+    share, ratio = drawn.total(0) / drawn.total(2), 9 / 21
     scores = [(3 - ratio * 8) / 21, (6 - ratio * 6) / 21, (0 - ratio * 7) / 21]
     assert share.value == pytest.approx(ratio)
     assert drawn.standard_error(share) == pytest.approx(spread(scores))
-
-
-def test_a_difference_is_not_the_difference_of_two_strangers():
-    """The wrong alternative adds the variances as if both totals came from two samples."""
-    drawn = sample(SamplingDesign(None, "c"), CLUSTERS)
     first, second = drawn.total(0), drawn.total(1)
     error = drawn.standard_error(first - second)
     assert error == pytest.approx(spread([3 - 5, 6, -7]))
@@ -136,10 +116,6 @@ def test_ratios_by_replicates_are_made_again_with_each_weight():
     assert drawn.standard_error(share) == pytest.approx(sqrt(sum((r - 9 / 21) ** 2 for r in by_hand) / 2))
 
 
-def test_estimates_are_not_shown():
-    assert "9" not in repr(sample(SamplingDesign()).total(0))
-
-
 def effect(variance, count, weighted, shown=None):
     arrays = (np.array([float(variance)]), np.array([count]), np.array([float(weighted)]))
     without_noise = np.array([float(weighted if shown is None else shown)])
@@ -150,16 +126,13 @@ def test_people_of_equal_weight_have_no_design_effect_and_unequal_ones_have_kish
     assert effect(50 * 9, 50, 150) == pytest.approx(1)
     weights = np.array([1.0, 1, 4])
     assert effect((weights**2).sum(), 3, weights.sum()) == pytest.approx(3 * 18 / 36)
+    assert effect(0, 0, 0) == 0
 
 
 def test_a_form_that_misses_the_weighted_count_has_that_error_too():
     """Ten people of weight 9 shown as if they weighed 3: wrong by 60 of 30, whatever the sampling."""
     assert effect(0, 10, 90, shown=30) == pytest.approx(10 * (60 / 30) ** 2)
     assert effect(810, 10, 90, shown=30) > effect(0, 10, 90, shown=30)
-
-
-def test_an_empty_cell_has_none():
-    assert effect(0, 0, 0) == 0
 
 
 def test_small_cells_are_told_nothing_of_their_own():
@@ -170,19 +143,16 @@ def test_small_cells_are_told_nothing_of_their_own():
     assert one.tolist() == other.tolist() == [2.0, 2.0, 2.0, 1.5]
 
 
-def test_small_cells_have_at_least_the_declared_effect():
-    assert effects_for_release(np.array([0.2, 0.1]), np.array([900, 2]), 1.4, np.full(2, True)).tolist() == [
-        0.2,
-        1.4,
-    ]
+def test_small_cells_have_at_least_the_declared_effect_and_none_of_a_cell_that_cannot_occur():
+    both = np.array([900, 2]), 1.4, np.full(2, True)
+    assert effects_for_release(np.array([0.2, 0.1]), *both).tolist() == [0.2, 1.4]
+    impossible = np.array([2, 100]), 1.0, np.array([True, False])
+    assert effects_for_release(np.array([1.0, 50.0]), *impossible).tolist() == [1.0, 50.0]
 
 
-def test_the_effect_of_a_cell_that_cannot_occur_is_nobodys():
-    shown = np.array([True, False])
-    assert effects_for_release(np.array([1.0, 50.0]), np.array([2, 100]), 1.0, shown).tolist() == [1.0, 50.0]
-
-
-LAW = {noise: float(chance) for noise, chance in maxent(D=5, V=3, js=2).row(50).probabilities().items()}
+DISTRIBUTION = {
+    noise: float(chance) for noise, chance in maxent(D=5, V=3, js=2).row(50).probabilities().items()
+}
 CHANCES = (np.arange(100) + 0.5) / 100
 
 
@@ -193,7 +163,7 @@ def best_guess(told):
     """
     most = defaultdict(float)
     for count in range(24, 91):
-        for noise, chance in LAW.items():
+        for noise, chance in DISTRIBUTION.items():
             values, times = np.unique(np.round(told(count, count + noise), 9), return_counts=True)
             for value, share in zip(values.tolist(), (times / CHANCES.size).tolist(), strict=True):
                 place = count + noise, value

@@ -111,18 +111,12 @@ def additive_structure(shape: TableShape, order: TableOrder | None = None) -> Ad
 def _tree(dimension: Dimension) -> AxisTree:
     last = len(dimension.outputs) if dimension.total else -1
     parents = tuple(last if output.parent < 0 else output.parent for output in dimension.outputs)
-    _refuse_gaps(dimension, parents, last)
-    return AxisTree((*parents, -1) if dimension.total else parents)
-
-
-def _refuse_gaps(dimension: Dimension, parents: tuple[int, ...], last: int) -> None:
-    """Every whole must be covered by its shown parts."""
     wholes: dict[int, int] = {}
     for output, parent in zip(dimension.outputs, parents, strict=True):
         wholes[parent] = wholes.get(parent, 0) + len(output.members)
     for whole, parts in wholes.items():
         size = len(dimension.population) if whole == last else len(dimension.outputs[whole].members)
-        if whole >= 0 and parts != size:
+        if whole >= 0 and parts != size:  # every whole must be covered by its shown parts
             raise BadRequest(
                 message(
                     'Totals of "{name}" cannot add up: some of its categories are not shown.',
@@ -130,6 +124,37 @@ def _refuse_gaps(dimension: Dimension, parents: tuple[int, ...], last: int) -> N
                 ),
                 message("Show or filter out the others, or ask for additivity=independent."),
             )
+    return AxisTree((*parents, -1) if dimension.total else parents)
+
+
+def nearest_table(
+    unrounded: NDArray[np.float64],
+    shape: TableShape,
+    impossible: NDArray[np.bool_],
+    exact: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], str] | None:
+    """The nearest table without negative numbers that adds up, and the note on it.
+
+    None if its totals cannot add up, or if several numbers are exact: the grand total is all that it keeps.
+    """
+    if np.count_nonzero(exact) > 1:
+        return None
+    order = TableOrder.of(shape)
+    try:
+        structure = additive_structure(shape, order)
+    except BadRequest:
+        return None
+    found, lowered = nearest_non_negative(order.put(unrounded), structure, order.put(impossible))
+    values = order.back(found)
+    note = message(
+        "Counts below zero are shown as zero. This is the nearest table without negative numbers that adds up and keeps "
+        "its grand total: every other cell was lowered by {lowered:.2g}, and no number of the table changed by more "
+        "than {changed:.3g}. Its cells may differ from those of other tables. Every file also has the counts as they "
+        "were (signed): use these to compare tables.",
+        lowered=max(lowered, 0.0),
+        changed=float(np.abs(values - unrounded).max(initial=0.0)),
+    )
+    return values, note
 
 
 def nearest_non_negative(
@@ -153,18 +178,13 @@ def nearest_non_negative(
     inner = np.ix_(*(tree.leaves for tree in structure.axes))
     leaves, possible = values[inner], ~impossible[inner]
     total = max(0.0, float(leaves.sum()))
-    lowered = _shift(leaves[possible], total)
+    largest = np.sort(leaves[possible])[::-1]
+    thetas = (np.cumsum(largest) - total) / np.arange(1, largest.size + 1)
+    kept = np.flatnonzero(largest > thetas)
+    lowered = float(thetas[kept[-1]] if kept.size else largest[0] if largest.size else 0.0)
     near = np.where(possible, np.maximum(leaves - lowered, 0.0), 0.0)
     whole = np.floor(near).astype(np.int64)
     short = round(total) - int(whole.sum())
     upwards = np.argsort(-(near - whole).ravel(), kind="stable")[: max(short, 0)]
     whole.ravel()[upwards] += 1
     return structure.add_up(whole), lowered
-
-
-def _shift(cells: NDArray[np.float64], total: float) -> float:
-    """The θ with Σ max(v - θ, 0) = total."""
-    largest = np.sort(cells)[::-1]
-    thetas = (np.cumsum(largest) - total) / np.arange(1, largest.size + 1)
-    kept = np.flatnonzero(largest > thetas)
-    return float(thetas[kept[-1]]) if kept.size else float(largest[0]) if largest.size else 0.0

@@ -13,8 +13,6 @@ exactly. The first of equals is taken; nothing is a float.
 Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & Onn (2004) for the hardness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import chain, combinations
 from typing import Any

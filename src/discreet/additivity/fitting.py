@@ -67,7 +67,7 @@ def _by_slices(structure: Additive, goal: Objective) -> int:
         [slice(None)] if axis in {first, second} else [*range(n)] for axis, n in enumerate(goal.wish.shape)
     ]
     slices = (goal.at(place) for place in product(*others))
-    return sum(each.change(least_cost_table(each, network).values) for each in slices) if network else 0
+    return sum(each.change(least_cost_table(each, network)[0]) for each in slices) if network else 0
 
 
 def _by_programme(structure: Additive, goal: Objective) -> int:
@@ -148,27 +148,23 @@ class FitReport:
 
     def sentence(self) -> str:
         """The report for a reader."""
+        tables = " and ".join(self.tables)
+        anchors = ""
+        if self.missed:
+            anchors = f" Totals were missed: {self.missed:,} of {self.kept:,} cells differ from the tables by {tables}."
+        elif self.kept:
+            anchors = f" {self.kept:,} cells equal those of the tables by {tables}."
+        changes = "The sum of all changes" + (" of the other cells" if self.kept else "")
+        proof = f"{changes} is the least possible."
+        if self.gap is None:
+            proof = "How far that is above the least possible is not known."
+        elif not self.optimal:
+            proof = f"{changes} is at most {self.gap:.1%} above the least possible."
         return (
             f"After the noise, {self.share_changed:.0%} of the cells ({self.totals_changed:.0%} of the totals) were "
             f"changed so that all totals add up, by {self.mean_change:.2f} on average over all cells and at most "
-            f"{self.largest_change}.{self._anchor_sentence()} {self._proof()}"
+            f"{self.largest_change}.{anchors} {proof}"
         )
-
-    def _proof(self) -> str:
-        changes = "The sum of all changes" + (" of the other cells" if self.kept else "")
-        if self.gap is None:
-            return "How far that is above the least possible is not known."
-        if self.optimal:
-            return f"{changes} is the least possible."
-        return f"{changes} is at most {self.gap:.1%} above the least possible."
-
-    def _anchor_sentence(self) -> str:
-        if not self.kept:
-            return ""
-        tables = " and ".join(self.tables)
-        if self.missed:
-            return f" Totals were missed: {self.missed:,} of {self.kept:,} cells differ from the tables by {tables}."
-        return f" {self.kept:,} cells equal those of the tables by {tables}."
 
 
 def fit_totals(
@@ -182,13 +178,8 @@ def fit_totals(
 ) -> tuple[NDArray[np.int64], FitReport]:
     """Integers near the noisy ones, in which every total is the sum of its parts.
 
-    Args:
-        noisy: Noisy cells, totals included; may be negative.
-        structure: Which cells are sums of which.
-        impossible: Structural zeros; they stay zero.
-        keep_zeros: Of equal tables, those are taken in which noisy zeros stay zero (`cellkey`).
-        bounded: No value is below zero.
-        kept: Cells that keep published values.
+    Impossible cells stay zero. With `keep_zeros`, of equal tables those are taken in which noisy zeros stay zero
+    (`cellkey`); if `bounded`, no value is below zero; `kept` cells keep published values.
 
     >>> from discreet.additivity.axis_tree import Additive, AxisTree
     >>> noisy = np.array([[4, 2, 7], [3, 0, 3], [6, 3, 9]])
@@ -202,24 +193,17 @@ def fit_totals(
     wish = np.where(kept.where, kept.values, noisy)
     goal = objective(wish, structure, possible, kept=kept.where, bounded=bounded, keep_zeros=keep_zeros)
     network = table_network(structure)
-    if network is None:
-        start = _start(goal, structure, possible, keep_zeros=keep_zeros, bounded=bounded)
-        values, proven = move_slabs(start, structure, goal), False
-    else:
-        found = least_cost_table(goal, network)
-        values, proven = found.values, found.proven
-    return values, _report(values, noisy, kept, structure, None if proven else goal)
-
-
-def _start(
-    goal: Objective, structure: Additive, possible: NDArray[np.bool_], *, keep_zeros: bool, bounded: bool
-) -> NDArray[np.int64]:
-    """A first additive table; if values may be negative, all are raised before and lowered after."""
+    if network is not None:
+        values, proven = least_cost_table(goal, network)
+        return values, _report(values, noisy, kept, structure, None if proven else goal)
     if bounded:
-        return top_down(goal.wish, structure, possible, keep_zeros=keep_zeros)
-    deep = 1 + 2 * int(np.abs(goal.wish).max())
-    raised = structure.add_up(structure.leaf_cells(np.where(possible, deep, 0)))
-    return top_down(goal.wish + raised, structure, possible, keep_zeros=False) - raised
+        start = top_down(goal.wish, structure, possible, keep_zeros=keep_zeros)
+    else:  # values may be negative: all are raised before and lowered after
+        deep = 1 + 2 * int(np.abs(goal.wish).max())
+        raised = structure.add_up(structure.leaf_cells(np.where(possible, deep, 0)))
+        start = top_down(goal.wish + raised, structure, possible, keep_zeros=False) - raised
+    values = move_slabs(start, structure, goal)
+    return values, _report(values, noisy, kept, structure, goal)
 
 
 def _report(
@@ -233,9 +217,14 @@ def _report(
     change = np.abs(values - noisy)
     totals = structure.sums_along() > 0
     missed = int((values != kept.values)[kept.where].sum())
+    gap = 0.0
+    if goal is not None and not missed:
+        free = goal.change(values)
+        bound = least_possible(structure, goal) if free else 0
+        gap = 0.0 if free == bound else (free - bound) / bound if bound else 1.0
     return FitReport(
         method="network" if goal is None else "slabs",
-        gap=None if missed else 0.0 if goal is None else _gap(values, structure, goal),
+        gap=None if missed else gap,
         largest_change=int(change.max()),
         mean_change=float(change.mean()),
         share_changed=float((change > 0).mean()),
@@ -244,10 +233,3 @@ def _report(
         missed=missed,
         tables=kept.tables,
     )
-
-
-def _gap(values: NDArray[np.int64], structure: Additive, goal: Objective) -> float:
-    """The distance of the change from its lower bound, as a share of the bound."""
-    change = goal.change(values)
-    bound = least_possible(structure, goal) if change else 0
-    return 0.0 if change == bound else (change - bound) / bound if bound else 1.0

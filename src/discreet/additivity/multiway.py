@@ -12,11 +12,9 @@ change is found exactly. Slabs are moved while that lowers the total change. Eac
 result is a local optimum, and `fitting.least_possible` bounds its gap. Integers only.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import count, permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -110,11 +108,6 @@ class _Whole(NamedTuple):
     place: tuple[int, ...]
     block: Block
 
-    @property
-    def active(self) -> list[int]:
-        """The axes along which there are parts."""
-        return [axis for axis, level in enumerate(self.levels) if level]
-
 
 class _TopDown:
     """The tables fitted so far, one for each choice of levels."""
@@ -153,7 +146,7 @@ class _TopDown:
         self, wish: NDArray[np.int64], possible: NDArray[np.bool_], whole: _Whole
     ) -> NDArray[np.int64]:
         """Fit the parts of one whole to the sums that are already fitted."""
-        active = whole.active
+        active = [axis for axis, level in enumerate(whole.levels) if level]
         for axis in active:
             if wish.shape[axis] == 1:  # an only part equals its whole, which is fitted
                 return self._aim(whole, (axis,))
@@ -164,7 +157,13 @@ class _TopDown:
             )
             for margin in sum_axes(len(active))
         }
-        return self._solve(wish.reshape(ways), possible.reshape(ways), aims).reshape(wish.shape)
+        flat, open_, keep_zeros = wish.reshape(ways), possible.reshape(ways), self.keep_zeros
+        if len(ways) == 1:
+            found = split_total(flat, int(aims[0,]), open_, keep_zeros=keep_zeros)
+        else:
+            solve = _two_way if len(ways) == 2 else adjust
+            found = solve(flat, aims, open_, keep_zeros=keep_zeros)
+        return found.reshape(wish.shape)
 
     def _aim(self, whole: _Whole, over: tuple[int, ...]) -> NDArray[np.int64]:
         """The fitted sums of the parts over some axes: the cells one level up along these."""
@@ -175,23 +174,10 @@ class _TopDown:
         ]
         return table[np.ix_(*places)]
 
-    def _solve(
-        self,
-        wish: NDArray[np.int64],
-        possible: NDArray[np.bool_],
-        aims: dict[tuple[int, ...], NDArray[np.int64]],
-    ) -> NDArray[np.int64]:
-        """One way is split, two are a network, more are adjusted."""
-        if wish.ndim == 1:
-            return split_total(wish, int(aims[0,]), possible, keep_zeros=self.keep_zeros)
-        if wish.ndim == 2:
-            return _two_way(wish, aims, possible, keep_zeros=self.keep_zeros)
-        return adjust(wish, aims, possible, keep_zeros=self.keep_zeros)
-
 
 def _two_way(
     wish: NDArray[np.int64],
-    aims: dict[tuple[int, ...], NDArray[np.int64]],
+    aims: Mapping[tuple[int, ...], NDArray[np.int64]],
     possible: NDArray[np.bool_],
     *,
     keep_zeros: bool,
@@ -207,7 +193,7 @@ def _two_way(
     if network is None:
         raise ValueError("a two-way table is a network")
     goal = objective(whole, structure, open_, kept=kept, bounded=True, keep_zeros=keep_zeros)
-    return least_cost_table(goal, network).values[:-1, :-1]
+    return least_cost_table(goal, network)[0][:-1, :-1]
 
 
 #: The work limit: cells times wishes, and the fixed cost of a slab. It takes a few seconds, and is a count rather than a
@@ -247,8 +233,10 @@ def exchange(tree: AxisTree, gains: int, gives: int) -> Chain:
 
 def slabs(structure: Additive, turn: int) -> Iterator[Slab]:
     """All slabs of a table; another `turn` takes other leaves of nested wholes."""
-    axes = range(len(structure.axes))
-    for first, second in ((a, b) for a in axes for b in axes if a != b and _suits(structure, a, b)):
+    for (first, one), (second, other) in permutations(enumerate(structure.axes), 2):
+        # Each pair of axes once, the deeper one first; two deep ones in both orders.
+        if one.height < other.height or (one.height == other.height <= 1 and first > second):
+            continue
         lists = [
             [(tuple(((place, 1),) for place in range(len(tree))), tree)]
             if axis == first
@@ -259,12 +247,6 @@ def slabs(structure: Additive, turn: int) -> Iterator[Slab]:
         ]
         for chosen in product(*lists):
             yield Slab(tuple(chains for chains, _ in chosen), tuple(tree for _, tree in chosen))
-
-
-def _suits(structure: Additive, first: int, second: int) -> bool:
-    """Each pair of axes once, the deeper one first; two deep ones in both orders."""
-    one, other = structure.axes[first].height, structure.axes[second].height
-    return one > other or (one == other and (first < second or one > 1))
 
 
 def _leaves(tree: AxisTree, turn: int) -> list[tuple[tuple[Chain, ...], AxisTree]]:
@@ -329,7 +311,7 @@ def _move(values: NDArray[np.int64], slab: Slab, objective: Objective) -> int:
         np.select([sign > 0, sign < 0], [down, -up], -FREE).max(axis=0),
         np.select([sign > 0, sign < 0], [up, -down], FREE).min(axis=0),
     )
-    flow = least_change(network.tail, network.head, network.nodes, wishes).x
+    flow, _ = least_change(network.tail, network.head, network.nodes, wishes)
     np.add.at(values.reshape(-1), moving.ravel(), (sign * flow).ravel())
     return moving.size
 

@@ -112,16 +112,10 @@ class Wishes:
             x = np.where(up, x + self.room(x, up=True), np.where(down, x - self.room(x, up=False), x))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Flow:
-    """The flow on every arc, and whether prices prove that it has the least cost."""
-
-    x: NDArray[np.int64]
-    proven: bool
-
-
-def least_change(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, wishes: Wishes) -> Flow:
-    """The cheapest balanced flow through arcs from tail to head.
+def least_change(
+    tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, wishes: Wishes
+) -> tuple[NDArray[np.int64], bool]:
+    """The cheapest balanced flow through arcs from tail to head, and whether prices prove that it is.
 
     A cycle of three arcs with the wishes 3, 5 and 4; one unit must move.
 
@@ -129,13 +123,13 @@ def least_change(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, w
     >>> bounds = np.zeros(3, dtype=np.int64), np.full(3, FREE)
     >>> none = np.zeros_like(wish)
     >>> wishes = Wishes(wish, np.ones_like(wish), none, none, 0, *bounds)
-    >>> least_change(np.array([0, 1, 2]), np.array([1, 2, 0]), 3, wishes).x.tolist()
+    >>> least_change(np.array([0, 1, 2]), np.array([1, 2, 0]), 3, wishes)[0].tolist()
     [4, 4, 4]
     """
     work = _Work(tail, head, nodes, wishes)
     while work.left_over.any() and work.advance():
         pass
-    return Flow(work.x, not work.left_over.any() and work.proven())
+    return work.x, not work.left_over.any() and bool((work.costs_at_prices() >= 0).all())
 
 
 class _Work:
@@ -152,40 +146,40 @@ class _Work:
 
     def advance(self) -> bool:
         """Find the cheapest paths from all nodes with an excess, and send it along them."""
-        reduced = self._costs_at_prices()
-        ways = self._distances(reduced)
+        reduced = self.costs_at_prices()
+        open_ = np.flatnonzero(reduced < CLOSED)
+        from_, to, cost = self.from_[open_], self.to[open_], reduced[open_]
+        ways, nearer = (
+            None,
+            np.where(self.left_over > 0, 0, CLOSED),
+        )  # the cheapest path to each node from any excess
+        while ways is None or (nearer != ways).any():
+            ways = nearer
+            known = ways[from_] < CLOSED
+            nearer = ways.copy()
+            np.minimum.at(nearer, to[known], ways[from_[known]] + cost[known])
         reached = ways < CLOSED
         if not (reached & (self.left_over < 0)).any():
             return False
         ways = np.where(reached, ways, ways[reached].max())
         self.prices += ways
-        open_ = reduced + ways[self.from_] - ways[self.to] == 0
-        self._send(np.flatnonzero(open_))
+        self._send(np.flatnonzero(reduced + ways[self.from_] - ways[self.to] == 0))
         return True
 
-    def _costs_at_prices(self) -> NDArray[np.int64]:
+    def costs_at_prices(self) -> NDArray[np.int64]:
         """The cost of each arc under the prices; never below zero where it is open."""
         cost = np.concatenate([self.wishes.raising(self.x), self.wishes.lowering(self.x)])
         return np.where(cost < CLOSED, cost + self.prices[self.from_] - self.prices[self.to], CLOSED)
-
-    def _distances(self, reduced: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cheapest path to each node from any with an excess."""
-        open_ = np.flatnonzero(reduced < CLOSED)
-        from_, to, cost = self.from_[open_], self.to[open_], reduced[open_]
-        ways = np.where(self.left_over > 0, 0, CLOSED)
-        while True:
-            known = ways[from_] < CLOSED
-            nearer = ways.copy()
-            np.minimum.at(nearer, to[known], ways[from_[known]] + cost[known])
-            if (nearer == ways).all():
-                return ways
-            ways = nearer
 
     def _send(self, open_: NDArray[np.int64]) -> None:
         """Send units along arcs of reduced cost 0, level by level, until every path is blocked."""
         arcs = self.x.size
         room = np.concatenate([self.wishes.room(self.x, up=True), self.wishes.room(self.x, up=False)])
-        levels = self._levels(open_)
+        from_, to = self.from_[open_], self.to[open_]
+        levels, level = np.where(self.left_over > 0, 0, -2), 0  # open arcs from any node with an excess
+        while (found := to[(levels[from_] == level) & (levels[to] == -2)]).size:
+            level += 1
+            levels[found] = level
         forward = open_[levels[self.to[open_]] == levels[self.from_[open_]] + 1]
         large = np.concatenate([self.x, self.x])[forward]
         forward = forward[np.lexsort((forward, -large, self.from_[forward]))]
@@ -195,22 +189,6 @@ class _Work:
         change = np.zeros(2 * arcs, dtype=np.int64)
         change[forward] = moved
         self.x = self.x + change[:arcs] - change[arcs:]
-
-    def _levels(self, open_: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of open arcs from any node with an excess; -2 for unreachable nodes."""
-        from_, to = self.from_[open_], self.to[open_]
-        levels = np.where(self.left_over > 0, 0, -2)
-        level = 0
-        while True:
-            found = to[(levels[from_] == level) & (levels[to] == -2)]
-            if not found.size:
-                return levels
-            level += 1
-            levels[found] = level
-
-    def proven(self) -> bool:
-        """Whether no arc has a negative reduced cost."""
-        return bool((self._costs_at_prices() >= 0).all())
 
 
 def _blocking_flow(
@@ -305,15 +283,10 @@ def objective(
     bounded: bool,
     keep_zeros: bool,
 ) -> Objective:
-    """The objective of a table.
+    """The objective of a table, given its noisy cells, of which the kept ones have the value that they keep if possible.
 
-    Args:
-        noisy: Its cells with their noise; kept cells with the value that they keep.
-        structure: Which are sums of which.
-        possible: Which may differ from zero.
-        kept: Cells that keep their value wherever that is possible.
-        bounded: No value may be below zero.
-        keep_zeros: Raising a noisy zero is avoided among equals.
+    `possible` cells may differ from zero. If `bounded`, no value may be below zero; with `keep_zeros` raising a noisy zero
+    is avoided among equals.
     """
     floor = np.maximum(noisy, 0) if bounded else noisy
     some = structure.add_up(structure.leaf_cells(np.where(possible, floor, 0)))
@@ -405,18 +378,9 @@ def _network(deep: AxisTree, plain: AxisTree, places: NDArray[np.int64]) -> Tabl
     return TableNetwork(tail.ravel(), head.ravel(), last + 1, own.shape, padded[:, order].ravel())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LeastCostTable:
-    """The table of least cost, and whether that is proven."""
-
-    values: NDArray[np.int64]
-    proven: bool
-
-
-def least_cost_table(goal: Objective, network: TableNetwork) -> LeastCostTable:
-    """The additive table of least cost."""
-    real = network.places >= 0
-    at = network.places
+def least_cost_table(goal: Objective, network: TableNetwork) -> tuple[NDArray[np.int64], bool]:
+    """The additive table of least cost, and whether that is proven."""
+    at, real = network.places, network.places >= 0
     wishes = Wishes(
         wish=np.where(real, goal.wish.ravel()[at], 0)[None],
         weight=np.where(real, goal.weight.ravel()[at], 0)[None],
@@ -426,7 +390,7 @@ def least_cost_table(goal: Objective, network: TableNetwork) -> LeastCostTable:
         lowest=np.where(real, goal.lowest.ravel()[at], -FREE),
         highest=np.where(real, goal.highest.ravel()[at], FREE),
     )
-    flow = least_change(network.tail, network.head, network.nodes, wishes)
+    flow, proven = least_change(network.tail, network.head, network.nodes, wishes)
     values = np.zeros(goal.wish.size, dtype=np.int64)
-    values[at[real]] = flow.x[real]
-    return LeastCostTable(values.reshape(goal.wish.shape), flow.proven)
+    values[at[real]] = flow[real]
+    return values.reshape(goal.wish.shape), proven

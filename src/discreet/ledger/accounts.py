@@ -9,78 +9,25 @@ number of days. It has 256 random bits, so a plain SHA-256 of it cannot be searc
 account.
 """
 
-from __future__ import annotations
-
-import hashlib
 import json
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, insert, select, update
 
-from discreet.errors import BadKey, BadRequest
+from discreet.errors import BadRequest
 from discreet.ledger.database import ACCOUNTS, KEYS, LedgerDatabase
-from discreet.ledger.hash_chain import now
-from discreet.model.access import ROLES
+from discreet.ledger.entries import now
+from discreet.ledger.requester import AccountHolder, KeyFacts, Register, hash_key
+from discreet.model.dataset import ROLES
 from discreet.model.messages.text import nearest
 
 PREFIX = "dk_"
 #: The length of a key's id, the beginning of its hash.
 SHORT = 12
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class AccountHolder:
-    """An account."""
-
-    account: str
-    role: str
-    created: str
-    revoked: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyFacts:
-    """A key as it is listed: everything but the key.
-
-    `id` is the beginning of its hash, `role` at most the account's, and `datasets` None for all of them.
-    """
-
-    id: str
-    account: str
-    role: str
-    datasets: tuple[str, ...] | None
-    created: str
-    expires: str | None
-    revoked: str | None
-
-    def is_valid(self, at: str = "") -> bool:
-        """Whether it is neither revoked nor expired, at a time or now."""
-        return self.revoked is None and (self.expires is None or (at or now()) < self.expires)
-
-
-@dataclass(frozen=True, slots=True)
-class Register:
-    """All accounts by name and all keys by hash, in one snapshot."""
-
-    accounts: dict[str, AccountHolder]
-    keys: dict[str, KeyFacts]
-
-    def key(self, key: str, at: str = "") -> KeyFacts:
-        """The facts of a key that is valid at a time or now, its role at most that of its account.
-
-        Raises:
-            BadKey: It is unknown, expired or revoked, or its account is; the message does not say which.
-        """
-        found = self.keys.get(hash_key(key))
-        holder = None if found is None else self.accounts[found.account]
-        if found is None or holder is None or holder.revoked is not None or not found.is_valid(at):
-            raise not_accepted()
-        return replace(found, role=min(found.role, holder.role, key=ROLES.index))
 
 
 class Accounts:
@@ -188,16 +135,6 @@ class Accounts:
         if connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).first() is not None:
             raise BadRequest(f'There is an account "{account}" already.', "Choose another name.")
         connection.execute(insert(ACCOUNTS).values(account=account, role=role, created=now()))
-
-
-def not_accepted() -> BadKey:
-    """The one refusal of keys and tokens; it gives no reason."""
-    return BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
-
-
-def hash_key(key: str) -> str:
-    """The stored hash of a key."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _new_key(

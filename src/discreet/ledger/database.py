@@ -21,8 +21,6 @@ function to `MIGRATIONS`.
 Source: docs/decisions/0007-versions.md.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time
@@ -234,11 +232,7 @@ def write_schema(connection: Connection, schema: int) -> None:
 
 
 def schema_of(connection: Connection) -> int:
-    """The schema of a ledger: as it is marked, or by its columns where it has no mark.
-
-    Raises:
-        LedgerUnusable: It is no ledger, or not whole.
-    """
+    """The schema of a ledger: by its number, or by its columns where it has none."""
     found = inspect(connection)
     names = set(found.get_table_names())
     if set(METADATA.tables) - {SCHEMA.name} - _LATER_TABLES - names:
@@ -250,11 +244,7 @@ def schema_of(connection: Connection) -> int:
 
 
 def bring_up_to_date(engine: Engine, on_step: Callable[[str], None] = lambda _step: None) -> None:
-    """Migrate a ledger of an older schema; one of the newest is only read.
-
-    Raises:
-        LedgerUnusable: Its schema is newer than this program, it lacks something, or a migration would lose a charge.
-    """
+    """Migrate a ledger of an older schema; one of the newest is only validated."""
     with engine.begin() as connection:
         if _require_schema(connection) == newest_schema():
             _refuse_missing_columns(connection)
@@ -380,11 +370,7 @@ class LedgerDatabase:
 
 
 def create_database(place: Path | str) -> LedgerDatabase:
-    """Create a new, empty ledger.
-
-    Raises:
-        LedgerUnusable: There is one already, or it cannot be created.
-    """
+    """Create a new, empty ledger; refused if there is one already."""
     with _no_answers():
         if isinstance(place, Path):
             place.touch(mode=0o600)  # a file without tables, left by a crash, is completed here
@@ -399,11 +385,7 @@ def create_database(place: Path | str) -> LedgerDatabase:
 
 
 def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _step: None) -> LedgerDatabase:
-    """Open an existing ledger, check it, and migrate it if its schema is older; tests interrupt it at `on_step`.
-
-    Raises:
-        LedgerUnusable: It is missing, damaged, out of reach or newer than this program.
-    """
+    """Open an existing ledger, validate it, and migrate it if its schema is older; tests interrupt it at `on_step`."""
     if isinstance(place, Path) and not (place.is_file() and place.stat().st_size):
         raise LedgerUnusable(
             f"The ledger {place.name!r} is missing.",
@@ -412,7 +394,9 @@ def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _st
     with _no_answers():
         engine = _engine(place)
         if engine.dialect.name == "sqlite":
-            _check_sqlite(engine)
+            with engine.connect() as connection:
+                if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
+                    raise LedgerUnusable("The ledger is damaged.", "Restore the newest copy.")
         else:
             with engine.begin() as connection:
                 _refuse_to_forget(connection)
@@ -423,8 +407,7 @@ def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _st
 def is_empty(place: Path | str) -> bool:
     """Whether there is no ledger at a place yet: no file, or a database without tables.
 
-    Raises:
-        LedgerUnusable: It is out of reach, which is not the same as empty.
+    A database that is out of reach is not empty: it raises `LedgerUnusable`.
     """
     if isinstance(place, Path) and not (place.exists() and place.stat().st_size):
         return True
@@ -454,16 +437,7 @@ def _engine(place: Path | str) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    _write_ahead(connection)
-    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log; several processes may do so at once.
-
-    SQLite does not wait for locks in this statement, so it is retried.
-    """
+    """Switch to the write-ahead log; SQLite does not wait for locks in this statement, so it is retried until a timeout."""
     deadline = time.monotonic() + SECONDS_TO_WAIT
     while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         try:
@@ -472,6 +446,8 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin(connection: Connection) -> None:
@@ -481,11 +457,7 @@ def _begin(connection: Connection) -> None:
 
 
 def _refuse_to_forget(connection: Connection) -> None:
-    """On PostgreSQL, make the commit of this transaction durable.
-
-    Raises:
-        LedgerUnusable: The server runs with `fsync = off`.
-    """
+    """On PostgreSQL, make the commit of this transaction durable; a server with `fsync = off` is refused."""
     if connection.dialect.name != "postgresql":
         return
     asked = "SELECT set_config('synchronous_commit', 'on', true), current_setting('fsync')"
@@ -494,13 +466,6 @@ def _refuse_to_forget(connection: Connection) -> None:
             "The PostgreSQL server of the ledger runs with fsync = off: it forgets charges when it falls.",
             "Set fsync = on in postgresql.conf and reload the server.",
         )
-
-
-def _check_sqlite(engine: Engine) -> None:
-    with engine.connect() as connection:
-        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    if found != "ok":
-        raise LedgerUnusable("The ledger is damaged.", "Restore the newest copy.")
 
 
 @contextmanager

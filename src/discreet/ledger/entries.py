@@ -7,19 +7,23 @@ A ledger may be ahead of a checkpoint, and must extend it: an older copy lacks t
 charged again has another entry at its position. Checkpoints are stored outside the ledger (by `workspace`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, round_up_to_units
 
 LARGEST = 2**62
+
+
+def now() -> str:
+    """The time as written in entries and charges."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +55,22 @@ class Charge:
         return round_up_to_units(self.loss, self.failure)
 
 
+class KnownPaid(NamedTuple):
+    """How many paid requests with a prefix were known when a request was checked."""
+
+    prefix: str
+    number: int
+
+
+NOTHING_PAID = KnownPaid("", 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The declared lifetime cap that datasets about the same people share.
+    """The declared lifetime cap (loss and failure) that datasets about the same people share.
 
-    Args:
-        name: Its name.
-        cap: Its lifetime cap: loss and failure.
-        composition: How losses add up: `basic` (epsilon, delta) or `zcdp` (rho, distance).
-        neighbours: The neighbouring relation of all charges; losses for different relations cannot be added.
+    Losses add up by the composition: `basic` (epsilon, delta) or `zcdp` (rho, distance). Losses for different neighbouring
+    relations cannot be added.
     """
 
     name: str
@@ -80,12 +91,12 @@ class LineageEntry:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that an answer is paid.
+    """Proof that an answer is paid, with its cost when it was charged.
 
     Args:
         request: The primary key of the request.
-        loss: Its cost when it was charged.
-        failure: See `loss`.
+        loss: Of the charge.
+        failure: Of the charge.
         repeat: It was paid before, and cost nothing now.
         left: The rest of the account's share, or of the budget if no account pays.
     """
@@ -176,13 +187,11 @@ START = Checkpoint(0, "")
 
 
 class Checkpoints(Protocol):
-    """The store of checkpoints: those of all versions, and of the version that is answered."""
+    """The store of checkpoints: those of all versions by name, and that of the version in the query."""
 
-    def by_version(self) -> Mapping[str, Checkpoint]:
-        """The checkpoints of all versions, by name."""
+    def by_version(self) -> Mapping[str, Checkpoint]: ...
 
-    def current(self) -> Checkpoint | None:
-        """The checkpoint of the version that is answered."""
+    def current(self) -> Checkpoint | None: ...
 
     def write(self, mark: Checkpoint) -> None:
         """Raise the version's checkpoint, durably; it never goes down."""
@@ -192,12 +201,10 @@ class NoCheckpoints:
     """For a ledger that nothing is answered from."""
 
     def by_version(self) -> Mapping[str, Checkpoint]:
-        """None."""
         return {}
 
     def current(self) -> Checkpoint | None:
-        """None."""
         return None
 
     def write(self, mark: Checkpoint) -> None:
-        """Do nothing."""
+        pass

@@ -14,24 +14,30 @@ A ledger from before hash chains begins one with all its rows, taken as found. T
 when a ledger is opened, and from the last known entry before each charge. Every row of every table must equal its newest
 entry, and the amount spent must be the sum of the charges.
 
+An auditor verifies a signed statement without a workspace: the signature, the sums, and that it extends an earlier one.
+
+    message   = "discreet ledger statement 1", a line end, and the document without its signature, as canonical JSON
+    spent     = sum of the listed charges, of loss and of failure apart, in exact decimals
+    left      = cap - spent >= 0
+
 Source: docs/methods/ledger.md.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, bindparam, func, insert, select, update
 
-from discreet.errors import LedgerUnusable
+from discreet.errors import LedgerUnusable, SignatureUnusable
 from discreet.ledger.database import BUDGETS, CHAIN, CHARGES, LINEAGES, SHARES, VERSIONS
-from discreet.ledger.entries import START, Checkpoint, request_key
+from discreet.ledger.entries import START, Checkpoint, now, request_key
+from discreet.model.privacy_budget import COMPOSITIONS, read_amount
+from discreet.records.signing import PublicKey
 
 BEGUN, REKEYED = "begun", "rekeyed"
 #: Advice about a ledger that lacks entries.
@@ -146,11 +152,6 @@ def retag(connection: Connection, key: bytes) -> Writer:
     return Writer(connection, key, last)
 
 
-def now() -> str:
-    """The time as written in entries and charges."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
 def newest_checkpoint(connection: Connection) -> Checkpoint | None:
     """The last entry of a chain; None before it has begun."""
     row = connection.execute(
@@ -160,11 +161,7 @@ def newest_checkpoint(connection: Connection) -> Checkpoint | None:
 
 
 def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Checkpoint]]) -> None:
-    """Refuse a ledger that does not extend a checkpoint.
-
-    Raises:
-        LedgerUnusable: It is older than the checkpoint, or has another entry at its position.
-    """
+    """Refuse a ledger that is older than a checkpoint, or has another entry at its position."""
     wanted = sorted((each for each in marks if each[1].position), key=lambda each: each[1].position)
     if not wanted:
         return
@@ -201,20 +198,14 @@ class ChainState:
         last: The last entry that was read.
         rows: By kind, the newest entry of each row except charges.
         spent: Loss and failure by budget, and by budget and account.
-        begun: The first entry: the chain's id, its time, and the number of entries taken as found.
     """
 
     last: Checkpoint = START
     rows: dict[str, Rows] = field(default_factory=lambda: {kind: {} for kind in KINDS if kind != "charge"})
     spent: dict[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
-    begun: tuple[Any, ...] = ()
 
     def read(self, connection: Connection, key: bytes) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Read on to the end of the chain; yields the charges with their positions.
-
-        Raises:
-            LedgerUnusable: An entry is missing, or its tag is not that of the key.
-        """
+        """Read on to the end of the chain and validate every tag; yields the charges with their positions."""
         later = select(CHAIN).where(CHAIN.c.position > self.last.position).order_by("position")
         for row in connection.execute(later):
             position = self.last.position + 1
@@ -223,19 +214,14 @@ class ChainState:
                 raise _break_at(position)
             self.last, body = Checkpoint(position, tag), tuple(json.loads(row.body))
             if row.kind == "charge":
-                self._add(body)
+                budget, _, account, loss, failure, _ = body
+                for payer in ((budget,), *([(budget, account)] if account is not None else [])):
+                    before = self.spent.get(payer, (0, 0))
+                    self.spent[payer] = (before[0] + loss, before[1] + failure)
                 yield row.position, body
             elif row.kind in KINDS:
                 named_by = KINDS[row.kind].named_by
                 self.rows[row.kind][body[:named_by]] = body[named_by:]
-            elif row.kind == BEGUN:
-                self.begun = body
-
-    def _add(self, body: tuple[Any, ...]) -> None:
-        budget, _, account, loss, failure, _ = body
-        for payer in ((budget,), *([(budget, account)] if account is not None else [])):
-            before = self.spent.get(payer, (0, 0))
-            self.spent[payer] = (before[0] + loss, before[1] + failure)
 
     def catch_up(self, connection: Connection, key: bytes) -> None:
         """Read the entries that other processes have appended."""
@@ -243,11 +229,7 @@ class ChainState:
             pass
 
     def refuse_other_row(self, connection: Connection, kind: str, *name: str) -> None:
-        """Refuse a budget or a share whose cap or sum differs from the chain.
-
-        Raises:
-            LedgerUnusable: It was changed.
-        """
+        """Refuse a budget or a share whose cap or sum differs from the chain."""
         table, said = KINDS[kind].table, self.rows[kind].get(name)
         where = [column == value for column, value in zip(table.primary_key, name, strict=True)]
         row = connection.execute(select(table).where(*where)).one_or_none()
@@ -258,11 +240,7 @@ class ChainState:
 
 
 def replay_chain(connection: Connection, key: bytes) -> ChainState:
-    """The state of a whole chain, to which all tables must agree.
-
-    Raises:
-        LedgerUnusable: With the first difference.
-    """
+    """The state of a whole chain, to which all tables must agree; refused with the first difference."""
     refuse_other_sums(connection)
     books = ChainState()
     entries = list(books.read(connection, key))
@@ -286,11 +264,7 @@ def replay_chain(connection: Connection, key: bytes) -> ChainState:
 
 
 def refuse_other_sums(connection: Connection) -> None:
-    """Refuse a ledger whose spent amounts are not the sums of its charges, for every budget and account.
-
-    Raises:
-        LedgerUnusable: They differ.
-    """
+    """Refuse a ledger whose spent amounts are not the sums of its charges, for every budget and account."""
     for table, keys in ((BUDGETS, ["budget"]), (SHARES, ["budget", "account"])):
         columns = [CHARGES.c[key] for key in keys]
         amounts = (func.sum(CHARGES.c.loss), func.sum(CHARGES.c.failure))
@@ -328,3 +302,124 @@ def _sums_differ() -> LedgerUnusable:
         "The ledger does not add up: what is spent is not the sum of its charges.",
         "Restore the newest copy that does.",
     )
+
+
+KIND, SCHEMA = "discreet ledger statement", 1
+#: The amounts of each composition.
+AMOUNTS = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "distance")}
+NOT_CHECKED = (
+    "That the listed charges are all charges: the tags of the chain need the secret. `discreet doctor` checks them in "
+    "the workspace.",
+    "That the noise was what was charged, and that the published numbers are those of the workspace.",
+    "What other workspaces have released about the same persons, and that datasets share persons only as declared.",
+    "That no older copy of the whole workspace was brought back; a statement of before that tells it (--earlier).",
+)
+
+
+def signature_message(document: Mapping[str, Any]) -> bytes:
+    """The signed bytes of a statement: all of it except the signature."""
+    unsigned = {key: value for key, value in document.items() if key != "signature"}
+    text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"{KIND} {SCHEMA}\n{text}".encode()
+
+
+def verify_statement(
+    document: Mapping[str, Any], key: PublicKey, earlier: Mapping[str, Any] | None = None
+) -> list[str]:
+    """The verified facts, in sentences.
+
+    Args:
+        document: The statement.
+        key: Of the workspace that signed it, from a separate source.
+        earlier: An earlier statement of the same workspace.
+
+    Raises:
+        SignatureUnusable: It is no statement, this key did not sign it, or its content is inconsistent.
+    """
+    try:
+        _refuse_other_signature(document, key)
+        found = [f"The statement of {document['made']} was signed by the key {key.fingerprint}."]
+        found += [_check_sums(budget) for budget in document["budgets"]]
+        found.append(_check_positions(document))
+        if earlier is not None:
+            _refuse_other_signature(earlier, key)
+            found.append(_check_continues(document, earlier))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise SignatureUnusable(
+            "This is no statement of a ledger, or it lacks a part.",
+            "Give the file that `discreet ledger statement` wrote, HTML or JSON.",
+        ) from None
+    return found
+
+
+def _refuse_other_signature(document: Mapping[str, Any], key: PublicKey) -> None:
+    if (document["kind"], document["schema"]) != (KIND, SCHEMA):
+        raise ValueError
+    key.verify(bytes.fromhex(document["signature"]), signature_message(document))
+
+
+def _check_sums(budget: Mapping[str, Any]) -> str:
+    """The sums of the listed charges, recomputed."""
+    name, rule = budget["name"], budget["rule"]
+    if rule not in COMPOSITIONS:
+        raise _wrong(f'The budget "{name}" adds up by the rule "{rule}", which nobody knows.')
+    for amount in AMOUNTS[rule]:
+        total = sum((_amount(charge[amount]) for charge in budget["charges"]), Fraction(0))
+        cap, spent, left = (_amount(budget[each][amount]) for each in ("cap", "spent", "left"))
+        if min(_amount(charge[amount]) for charge in budget["charges"] or [{amount: "0"}]) < 0:
+            raise _wrong(f'A charge of the budget "{name}" is below zero.')
+        if total != spent or left != cap - spent or left < 0:
+            raise _wrong(f'The charges of the budget "{name}" do not add up to what it says: {amount}.')
+    told = ", ".join(f"{amount} {budget['spent'][amount]}" for amount in AMOUNTS[rule])
+    caps = ", ".join(f"{amount} {budget['cap'][amount]}" for amount in AMOUNTS[rule])
+    return f'The {len(budget["charges"])} charges of the budget "{name}" add up to {told}, within {caps}.'
+
+
+def _check_positions(document: Mapping[str, Any]) -> str:
+    """Every charge is a separate entry of the chain."""
+    entries = [charge["entry"] for budget in document["budgets"] for charge in budget["charges"]]
+    last = document["chain"]["entries"]
+    if len(set(entries)) != len(entries) or not all(1 <= entry <= last for entry in entries):
+        raise _wrong("Two charges have one place in the chain, or one has none.")
+    return f"Each charge has its own place among the {last} entries of the chain."
+
+
+def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
+    """Everything in the earlier statement is still there, unchanged."""
+    if document["chain"]["id"] != earlier["chain"]["id"]:
+        raise _wrong("The two statements are of different ledgers.")
+    if document["chain"]["entries"] < earlier["chain"]["entries"]:
+        raise _wrong("The ledger is older than the earlier statement: charges were forgotten.")
+    now, before = (dict(_entries(each)) for each in (document, earlier))
+    if not all(said.items() <= now.get(entry, {}).items() for entry, said in before.items()):
+        raise _wrong("A charge of the earlier statement is missing or was changed.")
+    for name, caps in _caps(earlier).items():
+        later = _caps(document).get(name)
+        if later is None or any(new > old for new, old in zip(later, caps, strict=True)):
+            raise _wrong(f'The cap of the budget "{name}" was raised since the earlier statement.')
+    return (
+        f"All {len(before)} charges of the statement of {earlier['made']} are there, and no cap was raised."
+    )
+
+
+def _entries(document: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The facts of each charge; a later program may add more."""
+    for budget in document["budgets"]:
+        for charge in budget["charges"]:
+            said = {**charge, "budget": budget["name"], "rule": budget["rule"]}
+            yield charge["entry"], {name: json.dumps(each) for name, each in said.items()}
+
+
+def _caps(document: Mapping[str, Any]) -> dict[str, list[Fraction]]:
+    return {
+        each["name"]: [_amount(each["cap"][amount]) for amount in AMOUNTS[each["rule"]]]
+        for each in document["budgets"]
+    }
+
+
+def _amount(text: str) -> Fraction:
+    return read_amount(text, "an amount", Fraction(1, 10**18))
+
+
+def _wrong(message: str) -> SignatureUnusable:
+    return SignatureUnusable(message, "Ask whoever signed it for another statement, and why.")

@@ -19,7 +19,7 @@ Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter)
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,11 +49,13 @@ from discreet.ledger.entries import (
     Charge,
     Checkpoint,
     Checkpoints,
+    KnownPaid,
     LineageEntry,
     NoCheckpoints,
     Receipt,
     cap_units,
     charge_units,
+    now,
     records_name,
     request_key,
 )
@@ -72,17 +74,13 @@ class WholeLedger:
 
 
 def budget_state(connection: Connection, budget: str) -> BudgetState:
-    """A budget's cap and its spending by account.
-
-    Raises:
-        BadRequest: The ledger does not have it.
-    """
+    """A budget's cap and its spending by account."""
     row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget)).one_or_none()
     if row is None:
         raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
     shares = connection.execute(select(SHARES).where(SHARES.c.budget == budget).order_by("account"))
     accounts = tuple(Account(share.account, *_amounts(share)) for share in shares)
-    listed = connection.execute(select(CHARGES).where(CHARGES.c.budget == budget).order_by("at", "request"))
+    listed = connection.execute(select(CHARGES).where(CHARGES.c.budget == budget).order_by("position"))
     charges = tuple(dict(charge._mapping) for charge in listed)  # noqa: SLF001 - SQLAlchemy's public name
     return BudgetState(budget, row.composition, *_amounts(row), accounts, charges)
 
@@ -120,9 +118,9 @@ class Ledger:
     Args:
         database: An open database.
         key: Of its hash chain.
-        checkpoints: The checkpoints that it must extend.
+        checkpoints: Those that it must extend.
         on_step: Called after each of `STEPS`; tests end the process there.
-        chain: The known state of its chain.
+        chain: The cached state of its chain.
     """
 
     def __init__(
@@ -133,10 +131,8 @@ class Ledger:
         on_step: Callable[[str], None] = lambda _step: None,
         chain: hash_chain.ChainState | None = None,
     ) -> None:
-        self.database = database
-        self._key = key
+        self.database, self._key, self._on_step = database, key, on_step
         self._checkpoints: Checkpoints = checkpoints or NoCheckpoints()
-        self._on_step = on_step
         self._chain = chain or hash_chain.ChainState()
 
     @classmethod
@@ -206,20 +202,12 @@ class Ledger:
             writer.append("share", budget, account, loss, failure)
 
     def check_lineage(self, entry: LineageEntry) -> None:
-        """Refuse another method or budget of a lineage; nothing is written.
-
-        Raises:
-            BadDescription: It was loaded under another.
-        """
+        """Refuse another method or budget of a lineage; nothing is written."""
         with self._reading() as reader:
             lifetime_cap.refuse_other_promise(reader.connection, entry)
 
     def enter_lineage(self, entry: LineageEntry) -> None:
-        """Record the method of a lineage without charges.
-
-        Raises:
-            BadDescription: It was loaded under another.
-        """
+        """Record the method of a lineage without charges, or refuse another one."""
         with self._writing() as writer:
             _enter_lineage(writer, entry)
 
@@ -243,7 +231,7 @@ class Ledger:
             fingerprint: Of the records.
             budget: Declared in the same transaction, so that a refused load leaves no cap behind.
             lineage: The dataset's lineage; its id by default.
-            spend: False for a dry run: everything is checked, then rolled back.
+            spend: False for a dry run: everything is validated, then rolled back.
 
         Raises:
             BadDescription: The version was loaded with other records, or the lineage in another budget.
@@ -287,35 +275,33 @@ class Ledger:
             self._refuse_changed(writer.connection, charge)
             return self._book(writer, charge)
 
+    def charge_if_current(self, charge: Charge, known: KnownPaid) -> Receipt | None:
+        """Charge an answer like `charge`, unless other requests with the prefix of `known` were paid since: then None."""
+        with self._writing() as writer:
+            paid = _paid_with_prefix(writer.connection, charge.budget, known.prefix)
+            if len(paid) > known.number:
+                writer.relied_on = paid[-1].position
+                return None
+            self._refuse_changed(writer.connection, charge)
+            return self._book(writer, charge)
+
     def file_mark(self) -> tuple[int, ...] | None:
         """A value that changes when another file replaces the ledger; None if unknown."""
         return self.database.mark()
 
     def check_checkpoints(self) -> None:
-        """Refuse a ledger that does not extend all checkpoints.
-
-        Raises:
-            LedgerUnusable: With the first that it does not extend.
-        """
+        """Refuse a ledger that does not extend all checkpoints; the first is named."""
         known = self._checkpoints.by_version()
         with self.database.snapshot() as connection:
             hash_chain.refuse_other_history(connection, known.items())
 
     def refuse_other_terms(self, budget: Budget) -> None:
-        """Refuse a ledger whose budget differs from the sealed terms of a version; only its cap may be lower.
-
-        Raises:
-            LedgerUnusable: It has a higher cap, another composition, or other neighbours.
-        """
+        """Refuse a ledger whose budget differs from the sealed terms of a version; only its cap may be lower."""
         with self._reading() as reader:
             lifetime_cap.refuse_other_terms(reader.connection, budget)
 
     def declare(self, budget: Budget) -> None:
-        """Set a budget's cap, or refuse to raise or change it.
-
-        Raises:
-            BadDescription: It has another one.
-        """
+        """Set a budget's cap, or refuse to raise or change it."""
         with self._writing() as writer:
             self._declare(writer, budget)
 
@@ -337,7 +323,7 @@ class Ledger:
         loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
         self._on_step("begun")
         lifetime_cap.refuse_revoked(connection, charge.account)
-        at = hash_chain.now()
+        at = now()
         if not lifetime_cap.insert_charge(connection, charge, loss, failure, writer.next_position, at):
             writer.relied_on = max(writer.relied_on, _position(connection, charge.budget, charge.key) or 0)
             return lifetime_cap.repeat_receipt(connection, charge)
@@ -362,13 +348,11 @@ class Ledger:
             reader.relied_on = position or 0
         return position is not None
 
-    def paid(self, budget: str, beginning: str) -> tuple[str, ...]:
-        """All paid requests with a prefix, in the order of payment; the checkpoint covers them when this returns."""
+    def paid(self, budget: str, prefix: str) -> tuple[str, ...]:
+        """All paid requests with a prefix, in the order of the hash chain; the checkpoint covers them when this returns."""
         with self._reading() as reader:
-            where = (CHARGES.c.budget == budget) & CHARGES.c.what.startswith(beginning, autoescape=True)
-            listed = select(CHARGES.c.what, CHARGES.c.position).where(where).order_by("at", "request")
-            found = reader.connection.execute(listed).all()
-            reader.relied_on = max((row.position for row in found), default=0)
+            found = _paid_with_prefix(reader.connection, budget, prefix)
+            reader.relied_on = found[-1].position if found else 0
         return tuple(row.what for row in found)
 
     def state(self, budget: str) -> BudgetState:
@@ -387,7 +371,7 @@ class Ledger:
             before = hash_chain.open_writer(connection, self._key).last
             self._chain.catch_up(connection, self._key)
             writer = hash_chain.retag(connection, key)
-            writer.append(hash_chain.REKEYED, hash_chain.now(), before.tag)
+            writer.append(hash_chain.REKEYED, now(), before.tag)
 
     def close(self) -> None:
         """Close the database."""
@@ -412,6 +396,14 @@ def _enter_lineage(writer: hash_chain.Writer, entry: LineageEntry) -> None:
     if lifetime_cap.enter_lineage(writer.connection, entry):
         writer.append("lineage", entry.dataset, entry.lineage, entry.method, entry.budget)
     writer.relied_on = writer.last.position
+
+
+def _paid_with_prefix(connection: Connection, budget: str, prefix: str) -> Sequence[Any]:
+    """The paid requests with a prefix and their positions, in the order of the hash chain: clocks can be set back."""
+    where = (CHARGES.c.budget == budget) & CHARGES.c.what.startswith(prefix, autoescape=True)
+    return connection.execute(
+        select(CHARGES.c.what, CHARGES.c.position).where(where).order_by("position")
+    ).all()
 
 
 def _position(connection: Connection, budget: str, request: str) -> int | None:

@@ -6,8 +6,6 @@
 function runs in the caller's transaction (`ledger`), and refuses or changes one row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -23,11 +21,7 @@ from discreet.model.privacy_budget import COMPOSITIONS, FAILURE_UNIT, LOSS_UNIT,
 
 
 def declare_budget(connection: Connection, budget: Budget) -> bool:
-    """Set a budget's cap, or refuse to raise or change it; False if it is unchanged.
-
-    Raises:
-        BadDescription: It has a lower cap, another composition or other neighbours, or has spent more.
-    """
+    """Set a budget's cap, or refuse to raise or change it; False if it is unchanged."""
     if budget.composition not in COMPOSITIONS:
         raise BadDescription(
             f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
@@ -145,9 +139,6 @@ def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
 
     A release without a bound cannot be bounded later, nor the reverse; and under two caps the guarantee for the same persons
     would be weaker than each.
-
-    Raises:
-        BadDescription: The dataset or its lineage was loaded under another method or budget.
     """
     same = (LINEAGES.c.dataset == entry.dataset) | (LINEAGES.c.lineage == entry.lineage)
     for known in connection.execute(select(LINEAGES).where(same).order_by(LINEAGES.c.dataset)):
@@ -164,11 +155,7 @@ def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
 
 
 def refuse_other_terms(connection: Connection, budget: Budget) -> None:
-    """Refuse a budget in the ledger that is neither the declared one nor a lowered one.
-
-    Raises:
-        LedgerUnusable: It was changed after the load.
-    """
+    """Refuse a budget in the ledger that is neither the declared one nor a lowered one: it was changed after the load."""
     row = _budget_row(connection, budget.name)
     if row is not None and not _keeps(row, budget):
         raise LedgerUnusable(

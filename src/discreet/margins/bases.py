@@ -17,8 +17,6 @@ Source: Barak et al. (2007); Efron & Stein (1981); Yang, Fienberg & Rinaldo (201
 step 5.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,11 +113,7 @@ def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def require_binary(wanted: MarginSet) -> None:
-    """Refuse a table that the Fourier basis cannot describe.
-
-    Raises:
-        BadRequest: A variable has more than two categories.
-    """
+    """Refuse a table that the Fourier basis cannot describe."""
     if not wanted.is_binary:
         raise BadRequest(
             f"The Fourier basis needs two categories of every variable; the shape is {wanted.shape}.",
@@ -194,7 +188,9 @@ class FourierTransform:
 
     def from_margin(self, part: Axes) -> sparse.csr_array:
         """One row of signs: + where an even number of coordinates is the second category."""
-        signs = walsh_hadamard(_unit_table((2,) * len(part), (1,) * len(part)))
+        unit = np.zeros((2,) * len(part))
+        unit[(1,) * len(part)] = 1.0
+        signs = walsh_hadamard(unit)
         return sparse.csr_array(signs.reshape(1, -1) / math.sqrt(self.wanted.table_cells))
 
 
@@ -238,25 +234,20 @@ class EfronSteinTransform:
         gram = np.empty((bounds[-1], bounds[-1]))
         for i, part in enumerate(closure):
             for j, other in enumerate(closure[: i + 1]):
-                block = self._gram_block(weight, part, other)
+                union = tuple(sorted({*part, *other}))
+                joint = margin_table(weight, union)
+                rows, columns = (
+                    np.broadcast_to(expand_axes(np.arange(math.prod(s)).reshape(s), own, union), joint.shape)
+                    for own, s in ((each, self.wanted.margin_shape(each)) for each in (part, other))
+                )
+                block = np.zeros((self.wanted.cells(part), self.wanted.cells(other)))
+                block[rows, columns] = joint
+                lengths = self.wanted.margin_shape(part) + self.wanted.margin_shape(other)
+                together = self.wanted.table_cells**2 / block.size
+                block = np.asarray(centre(block.reshape(lengths)).reshape(block.shape) / together)
                 gram[bounds[i] : bounds[i + 1], bounds[j] : bounds[j + 1]] = block
                 gram[bounds[j] : bounds[j + 1], bounds[i] : bounds[i + 1]] = block.T
         return gram
-
-    def _gram_block(self, weight: Vector, part: Axes, other: Axes) -> Vector:
-        union = tuple(sorted({*part, *other}))
-        joint = margin_table(weight, union)
-        rows = np.broadcast_to(
-            expand_axes(_cell_numbers(self.wanted.margin_shape(part)), part, union), joint.shape
-        )
-        columns = np.broadcast_to(
-            expand_axes(_cell_numbers(self.wanted.margin_shape(other)), other, union), joint.shape
-        )
-        block = np.zeros((self.wanted.cells(part), self.wanted.cells(other)))
-        block[rows, columns] = joint
-        lengths = self.wanted.margin_shape(part) + self.wanted.margin_shape(other)
-        together = self.wanted.table_cells**2 / block.size
-        return np.asarray(centre(block.reshape(lengths)).reshape(block.shape) / together)
 
     def from_margin(self, part: Axes) -> sparse.csr_array:
         """⊗(I - J/k_j), divided by the number of cells per margin cell."""
@@ -269,13 +260,3 @@ class EfronSteinTransform:
 
 #: A table's coefficients in the paper's units, as one vector over the closure.
 Transform = FourierTransform | EfronSteinTransform
-
-
-def _unit_table(shape: tuple[int, ...], cell: tuple[int, ...]) -> NDArray[np.float64]:
-    table = np.zeros(shape)
-    table[cell] = 1.0
-    return table
-
-
-def _cell_numbers(shape: tuple[int, ...]) -> NDArray[np.int64]:
-    return np.arange(math.prod(shape)).reshape(shape)

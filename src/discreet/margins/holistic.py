@@ -8,8 +8,6 @@ variables with more than two categories, so that ε is larger than stated. Every
 Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, Theorems 1-3.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,17 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import TooManyCells
-from discreet.margins.bases import (
-    EfronSteinTransform,
-    FourierTransform,
-    Transform,
-    efron_stein_coefficients,
-    fourier_coefficients,
-    margin_from_efron_stein,
-    margin_from_fourier,
-    number_of_coefficients,
-    require_binary,
-)
+from discreet.margins import bases
+from discreet.margins.bases import EfronSteinTransform, FourierTransform, Transform
 from discreet.margins.integer_noise import IntegerNoise, LaplaceSum, NoiseSource, laplace_noise
 from discreet.margins.linear_program import fit_table
 from discreet.margins.margin_set import Axes, MarginSet, margin_table, subsets
@@ -54,7 +43,6 @@ class HolisticRelease:
     """The result of the mechanism.
 
     Args:
-        table: The non-negative integer table w'.
         margins: Its wanted margins: consistent, non-negative integers.
         lp_b: The optimum of the linear program, in the paper's units; above 0 if no table fits the noise.
         unfitted: The wanted margins from the noisy coefficients: consistent and unbiased, but real numbers that may be
@@ -68,7 +56,6 @@ class HolisticRelease:
 
     @property
     def sample_size(self) -> int:
-        """The total of the released table."""
         return int(self.table.sum())
 
 
@@ -77,9 +64,7 @@ class Holistic:
     """A plan: noise on the coefficients of a basis.
 
     Args:
-        wanted: The margins.
         basis: "fourier" (binary tables) or "efron-stein".
-        epsilon: The requested ε.
         neighbours: The relation that the true sensitivity is computed for.
         as_published: Take the paper's scale.
     """
@@ -94,14 +79,14 @@ class Holistic:
         require_budget(self.epsilon, 0.0)
         require_neighbours(self.neighbours)
         if self.basis == "fourier":
-            require_binary(self.wanted)
+            bases.require_binary(self.wanted)
 
     @property
     def coefficients(self) -> int:
         """The number of integers with noise: |B|, or N."""
         if self.basis == "fourier":
             return len(self.wanted.closure)
-        return number_of_coefficients(self.wanted)
+        return bases.number_of_coefficients(self.wanted)
 
     @property
     def sensitivity(self) -> float:
@@ -124,7 +109,6 @@ class Holistic:
 
     @property
     def noise(self) -> IntegerNoise:
-        """The noise of every integer coefficient."""
         return laplace_noise(self.scale * coefficient_scaling(self.wanted, self.basis))
 
     @property
@@ -138,9 +122,9 @@ class Holistic:
         """The integer coefficients with integer noise, one for each (S, x_S)."""
         noise = self.noise
         if self.basis == "fourier":
-            plain = {part: np.array(c) for part, c in fourier_coefficients(exact, self.wanted).items()}
+            plain = {part: np.array(c) for part, c in bases.fourier_coefficients(exact, self.wanted).items()}
         else:
-            plain = efron_stein_coefficients(exact, self.wanted)
+            plain = bases.efron_stein_coefficients(exact, self.wanted)
         return {
             part: c + noise.draw(source, f"{self.basis} {self.wanted.label(part)}", c.size).reshape(c.shape)
             for part, c in plain.items()
@@ -150,8 +134,8 @@ class Holistic:
         """The wanted margins that the noisy coefficients describe, without program or rounding."""
         if self.basis == "fourier":
             values = {part: float(c) for part, c in noisy.items()}
-            return {margin: margin_from_fourier(values, margin) for margin in self.wanted.margins}
-        return {m: margin_from_efron_stein(noisy, self.wanted, m) for m in self.wanted.margins}
+            return {margin: bases.margin_from_fourier(values, margin) for margin in self.wanted.margins}
+        return {m: bases.margin_from_efron_stein(noisy, self.wanted, m) for m in self.wanted.margins}
 
     def release(self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource) -> HolisticRelease:
         """The whole mechanism, once."""
@@ -172,9 +156,9 @@ class Holistic:
 
     def expected_error(self, margin: Axes) -> float:
         """E|unfitted - true| of any cell of a margin; the effect of the program depends on the data."""
-        return self.error_law(margin).mean_absolute()
+        return self.error_distribution(margin).mean_absolute()
 
-    def error_law(self, margin: Axes) -> LaplaceSum:
+    def error_distribution(self, margin: Axes) -> LaplaceSum:
         """The error distribution of a cell of the unfitted margin.
 
         Fourier: 2^(-|α|) times a sum of 2^|α| noises. Efron-Stein: every noise of S ⊆ α enters with

@@ -143,17 +143,16 @@ def laplace_tables(scale: float) -> tuple[tuple[int, NoiseTable], ...]:
     if widest <= WIDEST_TABLE:
         return ((1, laplace(epsilon=rate, modulus=KEYS)),)
     step = math.isqrt(widest)
-    return ((step, laplace(epsilon=step * rate, modulus=KEYS)), (1, _remainder(rate, step)))
-
-
-def _remainder(rate: float, step: int) -> NoiseTable:
-    """The difference of two geometric remainders modulo `step`: a^|d| Σ_{r < step-|d|} a^(2r)."""
+    # The difference of two geometric remainders modulo `step`: a^|d| Σ_{r < step-|d|} a^(2r).
     ratio = int(DIGITS.multiply((-Decimal(rate)).exp(DIGITS), Decimal(2**_BITS)))
     powers = list(accumulate(range(2 * step), lambda power, _: power * ratio >> _BITS, initial=1 << _BITS))
     sums = [0, *accumulate(powers[0 : 2 * step : 2])]
     half = [powers[d] * sums[step - d] >> _BITS for d in range(step)]
     row = row_from_weights(range(1 - step, step), [*reversed(half[1:]), *half])
-    return quantise(IdealTable((row,), 1, "geometric remainder", {"rate": rate, "step": step}), KEYS)
+    return (
+        (step, laplace(epsilon=step * rate, modulus=KEYS)),
+        (1, quantise(IdealTable((row,), 1, "geometric remainder", {"rate": rate, "step": step}), KEYS)),
+    )
 
 
 def gaussian_noise(sigma: float, grid: int = 1) -> IntegerNoise:
@@ -180,21 +179,16 @@ def gaussian_tables(spread: float) -> tuple[tuple[int, NoiseTable], ...]:
     """The table of discrete Gaussian noise of standard deviation `spread`, in steps of the grid."""
     variance = spread * spread
     cut = last_gaussian_key(variance, KEYS)
-    half = _gaussian_weights(variance, cut)
-    row = row_from_weights(range(-cut, cut + 1), [*reversed(half[1:]), *half])
-    return ((1, quantise(IdealTable((row,), 1, "gaussian", {"V": variance, "m": cut}), KEYS)),)
-
-
-def _gaussian_weights(variance: float, cut: int) -> list[int]:
-    """e^(-z²/2V) for z = 0..cut as integers: each ratio to the next is e^(-1/V) times the one before."""
+    # e^(-z²/2V) for z = 0..cut as integers: each ratio to the next is e^(-1/V) times the one before.
     rate = DIGITS.divide(Decimal(1), 2 * Decimal(variance))
     ratio = int(DIGITS.multiply((-rate).exp(DIGITS), Decimal(2**_BITS)))
     fall = int(DIGITS.multiply((-2 * rate).exp(DIGITS), Decimal(2**_BITS)))
-    weights, current = [], 1 << _BITS
+    half, current = [], 1 << _BITS
     for _ in range(cut + 1):
-        weights.append(current)
+        half.append(current)
         current, ratio = current * ratio >> _BITS, ratio * fall >> _BITS
-    return weights
+    row = row_from_weights(range(-cut, cut + 1), [*reversed(half[1:]), *half])
+    return ((1, quantise(IdealTable((row,), 1, "gaussian", {"V": variance, "m": cut}), KEYS)),)
 
 
 #: Total variation distance of one table from its ideal, at most: `IntegerNoise.cut` for the widest table.
@@ -332,11 +326,6 @@ class LaplaceSum:
     def _smooth(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.exp(-np.log1p(np.multiply.outer(t**2, self._smooth_weights**2)) @ self.times))
 
-    def _discrete(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        # (cosh r - cos x)/(cosh r - 1) = 1 + (1 - cos x)/(cosh r - 1), written without cancellation
-        ripple = np.sin(np.multiply.outer(t, self.weights) / 2) ** 2 / np.sinh(0.5 / self.scales) ** 2
-        return np.asarray(np.exp(-np.log1p(ripple) @ self.times))
-
     def mean_absolute(self) -> float:
         """E|X|."""
         if not self.weights.size:
@@ -357,7 +346,9 @@ class LaplaceSum:
         end = _PERIODS * 2 * math.pi / float(self.weights.max())
         points = 2 * math.ceil(max(200 * _PERIODS, 20 * end * sd) / 2) + 1
         t = np.linspace(0.0, end, points)[1:]
-        characteristic = self._discrete(t)
+        # (cosh r - cos x)/(cosh r - 1) = 1 + (1 - cos x)/(cosh r - 1), written without cancellation
+        ripple = np.sin(np.multiply.outer(t, self.weights) / 2) ** 2 / np.sinh(0.5 / self.scales) ** 2
+        characteristic = np.asarray(np.exp(-np.log1p(ripple) @ self.times))
         values = np.r_[sd**2 / 2, (1 - characteristic) / t**2]
         rule = np.full(points, 2.0)
         rule[1::2] = 4.0

@@ -20,8 +20,6 @@ Source: generalised least squares in the residual basis of Xiao, He, Zhang & Kif
 (2006) for independent noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +65,6 @@ class Covariance:
     """The second moments of a consistent set of noisy margins.
 
     Args:
-        wanted: The margins.
         residual_variance: σ_S² of every S of the closure.
 
     >>> wanted = MarginSet(("A", "B"), (2, 2), ((0, 1),))
@@ -80,7 +77,6 @@ class Covariance:
     residual_variance: Mapping[Axes, float]
 
     def of_cell(self, margin: Axes) -> float:
-        """The variance of any cell of a margin."""
         return sum(
             self.residual_variance[part]
             * residual_norm(self.wanted, part)
@@ -107,18 +103,15 @@ class MeasuredMargins:
     """A plan: the integer noise of each measured margin, and whether the answers are made consistent.
 
     Args:
-        wanted: The released margins.
         noise: The noise of each measured margin of the closure; None for a public total.
-        law: The family of the noise.
         epsilon: With `delta`, the guarantee of the plan.
         delta: Zero for Laplace noise.
-        neighbours: The neighbouring relation.
         consistent: Whether least squares combines the measurements; otherwise the measured margins are released.
     """
 
     wanted: MarginSet
     noise: Mapping[Axes, IntegerNoise | None]
-    law: Law
+    distribution: Law
     epsilon: float
     delta: float
     neighbours: str
@@ -134,12 +127,12 @@ class MeasuredMargins:
         """The sensitivity of all measured cells: in L1 for Laplace, in L2 for Gaussian noise."""
         measured = sum(noise is not None for noise in self.noise.values())
         changed = measured * (1 if self.neighbours == "add-remove" else 2)
-        return float(changed) if self.law == "laplace" else math.sqrt(changed)
+        return float(changed) if self.distribution == "laplace" else math.sqrt(changed)
 
     @property
     def cut_delta(self) -> float:
         """The addition to δ by the cut of the noise tables, at most; Gaussian noise has reserved it already."""
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             return 0.0
         each = (noise.cut * self.wanted.cells(m) for m, noise in self.noise.items() if noise is not None)
         return (1 + math.exp(self.epsilon)) * sum(each)
@@ -178,8 +171,7 @@ class MeasuredMargins:
         if exact:
             return {exact[0]: 1.0}
         precision = {margin: self._precision(part, margin) for margin in known}
-        total = sum(precision.values())
-        return {margin: value / total for margin, value in precision.items()}
+        return {margin: value / sum(precision.values()) for margin, value in precision.items()}
 
     def _precision(self, part: Axes, margin: Axes) -> float:
         noise = self.noise[margin]
@@ -205,17 +197,17 @@ class MeasuredMargins:
         noise = self.noise.get(margin)
         if not self.consistent:
             return noise.mean_absolute if noise is not None else 0.0
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             return math.sqrt(2 / math.pi * self.variance(margin))
-        return self.error_law(margin).mean_absolute()
+        return self.error_distribution(margin).mean_absolute()
 
     def half_width(self, margin: Axes, level: float = 0.95) -> float:
         """Half the width of an interval that contains the true count with probability `level`."""
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             return float(ndtri((1 + level) / 2)) * math.sqrt(self.variance(margin))
-        return self.error_law(margin).half_width(level)
+        return self.error_distribution(margin).half_width(level)
 
-    def error_law(self, margin: Axes) -> LaplaceSum:
+    def error_distribution(self, margin: Axes) -> LaplaceSum:
         """The error distribution of a cell as a sum of Laplace noises, by which coordinates agree."""
         if not self.consistent:
             own = self.noise[margin]
@@ -256,7 +248,7 @@ def independent(
     *,
     neighbours: str = "add-remove",
     consistent: bool = False,
-    law: Law | None = None,
+    distribution: Law | None = None,
 ) -> MeasuredMargins:
     """Equal noise on every wanted margin.
 
@@ -269,29 +261,18 @@ def independent(
     """
     require_budget(epsilon, delta)
     require_neighbours(neighbours)
-    plans = [
-        _laplace(wanted, epsilon, neighbours, consistent=consistent) if law != "gaussian" else None,
-        _gaussian(wanted, epsilon, delta, neighbours, consistent=consistent)
-        if law == "gaussian" or (law is None and delta > 0)
-        else None,
-    ]
-    return min((plan for plan in plans if plan), key=overall_error)
-
-
-def _laplace(wanted: MarginSet, epsilon: float, neighbours: str, *, consistent: bool) -> MeasuredMargins:
     changes = len(wanted.margins) * (1 if neighbours == "add-remove" else 2)
-    noise = laplace_noise(changes / epsilon)
-    each = dict.fromkeys(wanted.margins, noise)
-    return MeasuredMargins(wanted, each, "laplace", epsilon, 0.0, neighbours, consistent)
 
+    def plan(family: Law, noise: IntegerNoise, spent: float) -> MeasuredMargins:
+        each = dict.fromkeys(wanted.margins, noise)
+        return MeasuredMargins(wanted, each, family, epsilon, spent, neighbours, consistent)
 
-def _gaussian(
-    wanted: MarginSet, epsilon: float, delta: float, neighbours: str, *, consistent: bool
-) -> MeasuredMargins:
-    changes = len(wanted.margins) * (1 if neighbours == "add-remove" else 2)
-    cells = sum(wanted.cells(margin) for margin in wanted.margins)
-    mu = gaussian_mu(epsilon, gaussian_reserve(epsilon, delta, cells))
-    sigma = math.sqrt(changes) / mu
-    noise = gaussian_noise(sigma, fine_grid(sigma, epsilon, mu))
-    each = dict.fromkeys(wanted.margins, noise)
-    return MeasuredMargins(wanted, each, "gaussian", epsilon, delta, neighbours, consistent)
+    plans = []
+    if distribution != "gaussian":
+        plans.append(plan("laplace", laplace_noise(changes / epsilon), 0.0))
+    if distribution == "gaussian" or (distribution is None and delta > 0):
+        cells = sum(wanted.cells(margin) for margin in wanted.margins)
+        mu = gaussian_mu(epsilon, gaussian_reserve(epsilon, delta, cells))
+        sigma = math.sqrt(changes) / mu
+        plans.append(plan("gaussian", gaussian_noise(sigma, fine_grid(sigma, epsilon, mu)), delta))
+    return min(plans, key=overall_error)

@@ -40,6 +40,8 @@ ACCURACY = 1e-9
 #: Stationarity loses digits in the last steps; this bounds the relative error of w.
 STATIONARY = 1e-7
 _MOST_STEPS = 100
+#: After so many steps that do not halve the gap the method centres.
+_PATIENCE = 10
 _BACK_OFF = 0.995
 _LARGER = 1e-14
 _REFINEMENTS = 3
@@ -58,7 +60,6 @@ class _Point:
     v: Vector
 
     def gap(self) -> float:
-        """The mean complementarity."""
         total = float(self.w.ravel() @ self.z.ravel() + self.s @ self.u + self.t @ self.v)
         return total / (self.w.size + 2 * self.s.size)
 
@@ -67,17 +68,15 @@ class _Point:
         return _Point(*(here + length * ahead for here, ahead in zip(self.all(), step.all(), strict=True)))
 
     def reach(self, step: _Point) -> float:
-        """The longest step that keeps everything non-negative."""
-        return min(_reach(here, ahead) for here, ahead in zip(self.all(), step.all(), strict=True))
+        lengths = [1.0]
+        for here, ahead in zip(self.all(), step.all(), strict=True):
+            falling = ahead < 0
+            if falling.any():
+                lengths.append(float((-here[falling] / ahead[falling]).min()))
+        return min(lengths)
 
     def all(self) -> tuple[Vector, ...]:
-        """Everything that must stay positive."""
         return self.w, self.s, self.t, self.z, self.u, self.v
-
-
-def _reach(here: Vector, step: Vector) -> float:
-    falling = step < 0
-    return min(1.0, float((-here[falling] / step[falling]).min())) if falling.any() else 1.0
 
 
 def nearest_table(transform: Transform, noisy: Vector, b: float) -> Vector:
@@ -86,11 +85,13 @@ def nearest_table(transform: Transform, noisy: Vector, b: float) -> Vector:
     scale = max(1.0, float(np.abs(start).max()))
     room = (b + SLACK * (1 + float(np.abs(noisy).max()))) / scale
     problem = _Problem(transform, start / scale, noisy / scale, room)
-    point = problem.first()
+    point, gaps = problem.first(), []
     for _ in range(_MOST_STEPS):
         if problem.is_solved(point):
             return np.maximum(0.0, point.w) * scale
-        point = problem.next(point)
+        gaps.append(point.gap())
+        stalled = len(gaps) > _PATIENCE and gaps[-1] > 0.5 * gaps[-1 - _PATIENCE]
+        point = problem.centred(point) if stalled else problem.next(point)
     raise DiscreetError(
         f"The second stage did not settle in {_MOST_STEPS} steps.",
         "Take the method optimum, and report the table.",
@@ -105,7 +106,6 @@ class _Problem:
     room: float
 
     def first(self) -> _Point:
-        """A positive start, which is not feasible."""
         count = len(self.noisy)
         size = 0.1 + np.abs(self.target)
         return _Point(
@@ -124,7 +124,6 @@ class _Problem:
         return stationary, self.noisy + self.room - answer - p.s, answer - self.noisy + self.room - p.t
 
     def is_solved(self, p: _Point) -> bool:
-        """Whether the optimality conditions hold."""
         stationary, off_s, off_t = self.residuals(p)
         feasible = max(float(np.abs(off_s).max()), float(np.abs(off_t).max())) < ACCURACY
         return feasible and p.gap() < ACCURACY and float(np.abs(stationary).max()) < STATIONARY
@@ -141,6 +140,12 @@ class _Problem:
             p.s * p.u + guess.s * guess.u - centre,
             p.t * p.v + guess.t * guess.v - centre,
         )
+        return p.advance(step, _BACK_OFF * p.reach(step))
+
+    def centred(self, p: _Point) -> _Point:
+        """One plain step towards equal complementarity: predictor-corrector steps can cycle where it is unequal."""
+        centre = 0.3 * p.gap()
+        step = self._solver(p)(p.w * p.z - centre, p.s * p.u - centre, p.t * p.v - centre)
         return p.advance(step, _BACK_OFF * p.reach(step))
 
     def _solver(self, p: _Point) -> Callable[[Vector, Vector, Vector], _Point]:
@@ -211,8 +216,10 @@ def least_deviation(transform: Transform, noisy: Vector) -> float:
     """The first stage: min b, by HiGHS on a sparse program with the closure's margins as variables."""
     wanted = transform.wanted
     cells = wanted.table_cells
-    starts = dict(zip(wanted.closure, _starts(wanted), strict=True))
-    columns = cells + sum(wanted.cells(part) for part in wanted.closure) + 1
+    # The variables are the cells of the table, then those of each margin, then b.
+    ends = cells + np.cumsum([wanted.cells(part) for part in wanted.closure])
+    starts = dict(zip(wanted.closure, (cells, *ends.tolist()), strict=False))
+    columns = int(ends[-1]) + 1
     sums = sparse.vstack([_sum_rows(wanted, part, starts, columns) for part in wanted.closure], format="csr")
     deviation = sparse.block_diag([transform.from_margin(part) for part in wanted.closure], format="csr")
     padded = sparse.hstack([sparse.csr_array((deviation.shape[0], cells)), deviation], format="csr")
@@ -232,12 +239,6 @@ def least_deviation(transform: Transform, noisy: Vector) -> float:
             f"The linear program was not solved: {solved.message}", "Please report the table."
         )
     return max(0.0, float(solved.x[-1]) * scale)
-
-
-def _starts(wanted: MarginSet) -> list[int]:
-    """The first variable of each margin of the closure, after the cells of the table."""
-    sizes = [wanted.cells(part) for part in wanted.closure]
-    return [int(start) for start in wanted.table_cells + np.cumsum([0, *sizes[:-1]])]
 
 
 def _sum_rows(wanted: MarginSet, part: Axes, starts: dict[Axes, int], columns: int) -> sparse.csr_array:

@@ -11,8 +11,6 @@ The error of many margins as one number is Σ_α weight_α · (mean absolute err
 Source: Yang, Fienberg & Rinaldo (2012), section 2 and Table 1, step 2.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ class MarginSet:
     """The wanted margins of a table of some shape.
 
     Args:
-        names: One name for each variable, each once.
         shape: The number of categories of each variable, at least 2.
         margins: The wanted margins, each once, in the order in which they were asked for.
 
@@ -88,15 +85,12 @@ class MarginSet:
 
     @property
     def table_cells(self) -> int:
-        """The number of cells of the full table."""
         return math.prod(self.shape)
 
     def cells(self, margin: Axes) -> int:
-        """The number of cells of a margin."""
         return math.prod(self.shape[j] for j in margin)
 
     def margin_shape(self, margin: Axes) -> tuple[int, ...]:
-        """The shape of a margin."""
         return tuple(self.shape[j] for j in margin)
 
     def rest(self, margin: Axes, part: Axes) -> int:

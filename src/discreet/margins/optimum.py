@@ -23,8 +23,6 @@ Source: the residual basis and its optimality: Xiao, He, Zhang & Kifer (2023, Re
 McGregor (2010) for the idea of a strategy.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -120,22 +118,15 @@ class _Objective:
         found = [np.where(asked, 0.0, -np.inf)]
         for start in _START:
             solved = minimize(self, np.where(asked, 0.0, start), jac=True, method="TNC")
-            found.append(self._without_small(solved.x, asked))
+            part = _shares(solved.x)
+            measured = part >= LEAST_SHARE
+            contains = (self.reach > 0) & ~np.eye(len(self.parts), dtype=bool)
+            needless = (contains & measured).any(axis=1)  # a larger measured margin contains them
+            found.append(np.where(measured | (asked & ~needless), solved.x, -np.inf))
         values = [self(logs)[0] for logs in found]
         best = found[int(np.argmin(values))]
         share = _shares(best)
         return {part: float(s) for part, s in zip(self.parts, share, strict=True) if s > 0}
-
-    def _without_small(self, logs: NDArray[np.float64], asked: NDArray[np.bool_]) -> NDArray[np.float64]:
-        share = _shares(logs)
-        keep = (share >= LEAST_SHARE) | (asked & ~self._has_parent(share))
-        return np.where(keep, logs, -np.inf)
-
-    def _has_parent(self, share: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Margins that a larger measured margin contains, so that they need no measurement."""
-        measured = share >= LEAST_SHARE
-        contains = (self.reach > 0) & ~np.eye(len(self.parts), dtype=bool)
-        return np.asarray((contains & measured).any(axis=1))
 
 
 def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -153,10 +144,7 @@ class GaussianOptimum:
     """A plan: the noise of every centred part.
 
     Args:
-        wanted: The margins that are released.
         epsilon: With `delta`, the guarantee of the plan.
-        delta: See `epsilon`.
-        neighbours: The neighbouring relation.
         mu: The Gaussian trade-off of all measurements together.
         sigma: The standard deviation σ_S of every part; zero is a public total (replace-one only).
     """
@@ -170,7 +158,6 @@ class GaussianOptimum:
 
     @property
     def coefficients(self) -> int:
-        """The number of cells with noise."""
         return sum(self.wanted.cells(part) for part, sigma in self.sigma.items() if sigma > 0)
 
     @property
@@ -187,7 +174,6 @@ class GaussianOptimum:
 
     @property
     def scales(self) -> dict[Axes, float]:
-        """The standard deviation σ_S of each part."""
         return dict(self.sigma)
 
     def release(
@@ -216,7 +202,6 @@ class GaussianOptimum:
         return grid
 
     def covariance(self) -> Covariance:
-        """The second moments of everything that is released."""
         return Covariance(self.wanted, {part: sigma**2 for part, sigma in self.sigma.items()})
 
     def variance(self, margin: Axes) -> float:
@@ -265,7 +250,12 @@ def gaussian_optimum(
     noises = sum(wanted.cells(part) for part in wanted.closure)
     mu = gaussian_mu(epsilon, gaussian_reserve(epsilon, delta, noises))
     shares, weight = variance_shares(wanted), margin_weights(wanted, weights)
-    solve = _add_remove_solver(wanted) if neighbours == "add-remove" else _replace_one_solver(wanted)
+    cost = np.array([residual_norm(wanted, part) for part in wanted.closure])
+
+    def solve_add_remove(gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.sqrt(cost / gain) * np.sqrt(cost * gain).sum())
+
+    solve = solve_add_remove if neighbours == "add-remove" else _replace_one_solver(wanted)
     variances = _least_absolute_error(solve, shares, weight) / mu**2
     sigma = dict(zip(wanted.closure, np.sqrt(variances).tolist(), strict=True))
     return GaussianOptimum(wanted, epsilon, delta, neighbours, mu, sigma)
@@ -289,18 +279,16 @@ def _least_absolute_error(
     return variances
 
 
-def _add_remove_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    cost = np.array([residual_norm(wanted, part) for part in wanted.closure])
-    return lambda gain: np.sqrt(cost / gain) * np.sqrt(cost * gain).sum()
-
-
 def _replace_one_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """The same against every replacement: weights on the sets D of differing variables find the worst mix.
 
     The total never changes when one person replaces another, so it gets no noise: σ² = 0.
     """
-    costs = _replacement_costs(wanted)
-    rows = costs if len(wanted.shape) <= _ALL_REPLACEMENTS else costs[_likely_worst(len(wanted.shape))]
+    costs, variables = _replacement_costs(wanted), len(wanted.shape)
+    rows, everything = costs, 2**variables - 1
+    if variables > _ALL_REPLACEMENTS:  # those where one variable differs, all but one, or all
+        likely = [d - 1 for j in range(variables) for d in (1 << j, everything ^ (1 << j))]
+        rows = costs[[*likely, everything - 1]]
 
     def solve(gain: NDArray[np.float64]) -> NDArray[np.float64]:
         adversary = np.full(len(rows), 1 / len(rows))
@@ -313,12 +301,6 @@ def _replace_one_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], ND
         return variances * float((costs[:, 1:] @ (1 / variances[1:])).max())
 
     return solve
-
-
-def _likely_worst(variables: int) -> list[int]:
-    """Rows of `_replacement_costs` to weigh among many: one variable differs, all but one, or all."""
-    everything = 2**variables - 1
-    return [d - 1 for j in range(variables) for d in (1 << j, everything ^ (1 << j))] + [everything - 1]
 
 
 def _replacement_costs(wanted: MarginSet) -> NDArray[np.float64]:

@@ -18,12 +18,29 @@ and no part without a finer level moves.
 The mean absolute error is Σ weight · √variance; iterating with weights over 2 sd descends to its least value.
 
 Source: Xiao, He, Zhang & Kifer (2023, ResidualPlanner) for the basis of tables without levels; docs/methods/dp-joint.md.
+
+Noisy residuals: measured once as integers; every table is a linear function of them.
+
+    measured   y_S = g_S f_S + z_S, integers; stored as differences from the first of every block along every attribute
+    part       r_S = y_S / g_S, centred within blocks
+    table      f_T = Σ_{S ≤ T} r_S expanded in equal shares
+
+Centring uses only the differences. What it removes is removed before anything is stored or becomes a float, whose last
+digits could reveal it. Values are integers in steps of 2^-30: their sums are exact on every machine.
+
+A box sums the cells of a table over a set B_j of categories of each attribute j, at a level L_j. Its variance and the
+covariance of two boxes factorise:
+
+    Cov = Σ_S v_S Π_j ⟨u_j, u'_j⟩,     u_j = the indicator of B_j at the level of S, centred within blocks,
+
+where a category of the level of S has as weight the sum of the shares of its descendants in B_j. Parts finer than one of
+the boxes add nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +49,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.margins.integer_noise import centring_loss
 
 #: A level of every attribute; 0 is everyone.
 Levels = tuple[int, ...]
@@ -48,9 +67,7 @@ class ResidualSpace:
     """Attributes and the declared tables.
 
     Args:
-        attributes: The attributes.
         tables: For each declared table a level of every attribute.
-        neighbours: `add-remove` or `replace-one`.
         held: For each attribute the level whose category a replaced record keeps; 0 for none. Empty: none of any attribute.
     """
 
@@ -71,7 +88,6 @@ class ResidualSpace:
         return tuple(sorted(found, key=lambda part: (sum(part), part)))
 
     def holds(self, table: Levels) -> bool:
-        """Whether the parts contain a table."""
         return table in self._part_set
 
     @cached_property
@@ -79,11 +95,9 @@ class ResidualSpace:
         return frozenset(self.parts)
 
     def cells(self, part: Levels) -> int:
-        """The number of cells of a part."""
         return math.prod(self.shape(part))
 
     def shape(self, part: Levels) -> tuple[int, ...]:
-        """The shape of a part, with one axis per attribute."""
         return tuple(attribute.size(level) for attribute, level in zip(self.attributes, part, strict=True))
 
     def block_cells(self, part: Levels) -> int:
@@ -231,7 +245,6 @@ def _fewer(changes: list[_Change]) -> list[_Change]:
 
 
 def _dearest(changes: list[_Change]) -> _Change:
-    """One change that is nowhere cheaper than any of several."""
     here = tuple(max(column) for column in zip(*(each.here for each in changes), strict=True))
     if changes[0].inner is None:
         return _Change(here)
@@ -258,16 +271,16 @@ def _square_length(change: tuple[_Change, ...], part: Levels) -> Fraction:
 
 def _mean_shares(attribute: Attribute) -> list[list[float]]:
     """Row level, column level above: the share of a variance there in a category here, averaged over categories."""
-    found = []
-    for level in range(attribute.levels + 1):
-        row = []
-        for above in range(level + 1):
-            kept = 1 - 1 / attribute.siblings(above) if above else np.ones(1)
-            row.append(
-                float(np.mean(attribute.shares(level, above) ** 2 * kept[attribute.ancestors(level, above)]))
-            )
-        found.append(row)
-    return found
+    return [
+        [float(np.mean(own_share(attribute, level, above))) for above in range(level + 1)]
+        for level in range(attribute.levels + 1)
+    ]
+
+
+def own_share(attribute: Attribute, level: int, above: int) -> NDArray[np.float64]:
+    """For each category of a level the share of a variance at a level above, before centring, in its own."""
+    kept = 1 - 1 / attribute.siblings(above) if above else np.ones(1)
+    return np.asarray(attribute.shares(level, above) ** 2 * kept[attribute.ancestors(level, above)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,11 +307,9 @@ class Attribute:
 
     @property
     def levels(self) -> int:
-        """The number of levels, without level 0."""
         return len(self.parents)
 
     def size(self, level: int) -> int:
-        """The number of categories of a level."""
         return self.parents[level - 1].size if level else 1
 
     def block_sizes(self, level: int) -> NDArray[np.int64]:
@@ -306,11 +317,9 @@ class Attribute:
         return np.bincount(self.parents[level - 1], minlength=self.size(level - 1)).astype(np.int64)
 
     def siblings(self, level: int) -> NDArray[np.int64]:
-        """For each category the size of its block."""
         return self.block_sizes(level)[self.parents[level - 1]]
 
     def first_siblings(self, level: int) -> NDArray[np.int64]:
-        """For each category the first of its block."""
         _, first, block = np.unique(self.parents[level - 1], return_index=True, return_inverse=True)
         return np.asarray(first[block])
 
@@ -385,3 +394,138 @@ def flat_attribute(categories: int) -> Attribute:
 def along(values: NDArray[Any], axis: int, dimensions: int) -> NDArray[Any]:
     """Values reshaped to broadcast along one axis of a table."""
     return values.reshape([-1 if each == axis else 1 for each in range(dimensions)])
+
+
+#: Values are whole multiples of 1/UNIT.
+UNIT = 2**30
+
+
+def part_tables(
+    space: ResidualSpace, counted: Mapping[Levels, NDArray[np.int64]]
+) -> Iterable[tuple[Levels, NDArray[np.int64]]]:
+    """The exact table of every part, fine ones first: counted, or summed from the smallest table that contains it."""
+    tables = dict(counted)
+    for part in reversed(space.parts):
+        if part not in tables:
+            source = min((own for own in tables if is_within(part, own)), key=space.cells)
+            tables[part] = coarsen(space, tables[source], source, part)
+        yield part, tables[part]
+
+
+def coarsen(
+    space: ResidualSpace, table: NDArray[np.int64], source: Levels, part: Levels
+) -> NDArray[np.int64]:
+    """A table summed to coarser levels."""
+    for axis, (attribute, fine, coarse) in enumerate(zip(space.attributes, source, part, strict=True)):
+        for level in range(fine, coarse, -1):
+            table = attribute.sum_up(table, axis, level)
+    return table
+
+
+def differences(space: ResidualSpace, table: NDArray[np.int64], part: Levels) -> NDArray[np.int64]:
+    """The stored form of a measured table, without what centring removes."""
+    for axis, (attribute, level) in enumerate(zip(space.attributes, part, strict=True)):
+        table = attribute.from_first(table, axis, level)
+    return table
+
+
+def table_values(
+    space: ResidualSpace, table: Levels, residual: Callable[[Levels], tuple[int, NDArray[np.int64]]]
+) -> NDArray[np.int64]:
+    """The values of a table in steps of 1/UNIT; `residual` returns the grid and the stored differences of a part."""
+    total = np.zeros(space.shape(table))
+    for part in space.parts:
+        if is_within(part, table):
+            grid, stored = residual(part)
+            total += laid_out(space, stored / grid, part, table)
+    return np.rint(total * UNIT).astype(np.int64)
+
+
+def laid_out(
+    space: ResidualSpace, measured: NDArray[np.float64], part: Levels, table: Levels
+) -> NDArray[np.float64]:
+    """A centred part in the cells of a table."""
+    for axis, (attribute, level) in enumerate(zip(space.attributes, part, strict=True)):
+        measured = attribute.centre(measured, axis, level)
+    for axis, (attribute, level, fine) in enumerate(zip(space.attributes, part, table, strict=True)):
+        measured = attribute.spread(measured, axis, level, fine)
+    return measured
+
+
+def lattice_loss(space: ResidualSpace, part: Levels, sigma: float) -> float:
+    """The addition to ε by integers with noise of standard deviation `sigma` of which only the centred part is released."""
+    cells = space.cells(part)
+    blocks = (
+        (int(attribute.block_sizes(level).max()), cells // attribute.size(level) * attribute.size(level - 1))
+        for attribute, level in zip(space.attributes, part, strict=True)
+        if level
+    )
+    return centring_loss(sigma, blocks)
+
+
+def is_within(part: Levels, table: Levels) -> bool:
+    """Whether a residual is a part of a table."""
+    return all(low <= high for low, high in zip(part, table, strict=True))
+
+
+#: For one attribute: the level, and the categories of that level that are summed.
+Side = tuple[int, NDArray[np.int64]]
+
+
+def norms_squared(
+    attribute: Attribute, level: int, kept: NDArray[np.int64], target: NDArray[np.int64], outputs: int
+) -> list[NDArray[np.float64]]:
+    """For each level above, the squared length of every output's indicator there, centred within blocks.
+
+    `target` has the output of each of the categories `kept` of a level.
+    """
+    found = []
+    for above in range(level + 1):
+        seen = attribute.ancestors(level, above)[kept]
+        output, at, weight = _gather(
+            target, seen, attribute.shares(level, above)[kept], attribute.size(above)
+        )
+        squares = np.bincount(output, weight**2, minlength=outputs)
+        if above:
+            sizes, blocks = attribute.block_sizes(above), attribute.parents[above - 1][at]
+            output, at, weight = _gather(output, blocks, weight, attribute.size(above - 1))
+            squares -= np.bincount(output, weight**2 / sizes[at], minlength=outputs)
+        found.append(np.maximum(squares, 0.0))
+    return found
+
+
+def _gather(
+    output: NDArray[np.int64], at: NDArray[np.int64], weight: NDArray[np.float64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    key, place = np.unique(output * size + at, return_inverse=True)
+    added = np.bincount(place, weight, minlength=key.size).astype(np.float64)
+    return np.asarray(key // size), np.asarray(key % size), added
+
+
+def covariances(
+    space: ResidualSpace, variances: Sequence[float], boxes: Sequence[Sequence[Side]]
+) -> NDArray[np.float64]:
+    """The covariance matrix of boxes, each with one side per attribute, from the variance of each part."""
+    gram = [
+        _gram(attribute, [box[place] for box in boxes]) for place, attribute in enumerate(space.attributes)
+    ]
+    total = np.zeros((len(boxes), len(boxes)))
+    for part, variance in zip(space.parts, variances, strict=True):
+        product = np.full_like(total, variance)
+        for own, level in zip(gram, part, strict=True):
+            product *= own[level]
+        total += product
+    return total
+
+
+def _gram(attribute: Attribute, sides: Sequence[Side]) -> list[NDArray[np.float64]]:
+    """For each level the inner products of all sides there; zero for coarser sides."""
+    found = []
+    for above in range(attribute.levels + 1):
+        seen = np.zeros((len(sides), attribute.size(above)))
+        for row, (level, kept) in zip(seen, sides, strict=True):
+            if above <= level:
+                np.add.at(row, attribute.ancestors(level, above)[kept], attribute.shares(level, above)[kept])
+        seen = attribute.centre(seen, 1, above)
+        found.append(seen @ seen.T)
+    return found

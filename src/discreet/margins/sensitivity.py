@@ -1,14 +1,11 @@
-"""Contingency tables as tidy CSV, and the four tables of the paper.
+"""Contingency tables as tidy CSV, the four tables of the paper, and the sensitivity of coefficients.
 
 A tidy file has one column for each variable and a last column `count`; missing combinations count zero, repeated ones are
 added. The categories of a variable are those of the file, in numerical order if all are numbers and otherwise in the order
 of the file.
 
-Source: Yang, Fienberg & Rinaldo (2012), Tables 3-6 and 7 (the models); `data/README.md`.
-
-The L1 sensitivity of all coefficients: how much one person can change them together.
-
-In integers (c_S of `bases`), for a person in cell x:
+The L1 sensitivity says how much one person can change all coefficients together. In integers (c_S of `bases`), for a
+person in cell x:
 
     add/remove, Fourier:       Σ_S |±1|                           = |B|
     add/remove, Efron-Stein:   Σ_S Π_{j∈S} ‖k_j e - 1‖₁           = Σ_S Π_{j∈S} 2(k_j - 1)
@@ -18,13 +15,11 @@ Theorem 2 of the paper takes every entry of f^{S,x} for ±1/Π k_j; where y agre
 Π_{j∈S} (k_j - 1) times that. A spare factor of two hides it for few categories; for more (journey: 4, 4
 and 16) the paper's scale is too small. `paper_epsilon` returns the ε that it really gives.
 
-Source: Yang, Fienberg & Rinaldo (2012), Theorems 1 and 2, corrected.
+Source: Yang, Fienberg & Rinaldo (2012), Theorems 1 and 2, corrected, and Tables 3-7; `data/README.md`.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import product
@@ -69,12 +64,10 @@ class ContingencyTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of categories of each variable."""
         return self.counts.shape
 
     @property
     def total(self) -> int:
-        """The sample size n."""
         return int(self.counts.sum())
 
 
@@ -171,12 +164,13 @@ def integer_sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> int:
     require_neighbours(neighbours)
     if basis == "fourier":
         require_binary(wanted)
-        if neighbours == "add-remove":
-            return len(wanted.closure)
-        return round(worst_difference(wanted, _fourier_changes))
-    if neighbours == "add-remove":
-        return sum(math.prod(2 * (k - 1) for k in wanted.margin_shape(part)) for part in wanted.closure)
-    return round(worst_difference(wanted, _efron_stein_changes))
+    if neighbours == "replace-one":
+        changes = _fourier_changes if basis == "fourier" else _efron_stein_changes
+        total = sum(changes_by_difference(wanted, part, changes(wanted, part)) for part in wanted.closure)
+        return round(float(np.asarray(total)[1:].max()))
+    if basis == "fourier":
+        return len(wanted.closure)
+    return sum(math.prod(2 * (k - 1) for k in wanted.margin_shape(part)) for part in wanted.closure)
 
 
 def coefficient_scaling(wanted: MarginSet, basis: str) -> float:
@@ -224,12 +218,6 @@ def changes_by_difference(
     for i, axis in enumerate(part):
         pattern |= ((index >> axis) & 1) << i
     return np.asarray(by_pattern[pattern])
-
-
-def worst_difference(wanted: MarginSet, changes: Callable[[MarginSet, Axes], NDArray[np.float64]]) -> float:
-    """The largest total change over all replacements of one person by another."""
-    total = sum(changes_by_difference(wanted, part, changes(wanted, part)) for part in wanted.closure)
-    return float(np.asarray(total)[1:].max())
 
 
 def _fourier_changes(_wanted: MarginSet, part: Axes) -> NDArray[np.float64]:

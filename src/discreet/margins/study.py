@@ -7,12 +7,10 @@ A study compares released margins with true ones, so it is not a release.
 Source: Yang, Fienberg & Rinaldo (2012), section 4.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +21,7 @@ from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.least_squares import MeasuredMargins, independent
 from discreet.margins.margin_set import Axes, MarginSet, margin_tables, margin_weights, overall_error
 from discreet.margins.optimum import GaussianOptimum, optimum
+from discreet.margins.sensitivity import Basis
 from discreet.model.messages.text import nearest
 
 MarginMethod = Holistic | MeasuredMargins | GaussianOptimum
@@ -38,8 +37,6 @@ class Advice:
     Args:
         by_margin: Method to margin to mean absolute error of a cell.
         overall: Method to the weighted mean over margins.
-        recommended: The method with the least.
-        why: One sentence.
     """
 
     by_margin: Mapping[str, Mapping[Axes, float]]
@@ -64,10 +61,8 @@ def plan_of(
     """
     if method not in METHODS:
         raise BadRequest(f'The method "{method}" is not known.', nearest(method, METHODS))
-    if method == "fourier":
-        return Holistic(wanted, "fourier", epsilon, neighbours, as_published)
-    if method == "efron-stein":
-        return Holistic(wanted, "efron-stein", epsilon, neighbours, as_published)
+    if method in get_args(Basis):
+        return Holistic(wanted, cast("Basis", method), epsilon, neighbours, as_published)
     if as_published:
         raise BadRequest(
             f'"{method}" is not a method of the paper.', "--as-published goes with fourier or efron-stein."
@@ -147,12 +142,9 @@ class Study:
     """A method at a budget on a table: expected errors and runs.
 
     Args:
-        method: Its name.
-        plan: The method at the budget.
         delta: As requested; a pure method guarantees 0.
         expected_error: Of this plan, the published scale included.
         advice: Of all methods at their true scale.
-        runs: The results.
     """
 
     method: str
@@ -186,7 +178,13 @@ class Study:
     def as_json(self) -> dict[str, Any]:
         """The study with its documented keys; margins are included if there is one run."""
         wanted = self.plan.wanted
-        scales = self.plan.scale if isinstance(self.plan, Holistic) else _one_or_all(self.plan.scales, wanted)
+        scales: float | dict[str, float]
+        if isinstance(self.plan, Holistic):
+            scales = self.plan.scale
+        else:
+            scales = {wanted.label(margin): scale for margin, scale in self.plan.scales.items()}
+            if len(set(scales.values())) == 1:
+                scales = next(iter(scales.values()))
         return {
             "method": self.method,
             "epsilon": self.plan.epsilon,
@@ -198,22 +196,16 @@ class Study:
             "scale": scales,
             "expected_error": {**self.advice.overall, self.method: self.expected_error},
             "recommended": self.advice.recommended,
-            "runs": [_run_json(run, wanted, with_margins=len(self.runs) == 1) for run in self.runs],
+            "runs": [
+                {"sample_size": run.sample_size, "max_l1": run.max_l1, "lp_b": run.lp_b}
+                | (
+                    {"margins": {wanted.label(m): table.tolist() for m, table in run.margins.items()}}
+                    if len(self.runs) == 1
+                    else {}
+                )
+                for run in self.runs
+            ],
         }
-
-
-def _one_or_all(scales: Mapping[Axes, float], wanted: MarginSet) -> float | dict[str, float]:
-    """One number if all noise has one scale, otherwise the scale of each margin."""
-    if len(set(scales.values())) == 1:
-        return next(iter(scales.values()))
-    return {wanted.label(margin): scale for margin, scale in scales.items()}
-
-
-def _run_json(run: Run, wanted: MarginSet, *, with_margins: bool) -> dict[str, Any]:
-    plain: dict[str, Any] = {"sample_size": run.sample_size, "max_l1": run.max_l1, "lp_b": run.lp_b}
-    if with_margins:
-        plain["margins"] = {wanted.label(margin): table.tolist() for margin, table in run.margins.items()}
-    return plain
 
 
 def study(

@@ -7,8 +7,6 @@ The function of each family is an attribute of this package, found in the regist
 4294967296
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from discreet.noise import families

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,21 @@ OUTSIDE = 1e-15
 _UNIT = 2.0**-53
 
 
+class _OneForAllCounts:
+    """What a distribution says that does not depend on the count."""
+
+    __slots__ = ()
+
+    @property
+    def distributions(self) -> tuple[Self]:
+        return (self,)
+
+    def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.zeros(np.shape(counts), dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True)
-class SumDistribution:
+class SumDistribution(_OneForAllCounts):
     """The distribution of the sum of `terms` independent draws from a noise row.
 
     >>> from discreet.noise.table import NoiseRow
@@ -56,31 +69,18 @@ class SumDistribution:
 
     @property
     def mean(self) -> Fraction:
-        """The mean of the sum, exactly."""
         return self.terms * self.row.mean()
 
     @property
     def variance(self) -> Fraction:
-        """The variance of the sum, exactly."""
         return self.terms * self.row.variance()
 
     @property
-    def laws(self) -> tuple[SumDistribution]:
-        """Itself: it does not depend on the count."""
-        return (self,)
-
-    def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """0 for every count."""
-        return np.zeros(np.shape(counts), dtype=np.int64)
-
-    @property
     def reach(self) -> tuple[int, int]:
-        """The smallest and the largest possible value."""
         return self.terms * self.row.values[0], self.terms * self.row.values[-1]
 
     @property
     def exact(self) -> bool:
-        """Whether it is computed in integers."""
         if self.terms == 1:
             return True
         span = self.row.values[-1] - self.row.values[0] + 1
@@ -88,22 +88,18 @@ class SumDistribution:
 
     @property
     def error(self) -> float:
-        """A bound on the total variation between `law` and the true distribution."""
+        """A bound on the total variation between `distribution` and the true distribution."""
         return _sum_distribution(self.row, self.terms, exact=self.exact)[2]
 
     def exact_distribution(self) -> dict[int, Fraction]:
-        """Every value with its probability as a fraction.
-
-        Raises:
-            BadRequest: There are too many terms.
-        """
+        """Every value with its probability as a fraction."""
         if not self.exact:
             raise BadRequest(f"The exact law of {self.terms} terms is too large.", "Use `law`.")
         first, masses = _power(self.row, self.terms)
         total = self.row.modulus**self.terms
         return {first + place: Fraction(mass, total) for place, mass in enumerate(masses) if mass}
 
-    def law(self) -> tuple[int, NDArray[np.float64]]:
+    def distribution(self) -> tuple[int, NDArray[np.float64]]:
         """The smallest value and the probabilities from there on, as floats; off by at most `error`."""
         first, probabilities, _ = _sum_distribution(self.row, self.terms, exact=self.exact)
         return first, probabilities
@@ -117,7 +113,7 @@ class SumDistribution:
         """
         if not 0 < level < 1:
             raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
-        first, probabilities = self.law()
+        first, probabilities = self.distribution()
         widest = max(abs(first), abs(first + probabilities.size - 1))
         by_size = np.bincount(
             np.abs(np.arange(first, first + probabilities.size)), weights=probabilities, minlength=widest + 1
@@ -129,21 +125,21 @@ class SumDistribution:
         return one_line(self, f"of {self.terms} draws from {self.row!r}")
 
 
-def combine_terms(laws: Iterable[IntegerDistribution]) -> list[IntegerDistribution]:
+def combine_terms(distributions: Iterable[IntegerDistribution]) -> list[IntegerDistribution]:
     """Independent distributions with the same sum; draws from the same row are counted together.
 
     >>> from discreet.noise.table import NoiseRow
     >>> row = NoiseRow((-1, 1), (1, 2))
-    >>> [law.terms for law in combine_terms([SumDistribution(row, 2), SumDistribution(row, 3)])]
+    >>> [distribution.terms for distribution in combine_terms([SumDistribution(row, 2), SumDistribution(row, 3)])]
     [5]
     """
     terms: dict[NoiseRow, int] = {}
     others: list[IntegerDistribution] = []
-    for law in laws:
-        if isinstance(law, SumDistribution):
-            terms[law.row] = terms.get(law.row, 0) + law.terms
+    for distribution in distributions:
+        if isinstance(distribution, SumDistribution):
+            terms[distribution.row] = terms.get(distribution.row, 0) + distribution.terms
         else:
-            others.append(law)
+            others.append(distribution)
     return [*(SumDistribution(row, number) for row, number in terms.items()), *others]
 
 
@@ -171,8 +167,8 @@ def _power(row: NoiseRow, terms: int) -> tuple[int, tuple[int, ...]]:
     """The first value and the integer masses of the sum."""
     slot, first = _slot(row, terms), row.values[0]
     if terms == 1:
-        law = dict(zip(row.values, row.masses(), strict=True))
-        return first, tuple(law.get(value, 0) for value in range(first, row.values[-1] + 1))
+        distribution = dict(zip(row.values, row.masses(), strict=True))
+        return first, tuple(distribution.get(value, 0) for value in range(first, row.values[-1] + 1))
     packed = sum(mass << slot * (value - first) for value, mass in zip(row.values, row.masses(), strict=True))
     power, mask = packed**terms, (1 << slot) - 1
     width = (row.values[-1] - first) * terms + 1
@@ -200,9 +196,9 @@ def _by_fourier(row: NoiseRow, terms: int) -> tuple[int, NDArray[np.float64], fl
     grid = np.zeros(points)
     np.add.at(grid, values % points, probabilities)
     folded = np.maximum(np.fft.irfft(np.fft.rfft(grid) ** terms, points), 0.0)
-    law = np.concatenate([folded[points - reach :], folded[: reach + 1]])
+    distribution = np.concatenate([folded[points - reach :], folded[: reach + 1]])
     rounding = math.sqrt(points) / 2 * terms * 4 * _UNIT * math.log2(points)
-    return -reach, law, OUTSIDE + rounding
+    return -reach, distribution, OUTSIDE + rounding
 
 
 def _reach(values: NDArray[np.int64], probabilities: NDArray[np.float64], terms: int) -> int:
@@ -224,7 +220,7 @@ _BEYOND = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
-class RoundedNormalDistribution:
+class RoundedNormalDistribution(_OneForAllCounts):
     """A normal variable rounded to integers: the noise of a cell of a joint universe.
 
         P(noise = z) = Φ((z + 1/2)/σ) - Φ((z - 1/2)/σ)
@@ -234,7 +230,6 @@ class RoundedNormalDistribution:
     grid differs from this distribution by about 1/(24 s²), the error of the midpoint rule.
 
     Args:
-        unrounded: The variance before rounding.
         steps: Grid steps per standard deviation of the coarsest noise.
 
     >>> noise = RoundedNormalDistribution(100.0, 80.0)
@@ -247,7 +242,6 @@ class RoundedNormalDistribution:
 
     @property
     def mean(self) -> Fraction:
-        """0, by symmetry."""
         return Fraction(0)
 
     @property
@@ -256,34 +250,22 @@ class RoundedNormalDistribution:
         return Fraction(self.unrounded) + Fraction(1, 12)
 
     @property
-    def laws(self) -> tuple[RoundedNormalDistribution]:
-        """Itself: it does not depend on the count."""
-        return (self,)
-
-    def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """0 for every count."""
-        return np.zeros(np.shape(counts), dtype=np.int64)
-
-    @property
     def reach(self) -> tuple[int, int]:
-        """The smallest and the largest value kept."""
         widest = math.ceil(KEPT * math.sqrt(self.unrounded)) + 1
         return -widest, widest
 
     @property
     def error(self) -> float:
-        """A bound on the total variation between `law` and the true distribution."""
         return _BEYOND + 1 / (24 * self.steps**2)
 
-    def law(self) -> tuple[int, NDArray[np.float64]]:
-        """The smallest value and the probabilities from there on."""
+    def distribution(self) -> tuple[int, NDArray[np.float64]]:
         return self.reach[0], _chances(self.unrounded, self.reach[1])
 
     def half_width(self, level: float) -> int:
         """The smallest h with P(|noise| <= h) >= level, `error` counted against it."""
         if not 0 < level < 1:
             raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
-        first, chances = self.law()
+        first, chances = self.distribution()
         inside = np.cumsum(chances[-first:] * 2) - chances[-first]
         reached = np.flatnonzero(inside >= level + self.error)
         return int(reached[0]) if reached.size else -first

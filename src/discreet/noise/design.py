@@ -9,8 +9,6 @@ paper's Example 1), or for the same (ε, δ) and D the least variance.
 Source: Sadeghi & Chien (2022), Propositions 2 and 3, section III-D.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -126,11 +124,7 @@ def least_delta(epsilon: float, D: int) -> SymmetricDesign:
 
 
 def least_variance(epsilon: float, delta: float, D: int) -> SymmetricDesign:
-    """The least variance on [-D, D] that keeps (ε, δ): the largest γ whose δ is at most the given one.
-
-    Raises:
-        InfeasibleDesign: Even the least δ of this D is larger.
-    """
+    """The least variance on [-D, D] that keeps (ε, δ): the largest γ whose δ is at most the given one."""
     require_delta(delta)
     start = least_delta(epsilon, D)
     if start.delta > delta:

@@ -5,8 +5,6 @@ the last equal to the modulus. A value lost in quantisation keeps its place and 
 are those of the integers of the last row.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import accumulate
@@ -136,10 +134,10 @@ def row_delta(row: IdealRow, epsilon: float) -> float:
     Ratios within 1e-12 of e^ε count as equal: a Laplace distribution meets e^ε exactly, and rounding must not add a
     spurious term. `discreet.privacy` audits the integers exactly.
     """
-    law = dict(zip(row.values, row.probabilities, strict=True))
+    distribution = dict(zip(row.values, row.probabilities, strict=True))
     bound = math.exp(min(epsilon, 700.0)) * (1 + 1e-12)
-    up = math.fsum(max(0.0, p - bound * law.get(z - 1, 0.0)) for z, p in law.items())
-    down = math.fsum(max(0.0, p - bound * law.get(z + 1, 0.0)) for z, p in law.items())
+    up = math.fsum(max(0.0, p - bound * distribution.get(z - 1, 0.0)) for z, p in distribution.items())
+    down = math.fsum(max(0.0, p - bound * distribution.get(z + 1, 0.0)) for z, p in distribution.items())
     return max(up, down)
 
 

@@ -40,7 +40,6 @@ class RowProblem:
 
     @property
     def zero(self) -> int | None:
-        """The index of noise 0 in the support."""
         return self.values.index(0) if 0 in self.values else None
 
 
@@ -176,29 +175,32 @@ def solve_row(problem: RowProblem) -> NDArray[np.float64] | None:
     v = np.array(problem.values, dtype=np.float64) / scale
     target = np.array([1.0, 0.0, problem.variance / scale**2])
     features = np.stack([np.ones_like(v), v, v * v])
-    law = BoundedDistribution(problem)
-    free = _newton(features[:2], target[:2], law, _start(features[:2], target[:2], problem.p_stay))
+    distribution = BoundedDistribution(problem)
+    free = _newton(features[:2], target[:2], distribution, _start(features[:2], target[:2], problem.p_stay))
     if free is None:
         return None
     if not problem.equality and float(features[2] @ free[0]) <= target[2]:
         return _symmetrise(free[0], v)  # V is a bound that the solution without it already meets
-    found = _newton(features, target, law, _start(features, target, problem.p_stay))
+    found = _newton(features, target, distribution, _start(features, target, problem.p_stay))
     if found is None:
         span = feasible_variances(problem)
         if span is not None and span[0] < problem.variance < span[1]:
-            found = _approach(features, target, law, free)
+            found = _approach(features, target, distribution, free)
     return None if found is None else _symmetrise(found[0], v)
 
 
 def _approach(
-    features: NDArray[np.float64], target: NDArray[np.float64], law: BoundedDistribution, free: _Solution
+    features: NDArray[np.float64],
+    target: NDArray[np.float64],
+    distribution: BoundedDistribution,
+    free: _Solution,
 ) -> _Solution | None:
     """Near the edge of feasibility: move the variance from that of the unconstrained solution to V, step by step."""
     multipliers, current = np.append(free[1], 0.0), float(features[2] @ free[0])
     share = 1.0
     for _ in range(_APPROACHES):
         aim = current + share * (float(target[2]) - current)
-        found = _newton(features, np.array([1.0, 0.0, aim]), law, multipliers)
+        found = _newton(features, np.array([1.0, 0.0, aim]), distribution, multipliers)
         if found is None:
             share /= 2
             continue
@@ -227,15 +229,15 @@ class _Dual(NamedTuple):
 def _newton(
     features: NDArray[np.float64],
     target: NDArray[np.float64],
-    law: BoundedDistribution,
+    distribution: BoundedDistribution,
     multipliers: NDArray[np.float64],
 ) -> _Solution | None:
     """Minimise the dual: its gradient is the error of the moments, its Hessian that of the free blocks."""
-    state = _dual(multipliers, features, target, law)
+    state = _dual(multipliers, features, target, distribution)
     for _ in range(_STEPS):
         if float(np.abs(state.gradient).max()) < _ACCURACY:
             return state.p, multipliers
-        moved = _step(multipliers, state, lambda at: _dual(at, features, target, law))
+        moved = _step(multipliers, state, lambda at: _dual(at, features, target, distribution))
         if moved is None:
             return (state.p, multipliers) if float(np.abs(state.gradient).max()) < _ENOUGH else None
         multipliers, state = moved
@@ -272,10 +274,10 @@ def _dual(
     multipliers: NDArray[np.float64],
     features: NDArray[np.float64],
     target: NDArray[np.float64],
-    law: BoundedDistribution,
+    distribution: BoundedDistribution,
 ) -> _Dual:
     theta = np.minimum(multipliers @ features, 300.0)  # a long trial step must not overflow
-    blocks = law.blocks(theta)
+    blocks = distribution.blocks(theta)
     starts = np.array([block.start for block in blocks])
     sizes = np.diff(starts, append=len(theta))
     shared = np.array([block.level for block in blocks])

@@ -4,8 +4,6 @@ A family is one module in `noise/families/` with one value, `FAMILY`. Commands, 
 fields below; no other module lists families. A field that does not apply keeps its default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -60,20 +58,15 @@ class Family:
 
     Args:
         name: The name in `[protection.noise]` and after `discreet design`; the module has the same name.
-        summary: The noise in one line.
-        parameters: The parameters, in the order of the documentation.
-        ideal: From parameters to a design.
         page: The page that documents it, below `docs/`.
         make: From parameters to a noise table: the function that `discreet.noise` exports.
-        place: Its rank in lists.
         cut_by_keys: Whether `ideal` takes the modulus, because the distribution is truncated at the last key.
         rounding: The default rounding of its probabilities.
         currency: The budget unit that scales it in a plan under dp; None if dp cannot use it.
-        law: The distribution on all integers that its tables approximate, if there is one.
+        distribution: The distribution on all integers that its tables approximate, if there is one.
         at_epsilon: Its case in an assessment at an epsilon and a delta.
         sides: Its designs in `discreet design compare`.
         alternative: A better design that `discreet design` prints in addition.
-        colour: Its colour in charts.
     """
 
     name: str
@@ -86,14 +79,13 @@ class Family:
     cut_by_keys: bool = False
     rounding: str = "exact"
     currency: Currency | None = None
-    law: IdealDistribution | None = None
+    distribution: IdealDistribution | None = None
     at_epsilon: AtEpsilon | None = None
     sides: Sides | None = None
     alternative: Callable[[IdealTable], dict[str, Any]] | None = None
     colour: str | None = None
 
     def names(self) -> list[str]:
-        """The names of the parameters, in the order of the documentation."""
         return [parameter.name for parameter in self.parameters]
 
     @property
@@ -102,11 +94,7 @@ class Family:
         return self.at_epsilon is not None or not any(each.required for each in self.parameters)
 
     def design(self, parameters: Mapping[str, Any], modulus: int) -> IdealTable:
-        """The design before quantisation; parameters are checked by name and kind.
-
-        Raises:
-            BadRequest: A parameter is unknown, missing or of another kind.
-        """
+        """The design before quantisation; parameters are checked by name and kind."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for word, value in parameters.items():
             if word not in known:

@@ -10,8 +10,6 @@ after its delta is raised by
 Source: Sadeghi & Chien (2022), eqs 2-8 and 38-39.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +35,6 @@ class IdealRow:
     """The noise of one count before quantisation.
 
     Args:
-        values: Noise values, ascending.
         probabilities: One positive number for each value; they add up to one.
         weights: Integers in proportion to the probabilities, if the family knows them beyond double precision.
 
@@ -74,11 +71,9 @@ class IdealRow:
         return tuple(ratio.numerator * (scale // ratio.denominator) for ratio in ratios)
 
     def mean(self) -> float:
-        """The bias of the design."""
         return math.fsum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
 
     def variance(self) -> float:
-        """The variance of the design."""
         second = math.fsum(v * v * p for v, p in zip(self.values, self.probabilities, strict=True))
         return second - self.mean() ** 2
 
@@ -105,7 +100,6 @@ class IdealTable:
 
     @property
     def last(self) -> IdealRow:
-        """The row of large counts."""
         return self.rows[-1]
 
 
@@ -123,9 +117,6 @@ def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> Ide
     """The row p(v) ∝ exp(log weight), each log taken as an exact number.
 
     Equal logs give equal weights, so a symmetric design is symmetric to the last bit.
-
-    Raises:
-        InfeasibleDesign: A value is too unlikely for any key modulus.
     """
     exact = [Decimal(log) for log in logs]
     top = max(exact)
@@ -167,16 +158,15 @@ class IdealDistribution:
     rounded_normal: bool = False
 
     def scale_of(self, table: NoiseTable) -> float:
-        """The scale of a table."""
         return float(table.parameters[self.scale])
 
 
-def missing_mass(row: NoiseRow, law: Sequence[Decimal]) -> Fraction:
-    """The mass of a symmetric distribution that a row lacks; `law` has p(0), p(1), ..., up to the reach of the row."""
+def missing_mass(row: NoiseRow, distribution: Sequence[Decimal]) -> Fraction:
+    """The mass of a symmetric distribution that a row lacks; `distribution` has p(0), p(1), ... up to the row's reach."""
     shipped = row.probabilities()
     total, within = Fraction(0), Fraction(0)
-    for z in range(1 - len(law), len(law)):
-        ideal = Fraction(law[abs(z)])
+    for z in range(1 - len(distribution), len(distribution)):
+        ideal = Fraction(distribution[abs(z)])
         within += ideal
         total += max(Fraction(0), ideal - shipped.get(z, Fraction(0)))
     return total + max(Fraction(0), 1 - within) + _ALLOWANCE

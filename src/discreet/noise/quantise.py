@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import Parameter, signature
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from discreet.errors import BadNoiseTable, BadRequest
@@ -110,27 +111,14 @@ def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
             "Take a larger modulus, or the rounding 'ceiling', which drops values.",
         )
     weights = row.exact_weights()
-    if _is_symmetric(row.values, weights):
+    mirrored = all(a == -b for a, b in zip(row.values, reversed(row.values), strict=True))
+    if mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True)):
         masses = _symmetric_masses(row.values, weights, modulus, count)
     elif abs(row.mean()) <= _ZERO_MEAN * max(abs(v) for v in row.values):
         masses = _zero_mean_masses(row.values, weights, modulus, count)
     else:
         masses = _nearest_masses(weights, modulus)
-    return row_from_masses(row.values, masses)
-
-
-def row_from_masses(values: Sequence[int], masses: Sequence[int]) -> NoiseRow:
-    """The noise row in which each value has the given number of keys."""
-    thresholds, running = [], 0
-    for mass in masses:
-        running += mass
-        thresholds.append(running)
-    return NoiseRow(tuple(values), tuple(thresholds))
-
-
-def _is_symmetric(values: Sequence[int], weights: Sequence[int]) -> bool:
-    mirrored = all(a == -b for a, b in zip(values, reversed(values), strict=True))
-    return mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True))
+    return NoiseRow(tuple(row.values), tuple(accumulate(masses)))
 
 
 def _whole_keys(weights: Sequence[int], modulus: int) -> tuple[list[int], list[int]]:
@@ -252,11 +240,9 @@ class RowReport:
     paper_delta: Fraction
 
     def is_unbiased_design(self) -> bool:
-        """Whether the design has no bias, to the accuracy of its floats (about 1e-13)."""
         return abs(self.ideal_bias) < _NO_BIAS
 
     def bias_change(self) -> Fraction:
-        """The bias added by quantisation."""
         return self.bias - (0 if self.is_unbiased_design() else Fraction(self.ideal_bias))
 
 
@@ -268,7 +254,6 @@ class QuantisationReport:
 
     @property
     def last(self) -> RowReport:
-        """The report of the row of large counts."""
         return self.rows[-1]
 
     @property

@@ -37,8 +37,6 @@ GUIDE_BITS = 16
 
 
 class _Row(Protocol):
-    """What a lookup needs of a row."""
-
     @property
     def values(self) -> tuple[int, ...]: ...
 
@@ -82,15 +80,12 @@ class NoiseRow:
         return self.thresholds[-1]
 
     def probabilities(self) -> dict[int, Fraction]:
-        """The exact distribution: noise value to probability."""
         return {v: Fraction(m, self.modulus) for v, m in zip(self.values, self.masses(), strict=True)}
 
     def mean(self) -> Fraction:
-        """The bias of the row, exactly."""
         return Fraction(sum(v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus)
 
     def variance(self) -> Fraction:
-        """The variance of the row, exactly."""
         second = Fraction(
             sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus
         )
@@ -106,7 +101,6 @@ class NoiseTable:
 
     Args:
         modulus: The number of keys, up to 2^64; by default 2^32 in `cellkey`, 2^64 in `dp`.
-        rows: The row of count 0 first.
         repeats: Length of the block of last rows that repeats for larger counts.
         family: The family that designed it ("maxent", "laplace", ..., or "file").
         parameters: The design's parameters, for people and provenance; never used in a lookup.
@@ -146,14 +140,12 @@ class NoiseTable:
         return (NoiseTable, fields)
 
     def row_index(self, count: int) -> int:
-        """The index of the row that serves a count."""
         if count < len(self.rows):
             return count
         first = len(self.rows) - self.repeats
         return first + (count - first) % self.repeats
 
     def row(self, count: int) -> NoiseRow:
-        """The noise row of a count."""
         return self.rows[self.row_index(count)]
 
     @cached_property
@@ -163,7 +155,6 @@ class NoiseTable:
 
     @property
     def keeps_zero(self) -> bool:
-        """Whether an empty cell always stays empty."""
         return self.rows[0].values == (0,)
 
     @cached_property
@@ -172,18 +163,18 @@ class NoiseTable:
         return max(row.variance() for row in self.rows)
 
     @cached_property
-    def laws(self) -> tuple[SumDistribution, ...]:
+    def distributions(self) -> tuple[SumDistribution, ...]:
         """The distributions of the rows, each once."""
         return tuple(SumDistribution(row, 1) for row in dict.fromkeys(self.rows))
 
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The index in `laws` of each count; counts below zero use that of zero."""
-        index: NDArray[np.int64] = self._law_of_row[self._row_indices(np.maximum(counts, 0))]
+        """The index in `distributions` of each count; counts below zero use that of zero."""
+        index: NDArray[np.int64] = self._distribution_of_row[self._row_indices(np.maximum(counts, 0))]
         return index
 
     @cached_property
-    def _law_of_row(self) -> NDArray[np.int64]:
-        place = {law.row: number for number, law in enumerate(self.laws)}
+    def _distribution_of_row(self) -> NDArray[np.int64]:
+        place = {distribution.row: number for number, distribution in enumerate(self.distributions)}
         return np.array([place[row] for row in self.rows])
 
     def noise(self, counts: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -272,7 +263,7 @@ NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),), family="none")
 class ArrangedRow:
     """The noise of one count by rising key: values in any order, possibly repeated.
 
-    >>> ArrangedRow((1, -1, 1), (64, 192, 256)).law().thresholds
+    >>> ArrangedRow((1, -1, 1), (64, 192, 256)).distribution().thresholds
     (128, 256)
     """
 
@@ -297,7 +288,7 @@ class ArrangedRow:
         """Whether the values ascend, as in a plain row."""
         return all(a < b for a, b in pairwise(self.values))
 
-    def law(self) -> NoiseRow:
+    def distribution(self) -> NoiseRow:
         """The same noise with keys in the order of the values; this row is audited."""
         masses: dict[int, int] = {}
         for value, low, high in zip(self.values, (0, *self.thresholds), self.thresholds, strict=False):
@@ -321,7 +312,7 @@ class ArrangedTable(NoiseTable):
 
     def __post_init__(self) -> None:
         NoiseTable.__post_init__(self)
-        if tuple(row.law() for row in self.arranged) != self.rows:
+        if tuple(row.distribution() for row in self.arranged) != self.rows:
             raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
 
     def __hash__(self) -> int:
@@ -347,10 +338,10 @@ def make_table(
     modulus: int, arranged: Sequence[ArrangedRow], *, repeats: int, family: str, parameters: Mapping[str, Any]
 ) -> NoiseTable:
     """A plain noise table if the values ascend with the keys, else an arranged one."""
-    laws = tuple(row.law() for row in arranged)
+    distributions = tuple(row.distribution() for row in arranged)
     if all(row.ascending for row in arranged):
-        return NoiseTable(modulus, laws, repeats, family, parameters)
-    return ArrangedTable(modulus, laws, repeats, family, parameters, tuple(arranged))
+        return NoiseTable(modulus, distributions, repeats, family, parameters)
+    return ArrangedTable(modulus, distributions, repeats, family, parameters, tuple(arranged))
 
 
 def content_hash(table: NoiseTable) -> str:
@@ -408,9 +399,6 @@ def table_for_export(table: NoiseTable, program: str) -> NoiseTable:
     """A table for a program that never changes a zero.
 
     A one-row table is written with zero kept, as the cell key method uses it.
-
-    Raises:
-        BadNoiseTable: Zero has a separate noise row, which such a file cannot express.
     """
     if len(table.rows) == 1 or table.keeps_zero:
         return keep_zero(table)

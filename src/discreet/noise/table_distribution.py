@@ -35,30 +35,24 @@ class TableDistribution(NoiseDistribution):
     shape: tuple[int, ...]
 
     @property
-    def laws(self) -> tuple[NoiseTable]:
-        """The noise table."""
+    def distributions(self) -> tuple[NoiseTable]:
         return (self.table,)
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """Every cell has the same distribution."""
         return np.broadcast_to(np.int64(0), self.shape)
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """No cell is impossible."""
         return np.broadcast_to(np.False_, self.shape)
 
     def source(self, *place: int) -> None:  # noqa: ARG002 - it holds of every cell
-        """None: no two cells share noise."""
         return
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> TableDistribution:
-        """The same noise table for fewer cells."""
         return TableDistribution(self.table, tuple(kept.size for kept in places))
 
     def document(self) -> dict[str, Any]:
-        """The largest change."""
         return {"largest_change": self.table.largest}
 
     def __repr__(self) -> str:
@@ -76,7 +70,6 @@ class DescribedDistribution(NoiseDistribution):
     Args:
         terms: The number of noisy base cells in each cell; 0 for public cells (known total, structural zeros).
         margin: For each cell its index in `margins`, or `PUBLIC`.
-        margins: The margins used, each with its one-row noise table.
     """
 
     terms: NDArray[np.int64]
@@ -84,13 +77,11 @@ class DescribedDistribution(NoiseDistribution):
     margins: tuple[tuple[tuple[str, ...], NoiseTable], ...]
 
     @property
-    def laws(self) -> tuple[CellDistribution, ...]:
-        """One distribution for each number of terms of each margin."""
+    def distributions(self) -> tuple[CellDistribution, ...]:
         return self._found[0]
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """The index in `laws` of each cell."""
         return self._found[1]
 
     @cached_property
@@ -98,10 +89,10 @@ class DescribedDistribution(NoiseDistribution):
         width = int(self.terms.max(initial=0)) + 1
         pair = np.where(self.terms > 0, (self.margin.astype(np.int64) + 1) * width + self.terms, 0)
         found, kind = np.unique(pair, return_inverse=True)
-        laws = tuple(self._law(*divmod(each, width)) for each in found.tolist())
-        return laws, kind.reshape(self.terms.shape)
+        distributions = tuple(self._distribution(*divmod(each, width)) for each in found.tolist())
+        return distributions, kind.reshape(self.terms.shape)
 
-    def _law(self, margin: int, terms: int) -> CellDistribution:
+    def _distribution(self, margin: int, terms: int) -> CellDistribution:
         """Margins count from 1; 0 is public."""
         if not margin or not terms:
             return NO_NOISE
@@ -110,7 +101,7 @@ class DescribedDistribution(NoiseDistribution):
 
     def at(self, *place: int) -> CellDistribution:
         """The distribution of one cell: its margin's noise table, or a sum of draws from it."""
-        return self._law(int(self.margin[place]) + 1, int(self.terms[place]))
+        return self._distribution(int(self.margin[place]) + 1, int(self.terms[place]))
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
@@ -119,7 +110,6 @@ class DescribedDistribution(NoiseDistribution):
 
     @property
     def exact(self) -> NDArray[np.bool_]:
-        """Cells that are declared public."""
         return np.asarray(self.margin == PUBLIC)
 
     def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:
@@ -137,7 +127,6 @@ class DescribedDistribution(NoiseDistribution):
         return None if answered == PUBLIC else self.margins[answered][0]
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> DescribedDistribution:
-        """The terms and margins of fewer cells."""
         index = np.ix_(*places)
         return DescribedDistribution(self.terms[index], self.margin[index], self.margins)
 
@@ -149,10 +138,10 @@ class DescribedDistribution(NoiseDistribution):
 
             distribution of cell (i, j) = laws[law[classes[0][i], classes[1][j]]],  `law` row by row
         """
-        classes, terms, margin = _by_classes(self.terms, self.margin)
-        laws: dict[tuple[int, int], int] = {}
+        classes, (terms, margin) = by_classes(self.terms, self.margin)
+        distributions: dict[tuple[int, int], int] = {}
         pairs = zip(margin.ravel().tolist(), terms.ravel().tolist(), strict=True)
-        index = [laws.setdefault(pair, len(laws)) for pair in pairs]
+        index = [distributions.setdefault(pair, len(distributions)) for pair in pairs]
         return {
             "noise": {
                 "tables": [
@@ -165,7 +154,8 @@ class DescribedDistribution(NoiseDistribution):
                     for margin, table in self.margins
                 ],
                 "laws": [
-                    {"table": None if table == PUBLIC else table, "terms": number} for table, number in laws
+                    {"table": None if table == PUBLIC else table, "terms": number}
+                    for table, number in distributions
                 ],
                 "classes": classes,
                 "law": index,
@@ -176,19 +166,16 @@ class DescribedDistribution(NoiseDistribution):
         return one_line(self, f"of {self.terms.size:,} cells from {len(self.margins)} margins")
 
 
-def _by_classes(
-    terms: NDArray[np.int64], margin: NDArray[np.int16]
-) -> tuple[list[list[int]], NDArray[np.int64], NDArray[np.int16]]:
-    """The class of every category on each axis, and the arrays reduced to one category per class."""
-    classes = []
-    for axis in range(terms.ndim):
-        seen: dict[tuple[bytes, bytes], int] = {}
-        slices = zip(np.moveaxis(terms, axis, 0), np.moveaxis(margin, axis, 0), strict=True)
-        each = [seen.setdefault((t.tobytes(), m.tobytes()), len(seen)) for t, m in slices]
-        first = np.unique(each, return_index=True)[1]
-        terms, margin = terms.take(first, axis), margin.take(first, axis)
+def by_classes(*arrays: NDArray[Any]) -> tuple[list[list[int]], list[NDArray[Any]]]:
+    """For each axis the class of every index, and arrays of one shape reduced to one index per class."""
+    classes, reduced = [], list(arrays)
+    for axis in range(arrays[0].ndim):
+        seen: dict[tuple[bytes, ...], int] = {}
+        slices = zip(*(np.moveaxis(array, axis, 0) for array in reduced), strict=True)
+        each = [seen.setdefault(tuple(one.tobytes() for one in row), len(seen)) for row in slices]
+        reduced = [array.take(np.unique(each, return_index=True)[1], axis) for array in reduced]
         classes.append(each)
-    return classes, terms, margin
+    return classes, reduced
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,18 +186,15 @@ class DistributionWithSums(NoiseDistribution):
     added: NDArray[np.bool_]
 
     @property
-    def laws(self) -> Sequence[CellDistribution]:
-        """The distributions of counted cells."""
-        return self.counted.laws
+    def distributions(self) -> Sequence[CellDistribution]:
+        return self.counted.distributions
 
     @property
     def kind(self) -> NDArray[np.int64]:
-        """The index in `laws` of each counted cell."""
         return self.counted.kind
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """Impossible cells."""
         return self.counted.impossible
 
     def at(self, *place: int) -> CellDistribution:
@@ -228,38 +212,28 @@ class DistributionWithSums(NoiseDistribution):
 
     def kinds(self) -> Iterator[tuple[NDArray[np.bool_], CellDistribution]]:
         """Each distribution with its counted cells; sums are in none."""
-        for mask, law in self.counted.kinds():
-            yield mask & ~self.added, law
+        for mask, distribution in self.counted.kinds():
+            yield mask & ~self.added, distribution
 
     def source(self, *place: int) -> Hashable | None:
-        """A sum shares the noise of its parts."""
         return "added" if self.added[place] else self.counted.source(*place)
 
     @property
     def rounds(self) -> bool:
-        """Whether counted cells are rounded values of one consistent whole."""
         return self.counted.rounds
 
     def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64] | None:
-        """The covariance of counted cells.
-
-        Raises:
-            BadRequest: A cell is a sum.
-        """
         for place in places:
             self.at(*place)
         return self.counted.covariance(places)
 
     def for_tests(self) -> DistributionWithSums:
-        """The distribution of counted cells that hypothesis tests use."""
         return DistributionWithSums(self.counted.for_tests(), self.added)
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> DistributionWithSums:
-        """The distribution of fewer cells."""
         return DistributionWithSums(self.counted.cut(places), self.added[np.ix_(*places)])
 
     def document(self) -> dict[str, Any]:
-        """The document of counted cells, and which cells are sums."""
         return {**self.counted.document(), "sums_of_areas_shown": np.flatnonzero(self.added).tolist()}
 
 
@@ -270,17 +244,11 @@ class UnstatedDistribution(NoiseDistribution):
     shape: tuple[int, ...]
 
     @property
-    def laws(self) -> tuple[()]:
-        """Empty."""
+    def distributions(self) -> tuple[()]:
         return ()
 
     @property
     def kind(self) -> NoReturn:
-        """Always refused.
-
-        Raises:
-            BadRequest: Always.
-        """
         raise BadRequest(
             message("The law of the noise of these cells is not stated."),
             message("Ask for the table by itself, not with others."),
@@ -288,19 +256,15 @@ class UnstatedDistribution(NoiseDistribution):
 
     @property
     def impossible(self) -> NDArray[np.bool_]:
-        """No cell is impossible."""
         return np.broadcast_to(np.False_, self.shape)
 
     def source(self, *place: int) -> str:  # noqa: ARG002 - it holds of every cell
-        """All cells may share noise."""
         return "together"
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> UnstatedDistribution:
-        """Fewer cells state no distribution either."""
         return UnstatedDistribution(tuple(kept.size for kept in places))
 
     def document(self) -> dict[str, Any]:
-        """Nothing."""
         return {}
 
     def __repr__(self) -> str:

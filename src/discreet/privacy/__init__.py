@@ -1,7 +1,5 @@
 """The exact audit of a noise table."""
 
-from __future__ import annotations
-
 from discreet.privacy.audit import (
     Audit,
     CurvePoint,

@@ -25,8 +25,6 @@ Source: Rinott et al. (2018), Theorem 7.1; Dwork & Roth (2014), Theorem 3.16; Bu
 Koskela et al. (2020); Doroshenko et al. (2022).
 """
 
-from __future__ import annotations
-
 import importlib.util
 import math
 from collections.abc import Mapping, Sequence
@@ -101,8 +99,8 @@ _WIDEST_LOG = 12.0
 
 def ideal_rho(table: NoiseTable) -> Fraction | None:
     """The exact rho of one cell that changes by one, under the table's ideal distribution; None where it is not known."""
-    law = ideal_distribution(table)
-    return None if law is None else law.rho(Fraction(law.scale_of(table)))
+    distribution = ideal_distribution(table)
+    return None if distribution is None else distribution.rho(Fraction(distribution.scale_of(table)))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
@@ -191,13 +189,19 @@ class LossDistribution:
             raise BadRequest(
                 "Losses add up for noise tables of one row.", "Give at least one, each of one row."
             )
-        library = _library()
-        step = grid or _grid(tables, changes)
+        try:
+            from dp_accounting.pld import privacy_loss_distribution as library  # noqa: PLC0415 - an optional extra
+        except ImportError:
+            raise MissingExtra(
+                "Privacy-loss distributions need the package dp-accounting.",
+                "Run: pip install 'discreet[pld]'",
+            ) from None
+        fine = 0.002 / (changes * sum(tables.values()))
+        step = grid or max(FINEST_GRID, min(COARSEST_GRID, fine))
         each = [_of_table(library, table, changes, step).self_compose(n) for table, n in tables.items()]
         self._pld = reduce(lambda left, right: left.compose(right), each)
 
     def delta(self, epsilon: float) -> float:
-        """An upper bound on delta at an epsilon."""
         return min(1.0, float(self._pld.get_delta_for_epsilon(epsilon)) + ALLOWANCE)
 
     def epsilon(self, delta: float) -> float:
@@ -205,20 +209,6 @@ class LossDistribution:
         if delta <= ALLOWANCE:
             return math.inf
         return float(self._pld.get_epsilon_for_delta(delta - ALLOWANCE))
-
-
-def _library() -> Any:
-    try:
-        from dp_accounting.pld import privacy_loss_distribution  # noqa: PLC0415 - an optional extra
-    except ImportError:
-        raise MissingExtra(
-            "Privacy-loss distributions need the package dp-accounting.", "Run: pip install 'discreet[pld]'"
-        ) from None
-    return privacy_loss_distribution
-
-
-def _grid(tables: Mapping[NoiseTable, int], changes: int) -> float:
-    return max(FINEST_GRID, min(COARSEST_GRID, 0.002 / (changes * sum(tables.values()))))
 
 
 def _of_table(library: Any, table: NoiseTable, changes: int, step: float) -> Any:
@@ -244,13 +234,13 @@ def distance_to_ideal(table: NoiseTable) -> Fraction | None:
     >>> float(distance_to_ideal(laplace(epsilon=1.0, modulus=2**64))) < 1e-17
     True
     """
-    law = ideal_distribution(table)
-    if law is None or len(table.rows) != 1:
+    distribution = ideal_distribution(table)
+    if distribution is None or len(table.rows) != 1:
         return None
-    return _distance(table.rows[0], law, law.scale_of(table))
+    return _distance(table.rows[0], distribution, distribution.scale_of(table))
 
 
 @lru_cache(maxsize=4096)
-def _distance(row: NoiseRow, law: IdealDistribution, scale: float) -> Fraction:
+def _distance(row: NoiseRow, distribution: IdealDistribution, scale: float) -> Fraction:
     """Cached by the scale too: tables are equal whatever their parameters."""
-    return min(Fraction(1), law.distance(row, scale))
+    return min(Fraction(1), distribution.distance(row, scale))

@@ -14,8 +14,6 @@ and one sentence for each problem that a custodian should know.
 Source: Sadeghi & Chien (2022), section III-B; Rinott et al. (2018), sections 4.3-4.5 and 5; Fraser & Wooton (2005).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,9 +54,9 @@ def row_moments(row: NoiseRow, count: int) -> RowMoments:
     >>> row_moments(NoiseRow((-1, 0, 1), (1, 3, 4)), 5).variance
     Fraction(1, 2)
     """
-    law = row.probabilities()
-    entropy = math.fsum(-float(p) * math.log(p) for p in law.values())
-    p_exact = law.get(0, Fraction(0))
+    distribution = row.probabilities()
+    entropy = math.fsum(-float(p) * math.log(p) for p in distribution.values())
+    p_exact = distribution.get(0, Fraction(0))
     return RowMoments(count, row.mean(), row.variance(), abs(entropy), p_exact, row.values)
 
 
@@ -302,7 +300,9 @@ def audit(
     at = _epsilon_at(table, both, epsilon, delta)
     point = _point(at, both, labelled=_single(neighbours, cells))
     rows = table_moments(table)
-    above = _above(table, at, delta, change)
+    high, _ = _both(table, *change, first=table.largest + 1)
+    needed = at if delta is None else max(each.epsilon(_probability(delta)) for each in high)
+    above = AboveD(table.largest, *_point(needed, high, labelled=_single(neighbours, cells)))
     return Audit(
         neighbours=neighbours,
         cells=cells,
@@ -328,16 +328,6 @@ def audit(
         notes=find_notes(table, rows),
         problems=find_problems(rows, point.delta, epsilon=at, asked=delta, population=population),
     )
-
-
-def _above(table: NoiseTable, at: float, delta: float | Fraction | None, change: _Change) -> AboveD:
-    """The guarantee for counts above D; for a given delta, at the epsilon that these counts need."""
-    first = table.largest + 1
-    both, _ = _both(table, *change, first=first)
-    if delta is not None:
-        at = max(each.epsilon(_probability(delta)) for each in both)
-    point = _point(at, both, labelled=_single(change.neighbours, change.cells))
-    return AboveD(table.largest, *point)
 
 
 def curve_above_largest(table: NoiseTable, epsilons: Iterable[float]) -> list[CurvePoint]:
@@ -379,10 +369,7 @@ def _probability(delta: float | Fraction) -> Fraction:
 
 
 def _epsilon_at(
-    table: NoiseTable,
-    both: tuple[Frontier, Frontier],
-    epsilon: float | None,
-    delta: float | Fraction | None,
+    table: NoiseTable, both: tuple[Frontier, Frontier], epsilon: float | None, delta: float | Fraction | None
 ) -> float:
     if epsilon is not None and delta is not None:
         raise BadRequest("Both epsilon and delta are given.", "Give one; the audit computes the other.")
@@ -395,8 +382,6 @@ def _epsilon_at(
 
 
 CURVE_STEPS = 40
-
-
 #: The keys of the document, in order.
 _DOCUMENTED = (
     *("neighbours", "epsilon", "delta", "delta_forward", "delta_backward", "worst_pair", "above_D"),
@@ -408,14 +393,10 @@ _DOCUMENTED = (
 def audit_document(result: Audit) -> dict[str, Any]:
     """The audit as JSON: probabilities as floats, an infinite epsilon as null."""
     values = {name: getattr(result, name, None) for name in _DOCUMENTED}
-    values |= {"above_D": result.above_D._asdict(), "delta_exact": exact_text(result)}
+    exact = str(result.delta) if result.delta.denominator <= 2**64 else None  # of moderate size
+    values |= {"above_D": result.above_D._asdict(), "delta_exact": exact}
     document: dict[str, Any] = plain(values)
     return document
-
-
-def exact_text(result: Audit) -> str | None:
-    """Delta as a fraction of integers, if they are of moderate size."""
-    return str(result.delta) if result.delta.denominator <= 2**64 else None
 
 
 def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadRequest
-from discreet.model.measure import PERSON, Unit
 from discreet.model.messages.text import message
+from discreet.model.request import PERSON, Unit
 
 #: The methods in words.
 METHODS = {
@@ -40,14 +40,8 @@ class Claim:
     """The guarantee of all releases of one budget, or of one version.
 
     Args:
-        epsilon: The privacy loss, rounded up.
-        delta: The failure probability, rounded up.
         method: A name of `METHODS`.
-        neighbours: `add-remove` or `replace-one`.
-        unit: The protected unit.
-        records_per_unit: The maximum number of records per unit.
         group: The number of units together.
-        invariants: Public facts.
         cells: The number of released cells in which a unit's record is counted.
         scope: The subject of the sentence.
     """

@@ -27,8 +27,6 @@ its steps.
 Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Corollary 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +123,9 @@ def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
 def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, group: int = 1) -> Composed:
     """The frontier of `forward` cells that rise by a person and `backward` cells that lose one."""
     masses = [each for _, each in masses_by_pair(table, first, group)]
-    exact = _work(masses, forward, backward) <= LARGEST_WORK
+    pairs, size = len(masses), max(len(each) for each in masses)
+    combinations = math.comb(pairs + forward - 1, forward) * math.comb(pairs + backward - 1, backward)
+    exact = combinations * min(size ** (forward + backward), LARGEST_WORK) <= LARGEST_WORK
     rising = masses if exact else [dominating(masses, table.modulus)]
     reverse = [[(q, p) for p, q in each] for each in masses]
     falling = reverse if exact else [dominating(reverse, table.modulus)]
@@ -134,12 +134,8 @@ def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, g
     joint = [_joint((*up, *down)) for up in ups for down in downs]
     total = table.modulus ** (forward + backward)
     there = Frontier.of(((0, 1), Profile.of(each, total)) for each, _ in joint)
-    back = Frontier.of(((0, 1), Profile.of(_swap(each), total)) for each, _ in joint)
+    back = Frontier.of(((0, 1), Profile.of([(q, p) for p, q in each], total)) for each, _ in joint)
     return Composed(there, back, (exact or len(masses) == 1) and all(whole for _, whole in joint))
-
-
-def _swap(masses: list[Masses]) -> list[Masses]:
-    return [(q, p) for p, q in masses]
 
 
 def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
@@ -153,14 +149,6 @@ def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
         return coarsen(joint)
 
     return reduce(step, cells, [(1, 1)]), whole[0]
-
-
-def _work(masses: Sequence[Sequence[Masses]], forward: int, backward: int) -> int:
-    """The number of outputs of all combinations of pairs."""
-    pairs, size = len(masses), max(len(each) for each in masses)
-    combinations = math.comb(pairs + forward - 1, forward) * math.comb(pairs + backward - 1, backward)
-    outputs: int = size ** (forward + backward)
-    return combinations * min(outputs, LARGEST_WORK)
 
 
 #: The cancellation error of δ, a difference of nearly equal numbers, is at most this over μ, relatively.

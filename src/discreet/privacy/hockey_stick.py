@@ -29,7 +29,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import BadRequest
-from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseTable
 
 FIRST_DIGITS = 60
 SPARE_DIGITS = 12
@@ -129,15 +129,10 @@ Masses = tuple[int, int]
 LARGEST_ERROR = Fraction(1, 10**31)
 
 
-def output_distribution(row: NoiseRow, count: int) -> dict[int, int]:
-    """The distribution of the released value of a count: count + noise to number of keys."""
-    return {count + value: keys for value, keys in zip(row.values, row.masses(), strict=True)}
-
-
-def outcomes(law: Mapping[int, int], other: Mapping[int, int]) -> list[Masses]:
+def outcomes(distribution: Mapping[int, int], other: Mapping[int, int]) -> list[Masses]:
     """The keys of both distributions for every output that either can produce."""
-    matched = [(keys, other.get(output, 0)) for output, keys in law.items()]
-    return matched + [(0, keys) for output, keys in other.items() if output not in law]
+    matched = [(keys, other.get(output, 0)) for output, keys in distribution.items()]
+    return matched + [(0, keys) for output, keys in other.items() if output not in distribution]
 
 
 def by_ratio(masses: Iterable[Masses]) -> list[Masses]:
@@ -227,15 +222,15 @@ def best_difference(vertices: Sequence[Masses], total: int, exponential: Exponen
 
 
 def hockey_stick(
-    law: Mapping[int, int], other: Mapping[int, int], *, epsilon: float | Fraction
+    distribution: Mapping[int, int], other: Mapping[int, int], *, epsilon: float | Fraction
 ) -> tuple[Fraction, Fraction]:
-    """Both directions of the divergence, delta(law | other) and delta(other | law), over the same number of keys.
+    """Both directions of the divergence over the same number of keys.
 
     >>> hockey_stick({0: 4}, {0: 1, 1: 3}, epsilon=0)
     (Fraction(3, 4), Fraction(3, 4))
     """
-    total = sum(law.values())
-    forward = outcomes(law, other)
+    total = sum(distribution.values())
+    forward = outcomes(distribution, other)
     backward = [(q, p) for p, q in forward]
     return Profile.of(forward, total).delta(epsilon), Profile.of(backward, total).delta(epsilon)
 
@@ -300,10 +295,12 @@ def neighbouring_counts(table: NoiseTable, *, first: int = 0, change: int = 1) -
 
 def pair_masses(table: NoiseTable, pair: Pair) -> list[Masses]:
     """Both distributions of a pair of counts, output by output."""
-    small, large = pair
-    return outcomes(
-        output_distribution(table.row(small), small), output_distribution(table.row(large), large)
-    )
+    rows = ((count, table.row(count)) for count in pair)
+    released = [
+        {count + value: keys for value, keys in zip(row.values, row.masses(), strict=True)}
+        for count, row in rows
+    ]
+    return outcomes(*released)
 
 
 def masses_by_pair(table: NoiseTable, first: int, group: int) -> list[tuple[Pair, list[Masses]]]:

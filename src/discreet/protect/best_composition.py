@@ -27,15 +27,8 @@ from discreet.model.messages.text import message
 from discreet.model.privacy_budget import round_up_to_units
 from discreet.noise.families import ideal_distribution
 from discreet.noise.table import NoiseTable
+from discreet.privacy import accounting
 from discreet.privacy import accounting as composition_pld
-from discreet.privacy.accounting import (
-    add_distance,
-    basic_composition,
-    distance_to_ideal,
-    ideal_rho,
-    same_table_epsilon,
-    zcdp_delta,
-)
 from discreet.privacy.claim import Claim, float_down, float_up, group_delta
 from discreet.privacy.composition import gaussian_delta_above, total_mu
 
@@ -107,13 +100,13 @@ def basic_figure(plan: NoisePlan) -> Figure | None:
     """The sums of exact figures, at their own delta; None for noise scaled by rho."""
     if plan.currency != "epsilon":
         return None
-    epsilon, delta = basic_composition(plan.spent(), plan.terms.changes)
+    epsilon, delta = accounting.basic_composition(plan.spent(), plan.terms.changes)
     return _for_units(plan, epsilon, delta)
 
 
 def _exact(plan: NoisePlan) -> Figure | None:
     delta = _delta_of_a_record(plan)
-    epsilon = same_table_epsilon(plan.spent(), plan.terms.changes, Fraction(delta))
+    epsilon = accounting.same_table_epsilon(plan.spent(), plan.terms.changes, Fraction(delta))
     return None if epsilon is None else _for_units(plan, epsilon, delta)
 
 
@@ -143,20 +136,20 @@ def _for_units(plan: NoisePlan, epsilon: Fraction | float, delta: Fraction | flo
 
 
 def _zcdp_curve(plan: NoisePlan) -> Callable[[float], float] | None:
-    rhos = [(ideal_rho(part.table), part.times) for part in plan.spent()]
+    rhos = [(accounting.ideal_rho(part.table), part.times) for part in plan.spent()]
     if any(rho is None for rho, _ in rhos):
         return None
     r, changes = plan.terms.records_per_unit, plan.terms.changes
     rho = changes * r * r * float(sum(times * (each or Fraction(0)) for each, times in rhos)) * (1 + 1e-12)
-    return lambda epsilon: zcdp_delta(rho, epsilon)
+    return lambda epsilon: accounting.zcdp_delta(rho, epsilon)
 
 
 def _gaussian_curve(plan: NoisePlan) -> Callable[[float], float] | None:
-    laws = [(ideal_distribution(part.table), part) for part in plan.spent()]
+    distributions = [(ideal_distribution(part.table), part) for part in plan.spent()]
     variances = [
-        law.scale_of(part.table)
-        for law, part in laws
-        if law and law.rounded_normal
+        distribution.scale_of(part.table)
+        for distribution, part in distributions
+        if distribution and distribution.rounded_normal
         for _ in range(part.times)
     ]
     if len(variances) < plan.d:
@@ -167,7 +160,7 @@ def _gaussian_curve(plan: NoisePlan) -> Callable[[float], float] | None:
 
 def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure | None:
     """The smallest epsilon at which the ideal delta plus the distance of the shipped tables stays within delta."""
-    distances = [distance_to_ideal(part.table) for part in plan.spent()]
+    distances = [accounting.distance_to_ideal(part.table) for part in plan.spent()]
     if curve is None or any(each is None for each in distances):
         return None
     cells = plan.terms.changes * plan.terms.records_per_unit
@@ -177,7 +170,7 @@ def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure
     )
 
     def delta_at(epsilon: float) -> float:
-        return add_distance(curve(epsilon), epsilon, cells, total)
+        return accounting.add_distance(curve(epsilon), epsilon, cells, total)
 
     wanted = float_down(plan.terms.delta)
     starts = (0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01))))

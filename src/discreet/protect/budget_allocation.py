@@ -11,8 +11,6 @@ a sum of cells of a larger one, whichever is better; a margin that answers nothi
 Source: Rinott et al. (2018), section 7, whose standard deviations are `margin_advice`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,15 +50,6 @@ class Query:
     weight: float
 
 
-def allocate_equally(margins: Sequence[Margin], budget: Fraction) -> dict[Margin, Fraction]:
-    """The same share for every margin.
-
-    >>> allocate_equally([("a",), ("b",), ("a", "b")], Fraction(1))[("a",)]
-    Fraction(1, 3)
-    """
-    return dict.fromkeys(margins, budget / len(margins))
-
-
 def allocate_by_importance(weights: Mapping[Margin, Fraction], budget: Fraction) -> dict[Margin, Fraction]:
     """In proportion to stated weights.
 
@@ -75,12 +64,13 @@ def allocate_by_importance(weights: Mapping[Margin, Fraction], budget: Fraction)
 def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
     """The share of each released margin, in epsilon or rho; they sum to the whole budget."""
     whole = _whole(terms, currency)
-    if terms.spread == "equal":
-        return allocate_equally(universe.margins, whole)
-    if terms.spread == "importance":
-        return allocate_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
+    if terms.spread != "optimised":
+        equal = terms.spread == "equal"
+        weights = {m: Fraction(1) if equal else universe.weight(m) for m in universe.margins}
+        return allocate_by_importance(weights, whole)
+    workload = [Query(margin, float(universe.weight(margin))) for margin in universe.noisy]
     return allocate_for_workload(
-        workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, currency=currency
+        workload, universe.margins, dataset, whole, measure=terms.measure, currency=currency
     )
 
 
@@ -98,11 +88,6 @@ def _whole(terms: Terms, currency: str) -> Fraction:
     return Fraction(rho_for(float_down(terms.epsilon), delta))
 
 
-def workload_of(universe: Universe) -> tuple[Query, ...]:
-    """Every declared noisy table with its importance."""
-    return tuple(Query(margin, float(universe.weight(margin))) for margin in universe.noisy)
-
-
 def allocate_for_workload(
     workload: Sequence[Query],
     margins: Sequence[Margin],
@@ -117,21 +102,25 @@ def allocate_for_workload(
     Which margin answers which table is a concave problem with many corners. The search descends from many starts
     and then opens or closes one margin at a time; it finds the optimum of every small case that the tests enumerate,
     and for large ones is a descent: never worse than its best start, and not proved to be the best of all.
-
-    Args:
-        workload: The tables that are asked, with weights.
-        margins: The margins that may be released.
-        dataset: For the numbers of cells.
-        budget: The whole, in epsilon or rho.
-        measure: `variance` or `absolute`.
-        currency: `epsilon`: errors fall as those of Laplace noise; `rho`: as those of Gaussian noise.
     """
     if len(margins) > MOST_OPTIMISED:
         raise BadRequest(
             f"The universe has {len(margins):,} tables; the optimum is searched for up to {MOST_OPTIMISED:,}.",
             "Spread by importance, or declare fewer tables.",
         )
-    costs = _costs(workload, margins, dataset, measure, currency)
+    # Weight times unit error of each query (rows) answered by each margin (columns); infinite if it cannot.
+    sizes = [margin_cells(margin, dataset) for margin in margins]
+    costs = np.full((len(workload), len(margins)), np.inf)
+    for place, query in enumerate(workload):
+        cells = margin_cells(query.margin, dataset)
+        for column, margin in enumerate(margins):
+            if contains(margin, query.margin, dataset):
+                costs[place, column] = query.weight * unit_error(sizes[column] / cells, measure, currency)
+        if not np.isfinite(costs[place]).any():
+            raise BadRequest(
+                f"No released table contains {' x '.join(query.margin) or 'the total'} of the workload.",
+                "Declare it, or take it out of the workload.",
+            )
     power = error_power(measure, currency)
     able = np.isfinite(costs)
     starts = _starts(able)
@@ -165,25 +154,6 @@ def unit_error(terms: float, measure: str, currency: str) -> float:
             return 2 * terms
         return 2 / math.sqrt(math.pi) * math.exp(math.lgamma(terms + 0.5) - math.lgamma(terms))
     return terms / 2 if measure == "variance" else math.sqrt(terms / math.pi)
-
-
-def _costs(
-    workload: Sequence[Query], margins: Sequence[Margin], dataset: Dataset, measure: str, currency: str
-) -> NDArray[np.float64]:
-    """Weight times unit error of each query (rows) answered by each margin (columns); infinite if it cannot."""
-    sizes = [margin_cells(margin, dataset) for margin in margins]
-    costs = np.full((len(workload), len(margins)), np.inf)
-    for place, query in enumerate(workload):
-        cells = margin_cells(query.margin, dataset)
-        for column, margin in enumerate(margins):
-            if contains(margin, query.margin, dataset):
-                costs[place, column] = query.weight * unit_error(sizes[column] / cells, measure, currency)
-        if not np.isfinite(costs[place]).any():
-            raise BadRequest(
-                f"No released table contains {' x '.join(query.margin) or 'the total'} of the workload.",
-                "Declare it, or take it out of the workload.",
-            )
-    return costs
 
 
 def _starts(able: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:

@@ -21,8 +21,6 @@ Source: Fraser & Wooton (2005); Sadeghi & Chien (2022), section IV, eqs 36-37; R
 docs/decisions/0001-keys.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -164,11 +162,9 @@ class EmptyCells:
     modulus: int
 
     def places(self, counts: NDArray[np.int64], shape: TableShape) -> NDArray[np.intp]:
-        """The flat indices of the cells that are empty by chance."""
         return np.flatnonzero((counts == 0) & ~structural_zeros(shape, self.dataset))
 
     def keys(self, shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """The keys of the cells at flat indices."""
         lineage = noise_lineage(self.dataset)
         tokens = description_tokens(self.secret.derive(Purpose.EMPTY_DESCRIPTION, lineage), shape)
         return hash_words(self.secret.derive(Purpose.EMPTY_CELL, lineage), tokens(places), self.modulus)
@@ -186,11 +182,7 @@ def add_noise(
     *,
     in_place: bool = False,
 ) -> NDArray[np.int64]:
-    """The noisy count of every cell, by the cell key of its participants; `empty` has the keys of empty cells.
-
-    Raises:
-        BadNoiseTable: The table would change empty cells, and there is no key for them.
-    """
+    """The noisy count of every cell, by the cell key of its participants; `empty` has the keys of empty cells."""
     if empty is None and not noise.keeps_zero:
         raise BadNoiseTable(
             "The noise table changes empty cells, which have no cell key.",

@@ -7,16 +7,13 @@ means the same numbers, and is paid once.
 Source: docs/methods/dp.md, sections 2, 4 and 7.
 """
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import BadDescription
-from discreet.ledger.entries import Charge, Receipt, canonical_request, records_name
+from discreet.ledger.entries import Budget, Charge, KnownPaid, Receipt, canonical_request, records_name
 from discreet.ledger.ledger import Ledger
 from discreet.model.dataset import Dataset
 from discreet.model.privacy_budget import Terms, format_amount, round_up_to_units
@@ -30,11 +27,7 @@ from discreet.protect.plan import NoisePlan, PlannedTable
 
 
 def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> Charge:
-    """The charge of a version: the whole claim of its universe, once.
-
-    Raises:
-        BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
-    """
+    """The charge of a version: the whole claim of its universe, once."""
     loss, failure = version_cost(plan)
     return Charge(plan.terms.name, version_charge_name(plan, dataset, version, fingerprint), loss, failure)
 
@@ -43,15 +36,8 @@ def version_charge_name(plan: NoisePlan, dataset: Dataset, version: str, fingerp
     """The name of a version's charge: everything that decides its noise, and the unit of privacy."""
     noise: list[list[object]] = [[list(each.margin), mechanism_name(each.noise)] for each in plan.tables]
     if plan.joint is not None:
-        noise = [
-            [
-                "joint",
-                list(each.margin),
-                each.grid,
-                None if each.noise is None else mechanism_name(each.noise),
-            ]
-            for each in plan.joint.residuals
-        ]
+        measured = [(r, None if r.noise is None else mechanism_name(r.noise)) for r in plan.joint.residuals]
+        noise = [["joint", list(r.margin), r.grid, name] for r, name in measured]
     records = records_name(dataset.id, version, fingerprint)
     return canonical_request("universe", dataset.id, version, records, noise, _unit(plan.terms))
 
@@ -69,22 +55,27 @@ def answer_charge(
     return Charge(plan.terms.name, request, loss, failure, account)
 
 
+class PaidMargins(NamedTuple):
+    """The paid margins outside the universe with the plan's noise, in the order of payment, and how they were found."""
+
+    margins: tuple[Margin, ...]
+    known: KnownPaid
+
+
 def paid_margins(
     ledger: Ledger, plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str
-) -> Iterator[Margin]:
-    """The paid margins outside the universe with the plan's noise, in the order of payment."""
-    if plan.answer is None:
-        return
-    named = _answers(dataset, version, fingerprint)
-    alike = [mechanism_name(plan.answer.noise), _unit(plan.terms)]
-    for request in ledger.paid(plan.terms.name, canonical_request(*named).removesuffix("]")):
-        *_, margin, noise, unit = json.loads(request)
-        if [noise, unit] == alike:
-            yield tuple(margin)
+) -> PaidMargins:
+    """The margins of a version that are paid now."""
+    prefix = canonical_request(*_answers(dataset, version, fingerprint)).removesuffix("]")
+    requests = ledger.paid(plan.terms.name, prefix)
+    alike = None if plan.answer is None else [mechanism_name(plan.answer.noise), _unit(plan.terms)]
+    found = [(tuple(margin), [noise, unit]) for *_, margin, noise, unit in map(json.loads, requests)]
+    return PaidMargins(
+        tuple(margin for margin, paid in found if paid == alike), KnownPaid(prefix, len(requests))
+    )
 
 
 def _answers(dataset: Dataset, version: str, fingerprint: str) -> tuple[str, ...]:
-    """The beginning of the names of all margins outside the universe of a version."""
     return "margin", dataset.id, version, records_name(dataset.id, version, fingerprint)
 
 
@@ -115,9 +106,15 @@ def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fracti
     if rho is None or distance is None:
         raise BadDescription(
             f"Noise of the family {table.family} has no ideal law for the zcdp rule.",
-            f"Use one of {', '.join(each.name for each in families() if each.law)}.",
+            f"Use one of {', '.join(each.name for each in families() if each.distribution)}.",
         )
     return changes * r * r * rho, changes * r * distance
+
+
+def version_budget(plan: NoisePlan) -> Budget:
+    """The budget that a version declares in its sealed terms."""
+    terms = plan.terms
+    return Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
 
 
 def budget_cap(terms: Terms) -> tuple[Fraction, Fraction]:
@@ -138,22 +135,14 @@ def _unit(terms: Terms) -> list[object]:
 
 
 def version_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
-    """Loss and failure of a universe in the ledger's units: the cost of a load, known before it.
-
-    Raises:
-        BadDescription: No argument reaches the delta of the terms, so nothing can be guaranteed.
-    """
-    return round_up_to_units(*_universe_cost(plan))
-
-
-def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
+    """Loss and failure of a universe in the ledger's units: the cost of a load, known before it."""
     if plan.terms.composition == "zcdp" and plan.joint is not None:
-        return plan.joint.loss(plan.terms) / 2, plan.joint.distance(plan.terms)
+        return round_up_to_units(plan.joint.loss(plan.terms) / 2, plan.joint.distance(plan.terms))
     if plan.terms.composition == "zcdp":
         costs = [answer_cost(plan.terms, table.noise, table.epsilon) for table in plan.tables]
-        return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
+        return round_up_to_units(sum(c[0] for c in costs), sum(c[1] for c in costs))
     if plan.claim is not None:
-        return Fraction(plan.claim.epsilon), Fraction(plan.claim.delta)
+        return round_up_to_units(plan.claim.epsilon, plan.claim.delta)
     found = figures(plan)
     if not found:
         least = basic_figure(plan)
@@ -162,5 +151,4 @@ def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
             f"The noise cannot promise delta {float(plan.terms.delta):g}: it ends where its keys end.",
             f"Raise delta{reached}, or leave out the truncation of the noise.",
         )
-    best = min(found.values())
-    return best.epsilon, best.delta
+    return round_up_to_units(*min(found.values()))

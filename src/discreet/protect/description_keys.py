@@ -70,8 +70,6 @@ class MarginCells:
     """The cells of a margin in their canonical order.
 
     Args:
-        names: The variables, sorted by name.
-        lengths: The number of categories of each.
         ranks: For each variable the rank of its categories by code.
         domain: A hash of the names and the sorted codes.
     """
@@ -83,7 +81,6 @@ class MarginCells:
 
     @property
     def cells(self) -> int:
-        """The number of cells."""
         return math.prod(self.lengths)
 
     def indices(self, kept: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -183,15 +180,7 @@ def block_keys(
 
 @dataclass(frozen=True)
 class DescriptionNoise:
-    """The keyed noise of one version of a dataset.
-
-    Args:
-        secret: The workspace's secret.
-        dataset: The description.
-        version: The version's name.
-        fingerprint: The keyed fingerprint of the records.
-        noise: The noise table of every released margin.
-    """
+    """The keyed noise of one version of a dataset."""
 
     secret: Secret
     dataset: Dataset
@@ -204,7 +193,6 @@ class DescriptionNoise:
             require_one_row(table)
 
     def with_table(self, margin: Margin, table: NoiseTable) -> DescriptionNoise:
-        """A copy with one more margin."""
         return replace(self, noise={**self.noise, margin: table})
 
     def of(self, margin: Margin, kept: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -225,11 +213,7 @@ class DescriptionNoise:
 
 
 def require_one_row(table: NoiseTable) -> None:
-    """Refuse noise that depends on the count: the distribution of a sum of cells would depend on a secret.
-
-    Raises:
-        BadNoiseTable: The table has several rows, or never changes a count.
-    """
+    """Refuse noise that depends on the count: the distribution of a sum of cells would depend on a secret."""
     if len(table.rows) != 1:
         raise BadNoiseTable(
             f"The noise table of the family {table.family} has {len(table.rows)} rows: its noise depends on the count.",
@@ -248,12 +232,14 @@ def add_description_noise(
     for part in parts:
         if part.margin is None:
             public[part.block] |= _chosen(part)
-        else:
-            noisy[part.block] += np.where(_chosen(part), block_noise(part, noise), 0)
-    law = description_distribution(noisy.shape, parts, noise)
+            continue
+        base, empty = noise.of(part.margin, [axis.kept for axis in part.axes]), _zeros(part, noise.dataset)
+        summed = add_up(base if empty is None else np.where(empty, 0, base), part)
+        noisy[part.block] += np.where(_chosen(part), summed, 0)
+    distribution = description_distribution(noisy.shape, parts, noise)
     # A cell without noise that is not declared public is never released.
-    noisy[(law.terms == 0) & ~public] = 0
-    return NoisyCells(noisy, law)
+    noisy[(distribution.terms == 0) & ~public] = 0
+    return NoisyCells(noisy, distribution)
 
 
 def description_distribution(
@@ -265,29 +251,15 @@ def description_distribution(
     margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
     for part in parts:
         if part.margin is not None:
-            chosen = _chosen(part)
-            terms[part.block] += np.where(chosen, block_terms(part, noise.dataset), 0)
+            chosen, empty = _chosen(part), _zeros(part, noise.dataset)
+            summed = part.terms() if empty is None else add_up((~empty).astype(np.int64), part)
+            terms[part.block] += np.where(chosen, summed, 0)
             margin[part.block][chosen] = margins.index(part.margin)
     return DescribedDistribution(terms, margin, tuple((each, noise.noise[each]) for each in margins))
 
 
 def _chosen(part: Part) -> NDArray[np.bool_]:
     return np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
-
-
-def block_noise(part: Part, noise: DescriptionNoise) -> NDArray[np.int64]:
-    """The noise of every cell of a block; structural zeros have none."""
-    if part.margin is None:
-        raise ValueError("public cells have no noise")
-    base = noise.of(part.margin, [axis.kept for axis in part.axes])
-    empty = _zeros(part, noise.dataset)
-    return add_up(base if empty is None else np.where(empty, 0, base), part)
-
-
-def block_terms(part: Part, dataset: Dataset) -> NDArray[np.int64]:
-    """How many base cells with noise every cell of a block adds up; structural zeros have none."""
-    empty = _zeros(part, dataset)
-    return part.terms() if empty is None else add_up((~empty).astype(np.int64), part)
 
 
 def _zeros(part: Part, dataset: Dataset) -> NDArray[np.bool_] | None:
@@ -308,8 +280,7 @@ def add_up(base: NDArray[np.int64], part: Part) -> NDArray[np.int64]:
 def _add_axis(base: NDArray[np.int64], place: int, axis: MarginAxis) -> NDArray[np.int64]:
     """Map one axis of base categories to its outputs: unchanged, reordered, or summed."""
     if not axis.axes:
-        total: NDArray[np.int64] = base.sum(axis=place, keepdims=True)
-        return total
+        return np.asarray(base.sum(axis=place, keepdims=True))
     order = np.argsort(axis.target, kind="stable")
     present, starts = np.unique(axis.target[order], return_index=True)
     ordered = base if (np.diff(axis.target) >= 0).all() else np.take(base, order, axis=place)

@@ -25,16 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
-from discreet.ledger.entries import Charge
+from discreet.ledger.entries import NOTHING_PAID, Charge, KnownPaid
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
-from discreet.model.measure import unit_of
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import NoiseDistribution
 from discreet.model.privacy_budget import format_amount
-from discreet.model.request import TableRequest
+from discreet.model.request import TableRequest, unit_of
 from discreet.model.shape import TableShape
 from discreet.model.universe import Margin, Universe, canonical_margin, contains
 from discreet.noise.table import NoiseTable
@@ -44,9 +43,14 @@ from discreet.protect.description_keys import (
     add_description_noise,
     description_distribution,
 )
-from discreet.protect.joint_distribution import JointDistribution, joint_distribution
 from discreet.protect.joint_plan import JointPlan
-from discreet.protect.joint_residuals import Block, StoredResiduals, joint_blocks
+from discreet.protect.joint_residuals import (
+    Block,
+    JointDistribution,
+    StoredResiduals,
+    joint_blocks,
+    joint_distribution,
+)
 from discreet.protect.margin_choice import Part, choose_margins
 from discreet.protect.plan import NoisePlan, PlannedTable
 from discreet.protect.promise import dp_promise
@@ -61,8 +65,6 @@ class DpProtector:
 
     Args:
         plan: The charges of the load, and the noise of an answer outside the universe.
-        source: The keyed noise of the plan's margins.
-        ledger: Where everything is charged.
         residuals: The residuals measured at load, for a joint universe; otherwise None.
         extra: The margin outside the universe that this request is answered from.
         charge: The charge that must be paid first.
@@ -74,6 +76,7 @@ class DpProtector:
     residuals: StoredResiduals | None = None
     extra: PlannedTable | None = None
     charge: Charge | None = None
+    known: KnownPaid = NOTHING_PAID
     #: What follows from a shape, by its identity: hashing a shape of thousands of areas costs more than the result.
     _cache: dict[tuple[str, int], tuple[TableShape, Any]] = field(
         default_factory=dict, compare=False, repr=False
@@ -86,7 +89,10 @@ class DpProtector:
         if not self._is_joint:
             return tuple(self._noise.noise.values())
         shapes = [shape for shape, _ in self._cache.values()][:1]
-        found = [law.variances[law.variances > 0] for law in map(self._joint_law, shapes)]
+        found = [
+            distribution.variances[distribution.variances > 0]
+            for distribution in map(self._joint_distribution, shapes)
+        ]
         return (self._joint.table_of(min((float(each.min()) for each in found if each.size), default=0.0)),)
 
     @property
@@ -101,12 +107,10 @@ class DpProtector:
 
     @property
     def unpaid(self) -> bool:
-        """Whether something must be charged before a record is read."""
         return self.charge is not None
 
     @cached_property
     def version_charge(self) -> str:
-        """The name of the version's charge in the ledger."""
         source = self.source
         return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
 
@@ -123,31 +127,40 @@ class DpProtector:
             covering.find(shapes)
         return covering
 
-    def pay(self) -> dict[str, Any] | None:
-        """Charge the margin, unless it is paid already, and return the charge made now."""
-        if self.charge is None:
-            return None
-        receipt = self.ledger.charge(self.charge)
-        return None if receipt.repeat else charge_document(self.charge, receipt, self.plan.terms.composition)
+    def pay(self) -> tuple[DpProtector, dict[str, Any] | None]:
+        """Charge the margin, unless it is paid already; the protector that answers, and the charge made now.
+
+        If another margin was paid since the request was checked, and contains it, that margin answers and nothing is
+        charged: what was paid first answers permanently, so the answer must not come from a later payment.
+        """
+        if self.charge is None or self.extra is None:
+            return self, None
+        known = self.known
+        while True:
+            receipt = self.ledger.charge_if_current(self.charge, known)
+            if receipt is not None:
+                made = charge_document(self.charge, receipt, self.plan.terms.composition)
+                return self, None if receipt.repeat else made
+            paid, known = self._from_paid(self.extra.margin, [shape for shape, _ in self._cache.values()])
+            if paid is not None:
+                return paid, None
 
     def stored(self, shape: TableShape) -> NoisyCells | None:
         """For a joint universe, the cells that its residuals give."""
         if self.residuals is None or self.extra is not None:
             return None
-        return self.residuals.cells(shape, self._blocks(shape), self._joint_law(shape))
+        return self.residuals.cells(shape, self._blocks(shape), self._joint_distribution(shape))
 
     def protect(self, exact: ExactTable, *, in_place: bool = False) -> NoisyCells:
-        """Noise by the description of the cells."""
         return add_description_noise(exact, self._parts(exact.shape), self._noise, in_place=in_place)
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
         """Not available: under `dp` no exact number is rounded and released."""
         raise ValueError("under dp errors follow from noisy counts and declared constants")
 
-    def law(self, shape: TableShape) -> NoiseDistribution:
-        """The number of noise terms per cell and margin; for a joint universe, the variances."""
+    def distribution(self, shape: TableShape) -> NoiseDistribution:
         if self._is_joint:
-            return self._joint_law(shape)
+            return self._joint_distribution(shape)
         return description_distribution(shape.lengths, self._parts(shape), self._noise)
 
     @cached_property
@@ -166,11 +179,7 @@ class DpProtector:
         return dp_promise(self.plan, unit_of(dataset))
 
     def find(self, shapes: Sequence[TableShape]) -> None:
-        """Choose the margins of all shapes beforehand.
-
-        Raises:
-            OutsideUniverse, TooManyCells: By the shape.
-        """
+        """Choose the margins of all shapes beforehand."""
         for shape in shapes:
             if self._is_joint:
                 self._blocks(shape)
@@ -187,7 +196,7 @@ class DpProtector:
         universe, dataset = self.plan.universe, self.source.dataset
         return self._once("blocks", shape, lambda: joint_blocks(shape, universe, dataset, self._joint))
 
-    def _joint_law(self, shape: TableShape) -> JointDistribution:
+    def _joint_distribution(self, shape: TableShape) -> JointDistribution:
         blocks, dataset = self._blocks(shape), self.source.dataset
         return self._once("law", shape, lambda: joint_distribution(shape, blocks, self._joint, dataset))
 
@@ -222,7 +231,7 @@ class DpProtector:
         self.refuse_excluded(margin)
         if self.plan.answer is None:
             raise outside
-        paid = self._from_paid(margin, shapes)
+        paid, known = self._from_paid(margin, shapes)
         if paid is not None:
             return paid
         table = replace(self.plan.answer, margin=margin)
@@ -242,29 +251,31 @@ class DpProtector:
                 ),
             )
         asker.require("analyst")
-        return replace(self, extra=table, charge=charge, _cache={})
+        return replace(self, extra=table, charge=charge, known=known, _cache={})
 
-    def _from_paid(self, margin: Margin, shapes: Sequence[TableShape]) -> DpProtector | None:
-        """The protector that answers from a paid margin; None if none contains the request.
+    def _from_paid(
+        self, margin: Margin, shapes: Sequence[TableShape]
+    ) -> tuple[DpProtector | None, KnownPaid]:
+        """The protector that answers from a paid margin, None if none contains the request; and what is paid.
 
         The margin that was paid first answers permanently: later payments change no answer.
         """
         source = self.source
-        for paid in paid_margins(self.ledger, self.plan, source.dataset, source.version, source.fingerprint):
+        margins, known = paid_margins(
+            self.ledger, self.plan, source.dataset, source.version, source.fingerprint
+        )
+        for paid in margins:
             if self.plan.answer is None or not contains(paid, margin, source.dataset):
                 continue
-            found = replace(self, extra=replace(self.plan.answer, margin=paid), _cache={})
+            answer = replace(self.plan.answer, margin=paid)
+            found = replace(self, extra=answer, charge=None, _cache={})
             with suppress(OutsideUniverse):
                 found.find(shapes)
-                return found
-        return None
+                return found, known
+        return None, known
 
     def refuse_excluded(self, margin: Margin) -> None:
-        """Refuse a margin that contains an excluded one.
-
-        Raises:
-            OutsideUniverse: It is never available, at any price.
-        """
+        """Refuse a margin that contains an excluded one."""
         out = self.plan.universe.excludes(margin, self.source.dataset)
         if out is not None:
             raise OutsideUniverse(
@@ -276,11 +287,7 @@ class DpProtector:
             )
 
     def refuse_uncharged(self) -> None:
-        """Refuse a ledger that does not contain the charge of this version: it has lost entries.
-
-        Raises:
-            LedgerUnusable: Nothing is answered.
-        """
+        """Refuse a ledger that does not contain the charge of this version: it has lost entries."""
         mark = self.ledger.file_mark()
         if mark is not None and self._checked.get(self.version_charge) == mark:
             return  # the charge was there, and the file is the same

@@ -15,8 +15,6 @@ The plan has the largest μ for which that is the budget's (ε, δ).
 Source: docs/methods/dp-joint.md has the proofs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,8 +35,14 @@ from discreet.margins.integer_noise import (
     gaussian_tables,
     grid_steps,
 )
-from discreet.margins.residual_space import Attribute, Levels, ResidualSpace
-from discreet.margins.residual_table import is_within, lattice_loss
+from discreet.margins.residual_space import (
+    Attribute,
+    Levels,
+    ResidualSpace,
+    is_within,
+    lattice_loss,
+    own_share,
+)
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors
 from discreet.model.privacy_budget import Terms
@@ -95,7 +99,6 @@ class JointErrors:
 
     Args:
         names: For each attribute the variable of every level, coarse to fine.
-        space: The attributes, the declared tables and their residuals.
         variances: Of each residual before centring, in counts, in the order of `space.parts`.
     """
 
@@ -131,10 +134,7 @@ Kinds = list[tuple[tuple[float, ...], int]]
 
 
 def _kinds(attribute: Attribute, level: int) -> Kinds:
-    columns = []
-    for above in range(level + 1):
-        kept = 1 - 1 / attribute.siblings(above) if above else np.ones(1)
-        columns.append(attribute.shares(level, above) ** 2 * kept[attribute.ancestors(level, above)])
+    columns = [own_share(attribute, level, above) for above in range(level + 1)]
     found, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
     return [(tuple(row), number) for row, number in zip(found.tolist(), numbers.tolist(), strict=True)]
 
@@ -170,7 +170,6 @@ class Residual:
 
     Args:
         margin: Its variables, sorted: the finest level of each attribute that it uses.
-        levels: The same as a level of every attribute.
         grid: The number of integer steps per count.
         noise: The noise of a cell, in steps; None for an invariant, which is equal for all neighbours (`JointPlan` checks).
     """
@@ -193,13 +192,7 @@ class Residual:
 
 @dataclass(frozen=True, eq=False)
 class JointPlan:
-    """Every residual of a universe.
-
-    Args:
-        names: For each attribute the variable of every level, coarse to fine.
-        space: The attributes, the declared tables and their residuals.
-        residuals: One for each of `space.parts`.
-    """
+    """Every residual of a universe."""
 
     names: tuple[tuple[str, ...], ...]
     space: ResidualSpace
@@ -207,14 +200,12 @@ class JointPlan:
 
     def __post_init__(self) -> None:
         exact = [each.levels for each in self.residuals if each.noise is None]
-        if exact and not {*exact} <= {
-            p for p, own in zip(self.space.parts, self.space.free, strict=True) if own
-        }:
+        free = {part for part, own in zip(self.space.parts, self.space.free, strict=True) if own}
+        if not free.issuperset(exact):
             raise ValueError("only what is equal for all neighbours may have no noise")
 
     @cached_property
     def by_levels(self) -> dict[Levels, Residual]:
-        """Each residual by its levels."""
         return {each.levels: each for each in self.residuals}
 
     @cached_property
@@ -224,16 +215,13 @@ class JointPlan:
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
-        """The variance of each residual, in the order of `space.parts`."""
         return tuple(float(each.variance) for each in self.residuals)
 
     @cached_property
     def errors(self) -> JointErrors:
-        """The errors of the cells."""
         return JointErrors(self.names, self.space, self.variances)
 
     def levels(self, margin: Margin) -> Levels:
-        """A margin as a level of every attribute."""
         return levels_of(self.names, margin)
 
     def table_epsilon(self, margin: Margin, terms: Terms) -> float:
@@ -280,11 +268,11 @@ class JointPlan:
         distance, lattice = float_up(self.distance(terms)), sum(map(self._lattice, self.residuals))
 
         def delta_at(epsilon: float) -> float:
-            law, cut = gaussian_delta_above(mu, epsilon), (1 + math.exp(epsilon)) * distance
-            if law < _NOTHING:
+            distribution, cut = gaussian_delta_above(mu, epsilon), (1 + math.exp(epsilon)) * distance
+            if distribution < _NOTHING:
                 return _NOTHING + cut
             grid = 1 + GRID * (grid_steps(epsilon, mu) / self.steps) ** 2
-            return law * grid + cut
+            return distribution * grid + cut
 
         epsilon = least_epsilon(delta_at, delta)
         return epsilon + lattice, delta_at(epsilon) if math.isfinite(epsilon) else 1.0
@@ -310,11 +298,7 @@ def joint_errors(dataset: Dataset, universe: Universe, terms: Terms) -> JointErr
 
 @lru_cache(maxsize=16)
 def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
-    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at its ρ under zCDP.
-
-    Raises:
-        BadDescription: The terms do not fit Gaussian residuals.
-    """
+    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at its ρ under zCDP."""
     names, space, unit, mu = _design(dataset, universe, terms)
     residuals = []
     for part, variance in zip(space.parts, unit.tolist(), strict=True):
@@ -338,7 +322,23 @@ def _design(
     unit = space.optimum(weights / weights.sum())
     if terms.composition == "zcdp" and terms.delta:
         return names, space, unit, math.sqrt(2 * float_down(rho_at(terms.epsilon, terms.delta)))
-    return names, space, unit, _largest_mu(space, unit, terms)
+    # The largest μ of one unit at the budget, after reserving δ for grid, lattices and the cut of the tables.
+    epsilon, delta = float_down(terms.epsilon) - LATTICE_LOSS, float_down(terms.delta)
+    mu, set_aside = 0.0, 0.0
+    for _ in range(3):
+        left = (delta - (1 + math.exp(epsilon)) * set_aside) / (1 + GRID) * (1 - 1e-9)
+        if left <= 0:
+            raise BadDescription(
+                f"delta = {delta:g} is less than the cut of the noise tables costs for {len(unit)} residuals.",
+                'Take a larger delta, or write margins = "own" or "sums" with Laplace noise.',
+            )
+        mu = gaussian_mu(epsilon, left)
+        set_aside = 2 * LATTICE_LOSS * delta + math.fsum(
+            _noises(space, part, terms) * (2 * _REACH * _steps(space, part, v, mu, terms)[1] + 3) / KEYS
+            for part, v in zip(space.parts, unit.tolist(), strict=True)
+            if v > 0
+        )
+    return names, space, unit, mu
 
 
 def read_joint(
@@ -392,26 +392,6 @@ def cut_distance(table: NoiseTable) -> Fraction:
 
 def _noises(space: ResidualSpace, part: Levels, terms: Terms) -> int:
     return min(space.cells(part), terms.changes * terms.records_per_unit * space.block_cells(part))
-
-
-def _largest_mu(space: ResidualSpace, unit: NDArray[np.float64], terms: Terms) -> float:
-    """The μ of one unit at the budget, after reserving δ for grid, lattices and the cut of the tables."""
-    epsilon, delta = float_down(terms.epsilon) - LATTICE_LOSS, float_down(terms.delta)
-    mu, set_aside = 0.0, 0.0
-    for _ in range(3):
-        left = (delta - (1 + math.exp(epsilon)) * set_aside) / (1 + GRID) * (1 - 1e-9)
-        if left <= 0:
-            raise BadDescription(
-                f"delta = {delta:g} is less than the cut of the noise tables costs for {len(unit)} residuals.",
-                'Take a larger delta, or write margins = "own" or "sums" with Laplace noise.',
-            )
-        mu = gaussian_mu(epsilon, left)
-        set_aside = 2 * LATTICE_LOSS * delta + math.fsum(
-            _noises(space, part, terms) * (2 * _REACH * _steps(space, part, v, mu, terms)[1] + 3) / KEYS
-            for part, v in zip(space.parts, unit.tolist(), strict=True)
-            if v > 0
-        )
-    return mu
 
 
 def _steps(space: ResidualSpace, part: Levels, unit: float, mu: float, terms: Terms) -> tuple[int, float]:

@@ -43,9 +43,7 @@ class Condition:
     """What a block of a table says about one variable: a label for each category, -1 for excluded people.
 
     Args:
-        name: The variable.
         labels: The output of the block that each category belongs to.
-        outputs: The number of outputs.
         axis: The block's axis, or None for a total or a filter that is not shown.
     """
 
@@ -65,11 +63,9 @@ class MarginAxis:
     """How one variable of a margin is summed.
 
     Args:
-        name: The variable.
         kept: The positions of the categories that count.
         target: For each of them its index among the joint outputs of the axes that it serves.
         axes: These axes of the block, ascending.
-        lengths: Their lengths.
     """
 
     name: str
@@ -93,10 +89,7 @@ class Part:
     """Cells of a block, and the margin that answers them.
 
     Args:
-        block: The block's slices of the table's arrays.
         margin: The margin, or None where the cells are public.
-        axes: How the margin's variables are summed.
-        lengths: The shape of the block.
         chosen: Which of the block's cells it answers; None for all.
         public: The declared invariant that releases cells without a margin, and so without noise.
     """

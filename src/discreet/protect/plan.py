@@ -1,4 +1,4 @@
-"""The plan of a dataset under `dp`: one noise table for each released margin.
+"""The plan of a dataset under `dp`: one noise table for each released margin, written as `noise.json`.
 
     in epsilon:  epsilon(margin) = share / (changes x records per unit),             shares sum to E
     in rho:      rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares sum to rho(E, delta)
@@ -12,20 +12,17 @@ epsilon, so all shares are multiplied by t (`calibrate`),
 
     t ← t · E / claim(t),    until  (1 - WITHIN) E ≤ claim(t) ≤ E,
 
-and the last plan whose claim is within E is taken. Everything follows from public facts.
+and the last plan whose claim is within E is taken. Everything follows from public facts. The file has every noise table
+once: the integers that were charged for are still looked up years later, even if a newer program would design others.
 
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
-
-The plan of a version as `noise.json`: every margin with its share and epsilon, and every noise table once, as integers.
-
-The integers that were charged for are still looked up years later, even if a newer program would design others.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -40,12 +37,13 @@ from discreet.model.universe import STYLES, Margin, Universe, contains, dp_terms
 from discreet.noise.families import build, families
 from discreet.noise.family import Currency
 from discreet.noise.files import from_document, to_document
+from discreet.noise.files.document import NoisePlanDocument
 from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.privacy.accounting import TableCost, rho_at
 from discreet.privacy.claim import Claim, float_down, float_up
 from discreet.protect.best_composition import Figure, claim_of, figures
 from discreet.protect.budget_allocation import shares_of
-from discreet.protect.joint_plan import JointPlan, Residual, joint_errors, make_joint, read_joint
+from discreet.protect.joint_plan import JointPlan, joint_errors, make_joint, read_joint
 
 #: The part of epsilon that may be left.
 WITHIN = Fraction(1, 1000)
@@ -95,8 +93,6 @@ class NoisePlan:
 
     Args:
         universe: The declared tables; its `margins` are those of `tables`.
-        terms: The privacy terms.
-        tables: The released margins.
         currency: `epsilon` or `rho`: the unit of the shares.
         answer: The noise and cost of any one margin outside the universe; None if none is available.
         claim: The claim made when the version was loaded, permanently; None before.
@@ -119,11 +115,9 @@ class NoisePlan:
         return sum(each.noise is not None for each in self.joint.residuals)
 
     def noise(self) -> dict[Margin, NoiseTable]:
-        """The noise table of each margin."""
         return {table.margin: table.noise for table in self.tables}
 
     def variances(self) -> dict[Margin, float]:
-        """The variance of each margin's noise."""
         return {table.margin: float(table.noise.rows[0].variance()) for table in self.tables}
 
     def spent(self) -> tuple[TableCost, ...]:
@@ -136,14 +130,15 @@ class NoisePlan:
 
 
 def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
-    """Allocate the budget and design the noise of `[protection.noise]`.
-
-    Raises:
-        BadDescription: The family cannot be used, or a parameter follows from the budget.
-    """
+    """Allocate the budget and design the noise of `[protection.noise]`."""
     joint = universe.style == "joint"
     shares = {} if joint else shares_of(dataset, universe, terms, _Source.of(noise).currency)
-    _refuse_unaffordable_answers(terms)
+    if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
+        cap = float(rho_at(terms.cap_epsilon, terms.cap_delta))  # `Terms` checks epsilon
+        raise BadDescription(
+            f"answer_cost is {float(terms.answer_cost):g}, and the budget has rho {cap:.4g}.",
+            'Under rule = "zcdp" it is a rho: give what one table may cost, up to the cap, or leave it out.',
+        )
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
     if joint:
         return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms))
@@ -204,16 +199,6 @@ class _Source:
         return cls(family, able[family], tuple(sorted(parameters.items())))
 
 
-def _refuse_unaffordable_answers(terms: Terms) -> None:
-    """An answer that costs more than a budget in rho has could never be paid; `Terms` checks epsilon."""
-    if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
-        cap = float(rho_at(terms.cap_epsilon, terms.cap_delta))
-        raise BadDescription(
-            f"answer_cost is {float(terms.answer_cost):g}, and the budget has rho {cap:.4g}.",
-            'Under rule = "zcdp" it is a rho: give what one table may cost, up to the cap, or leave it out.',
-        )
-
-
 def _plan_table(margin: Margin, share: Fraction, terms: Terms, source: _Source) -> PlannedTable:
     r, changes = terms.records_per_unit, terms.changes
     if source.currency == "epsilon":
@@ -256,29 +241,25 @@ def style_advice(plan: NoisePlan, dataset: Dataset) -> dict[str, Any]:
 
 
 def _mean_deviation(plan: NoisePlan, dataset: Dataset, style: str) -> float:
-    universe, terms = plan.universe, plan.terms
+    """The mean over declared tables of the least deviation that a released margin gives, from the ideal distributions."""
+    universe, r, changes = plan.universe, plan.terms.records_per_unit, plan.terms.changes
     margins = noisy_margins(universe.declared, style, dataset, universe.known)
-    shares = shares_of(dataset, replace(universe, style=style, margins=margins), terms, plan.currency)
-    asked = universe.noisy
-    return math.fsum(_deviation(margin, shares, plan, dataset) for margin in asked) / len(asked)
+    shares = shares_of(dataset, replace(universe, style=style, margins=margins), plan.terms, plan.currency)
 
+    def noise(share: float) -> float:
+        if plan.currency == "epsilon":
+            return 1 / (math.sqrt(2) * math.sinh(share / (2 * changes * r)))
+        return math.sqrt(changes * r * r / (2 * share))
 
-def _deviation(table: Margin, shares: dict[Margin, Fraction], plan: NoisePlan, dataset: Dataset) -> float:
-    """The least standard deviation of a cell of a table, over the released margins that contain it."""
-    cells = margin_cells(table, dataset)
-    return min(
-        math.sqrt(margin_cells(margin, dataset) / cells) * _noise(float(share), plan)
-        for margin, share in shares.items()
-        if contains(margin, table, dataset)
-    )
+    def deviation(table: Margin) -> float:
+        cells = margin_cells(table, dataset)
+        return min(
+            math.sqrt(margin_cells(margin, dataset) / cells) * noise(float(share))
+            for margin, share in shares.items()
+            if contains(margin, table, dataset)
+        )
 
-
-def _noise(share: float, plan: NoisePlan) -> float:
-    """The standard deviation of one cell's noise at a share of the budget, from the ideal distributions."""
-    r, changes = plan.terms.records_per_unit, plan.terms.changes
-    if plan.currency == "epsilon":
-        return 1 / (math.sqrt(2) * math.sinh(share / (2 * changes * r)))
-    return math.sqrt(changes * r * r / (2 * share))
+    return math.fsum(map(deviation, universe.noisy)) / len(universe.noisy)
 
 
 FORMAT = "discreet-noise-plan"
@@ -289,45 +270,69 @@ VERSION = 1
 def plan_text(plan: NoisePlan) -> str:
     """The plan as JSON text, always the same for the same plan."""
     tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
-    laws = {mechanism_name(table.noise): _noise_document(table.noise) for table in tables}
-    document = {
+    claim = plan.claim
+    document: NoisePlanDocument = {
         "format": FORMAT,
         "version": VERSION,
         "currency": plan.currency,
         "tables": [_table(table) for table in plan.tables],
         "answer": None if plan.answer is None else _table(plan.answer),
-        "noise": laws,
-        "claim": None if plan.claim is None else _claim_document(plan.claim),
+        "noise": _noise_documents(table.noise for table in tables),
+        "claim": None
+        if claim is None
+        else {"method": claim.method, "epsilon": str(claim.epsilon), "delta": str(claim.delta)},
     }
     if plan.joint is not None:
-        document["residuals"] = [_residual(each) for each in plan.joint.residuals]
-        document["noise"] = laws | _joint_noise(plan.joint)
+        residuals = plan.joint.residuals
+        document["residuals"] = [
+            {
+                "margin": list(each.margin),
+                "grid": each.grid,
+                "noise": None if each.noise is None else mechanism_name(each.noise),
+            }
+            for each in residuals
+        ]
+        document["noise"] = document["noise"] | _joint_noise(plan.joint)
     return json.dumps(document, indent=1, ensure_ascii=True, sort_keys=True) + "\n"
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # by identity: tables are equal whatever their parameters
 def _joint_noise(joint: JointPlan) -> dict[str, dict[str, Any]]:
-    """The noise tables of all residuals."""
-    tables = [each.noise for each in joint.residuals if each.noise is not None]
-    return {mechanism_name(table): _noise_document(table) for table in tables}
+    return _noise_documents(each.noise for each in joint.residuals if each.noise is not None)
+
+
+def _noise_documents(tables: Iterable[NoiseTable]) -> dict[str, dict[str, Any]]:
+    """The documents of noise tables by name, without provenance, moments and notes."""
+    left_out = {"provenance", "moments", "notes"}
+    return {
+        mechanism_name(table): {
+            key: value for key, value in to_document(table).items() if key not in left_out
+        }
+        for table in tables
+    }
 
 
 @lru_cache(maxsize=8)
 def read_plan(text: str, dataset: Dataset) -> NoisePlan:
-    """The plan of a file, for the dataset of its description.
-
-    Raises:
-        BadNoiseTable: It is no plan, or its integers contradict themselves.
-    """
+    """The plan of a file, for the dataset of its description."""
     terms, universe = dp_terms(dataset)
     try:
         document = json.loads(text)
-        laws = {name: from_document(law) for name, law in document["noise"].items()}
-        tables = tuple(_read_table(entry, laws) for entry in document["tables"])
-        answer = None if document["answer"] is None else _read_table(document["answer"], laws)
+        distributions = {
+            name: from_document(distribution) for name, distribution in document["noise"].items()
+        }
+        tables = tuple(_read_table(entry, distributions) for entry in document["tables"])
+        answer = None if document["answer"] is None else _read_table(document["answer"], distributions)
         joint = None
         if universe.style == "joint":
-            joint = read_joint(dataset, universe, terms, _residuals(document["residuals"], laws))
+            stored = {
+                tuple(each["margin"]): (
+                    int(each["grid"]),
+                    None if each["noise"] is None else _parse_noise(each, distributions),
+                )
+                for each in document["residuals"]
+            }
+            joint = read_joint(dataset, universe, terms, stored)
         else:
             universe = replace(universe, margins=tuple(table.margin for table in tables))
         plan = NoisePlan(universe, terms, tables, str(document["currency"]), answer, joint=joint)
@@ -340,16 +345,6 @@ def read_plan(text: str, dataset: Dataset) -> NoisePlan:
         raise BadNoiseTable("The noise plan cannot be read.", "Load the dataset again.") from None
 
 
-def _noise_document(table: NoiseTable) -> dict[str, Any]:
-    """The document of a noise table without provenance, moments and notes."""
-    whole = to_document(table)
-    return {key: whole[key] for key in whole if key not in {"provenance", "moments", "notes"}}
-
-
-def _claim_document(claim: Claim) -> dict[str, Any]:
-    return {"method": claim.method, "epsilon": str(claim.epsilon), "delta": str(claim.delta)}
-
-
 def _table(table: PlannedTable) -> dict[str, Any]:
     return {
         "margin": list(table.margin),
@@ -359,29 +354,8 @@ def _table(table: PlannedTable) -> dict[str, Any]:
     }
 
 
-def _residual(residual: Residual) -> dict[str, Any]:
-    noise = residual.noise
-    return {
-        "margin": list(residual.margin),
-        "grid": residual.grid,
-        "noise": None if noise is None else mechanism_name(noise),
-    }
-
-
-def _residuals(
-    entries: Sequence[Mapping[str, Any]], laws: Mapping[str, NoiseTable]
-) -> dict[Margin, tuple[int, NoiseTable | None]]:
-    return {
-        tuple(each["margin"]): (
-            int(each["grid"]),
-            None if each["noise"] is None else _parse_noise(each, laws),
-        )
-        for each in entries
-    }
-
-
-def _parse_noise(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> NoiseTable:
-    noise = laws[entry["noise"]]
+def _parse_noise(entry: Mapping[str, Any], distributions: Mapping[str, NoiseTable]) -> NoiseTable:
+    noise = distributions[entry["noise"]]
     if mechanism_name(noise) != entry["noise"]:
         raise BadNoiseTable(
             "A noise table of the plan is not the one that was charged.", "Load the dataset again."
@@ -389,6 +363,6 @@ def _parse_noise(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> No
     return noise
 
 
-def _read_table(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> PlannedTable:
-    noise = _parse_noise(entry, laws)
+def _read_table(entry: Mapping[str, Any], distributions: Mapping[str, NoiseTable]) -> PlannedTable:
+    noise = _parse_noise(entry, distributions)
     return PlannedTable(tuple(entry["margin"]), Fraction(entry["share"]), float(entry["epsilon"]), noise)

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
 from discreet.model.dataset import Dataset
-from discreet.model.measure import COUNT, PERSON, Unit, unit_of
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.privacy_budget import MOST_EXACT, Terms
+from discreet.model.request import COUNT, PERSON, Unit, unit_of
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.audit import Audit, audit
 from discreet.privacy.claim import three_digits_up
@@ -127,11 +127,8 @@ def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
 
 def _lifetime(terms: Terms) -> str:
     """The guarantee of the cap; another dataset of the budget may have other exact numbers."""
-    bounded = {
-        "name": terms.name,
-        "cap_epsilon": float(terms.cap_epsilon),
-        "cap_delta": float(terms.cap_delta),
-    }
+    cap_epsilon, cap_delta = float(terms.cap_epsilon), float(terms.cap_delta)
+    bounded = {"name": terms.name, "cap_epsilon": cap_epsilon, "cap_delta": cap_delta}
     if terms.neighbours == "replace-one":
         return message(
             'All answers ever given by this workspace under the budget "{name}", for all its datasets '
@@ -219,11 +216,7 @@ def _exact_probability(row: NoiseRow) -> Fraction:
 
 
 def refuse_exact(plan: NoisePlan) -> None:
-    """Refuse a plan with too little noise.
-
-    Raises:
-        BadDescription: A table would be exact more often than `max_exact` allows.
-    """
+    """Refuse a plan with too little noise."""
     tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
     exact = [(table.margin, largest_exact([table.noise])) for table in tables]
     if plan.joint is not None:
@@ -241,11 +234,7 @@ def refuse_exact(plan: NoisePlan) -> None:
 
 
 def refuse_small_errors(terms: Terms, errors: Iterable[float]) -> None:
-    """The same for margins that are released together: a count is exact with probability 1 - E|error| at least.
-
-    Raises:
-        BadDescription: The expected error of a margin is too small.
-    """
+    """The same for margins that are released together: a count is exact with probability 1 - E|error| at least."""
     smallest = min(errors)
     if smallest < 1 - terms.max_exact:
         raise BadDescription(
@@ -273,13 +262,9 @@ def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
     )
 
 
-def change_sentence(tables: Iterable[NoiseTable]) -> str:
-    """How often the noise changes a count, rounded down to err on the safe side."""
-    return _change_sentence(tuple(tables))
-
-
 @lru_cache(maxsize=64)
-def _change_sentence(tables: tuple[NoiseTable, ...]) -> str:
+def change_sentence(tables: tuple[NoiseTable, ...]) -> str:
+    """How often the noise changes a count, rounded down to err on the safe side."""
     chance = _percent(1 - _exact_above_zero(tables))
     if all(len(table.rows) > 1 for table in tables):
         return message(

@@ -4,7 +4,7 @@
     pay        charge the budget, before anything is counted
     protect    turn true counts into noisy ones
     stored     return noisy counts that were made at load, without reading a record
-    law        the distribution of the noise of every cell
+    distribution        the distribution of the noise of every cell
     promise    the guarantee and its limits, in sentences
 
 `CellKeyProtector` keys noise by the participants of a cell; `DpProtector` (`dp_protector.py`) by the description of the
@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
-from discreet.model.measure import COUNT
 from discreet.model.noise_distribution import NoiseDistribution
-from discreet.model.request import TableRequest
+from discreet.model.request import COUNT, TableRequest
 from discreet.model.shape import TableShape
 from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import TableDistribution
@@ -41,12 +40,11 @@ class NoisyCells:
 
     Args:
         noisy: Count plus noise; may be negative.
-        law: The distribution of the noise of every cell.
         unrounded: For a joint universe, the values that the counts are rounded from; otherwise None.
     """
 
     noisy: NDArray[np.int64]
-    law: NoiseDistribution
+    distribution: NoiseDistribution
     unrounded: NDArray[np.float64] | None = None
 
 
@@ -71,8 +69,8 @@ class Protector(Protocol):
             LedgerUnusable: Nothing can be answered.
         """
 
-    def pay(self) -> Mapping[str, Any] | None:
-        """Charge the budget before anything is counted, and return the charge made now.
+    def pay(self) -> tuple[Protector, Mapping[str, Any] | None]:
+        """Charge the budget before anything is counted; the protector that answers, and the charge made now.
 
         Raises:
             BudgetSpent: Nothing was charged.
@@ -87,7 +85,7 @@ class Protector(Protocol):
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """A secret number from 0 to 1 for every cell, for random rounding; the same people have the same number."""
 
-    def law(self, shape: TableShape) -> NoiseDistribution:
+    def distribution(self, shape: TableShape) -> NoiseDistribution:
         """The distribution of the noise of every cell of a shape; it follows from public facts."""
 
     def promise(
@@ -108,7 +106,6 @@ class CellKeyProtector:
 
     @property
     def tables(self) -> tuple[NoiseTable]:
-        """The one noise table."""
         return (self.noise,)
 
     def cover(
@@ -117,38 +114,31 @@ class CellKeyProtector:
         """This protector: the rules have decided, and nothing is charged."""
         return self
 
-    def pay(self) -> None:
-        """Charge nothing."""
-        return
+    def pay(self) -> tuple[Protector, None]:
+        return self, None
 
     def protect(self, exact: ExactTable, *, in_place: bool = False) -> NoisyCells:
-        """Noise by the cell key of the participants."""
         return NoisyCells(
-            add_noise(exact, self.keys, self.noise, self.empty, in_place=in_place), self.law(exact.shape)
+            add_noise(exact, self.keys, self.noise, self.empty, in_place=in_place),
+            self.distribution(exact.shape),
         )
 
-    def stored(self, shape: TableShape) -> None:
-        """None: every table is counted."""
+    def stored(self, shape: TableShape) -> None: ...
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """By the participants of the cell, under a separate key."""
         return self.dice(exact.key_sums)
 
-    def law(self, shape: TableShape) -> TableDistribution:
-        """One noise table for every cell."""
+    def distribution(self, shape: TableShape) -> TableDistribution:
         return TableDistribution(self.noise, shape.lengths)
 
     def promise(
         self, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
         """The guarantee of a single count; cached, since every table shows it."""
-        key = (
-            dataset.unit,
-            dataset.unit_column,
-            dataset.protection.keys,
-            additivity or dataset.protection.additivity,
-            subject,
-        )
+        protection = dataset.protection
+        additivity = additivity or protection.additivity
+        key = (dataset.unit, dataset.unit_column, protection.keys, additivity, subject)
         if key not in self._promises:
             self._promises[key] = promise(self.noise, dataset, additivity, subject)
         return self._promises[key]

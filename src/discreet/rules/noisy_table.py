@@ -6,8 +6,6 @@ into areas: one slice per area of its geography and one for the total; without g
 Source: Rinott et al. (2018), section 2.2; a rule on true counts would itself be a release.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -68,7 +66,6 @@ class Slices:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The lengths of the geographic dimensions, totals included."""
         return tuple(place.length for place in self.places)
 
     @property
@@ -106,19 +103,14 @@ class Slices:
     def within(self, level: str | None) -> NDArray[np.bool_]:
         """The slices at or below a level of the geography, which lie within one of its areas."""
         if level not in self._within:
-            self._within[level] = self._work_out(level)
+            inside = np.full(self.lengths, level is None)
+            for axis, place in enumerate(self.places):
+                if level is not None and is_level_of(self.dataset, place.name, level):
+                    units = units_of(self.dataset, place.name, place.members(), level)
+                    one = np.array([len(each) == 1 for each in units])
+                    inside |= one.reshape(tuple(-1 if a == axis else 1 for a in range(inside.ndim)))
+            self._within[level] = inside.ravel()
         return self._within[level]
-
-    def _work_out(self, level: str | None) -> NDArray[np.bool_]:
-        if level is None:
-            return np.ones(len(self.counts), dtype=np.bool_)
-        inside = np.zeros(self.lengths, dtype=np.bool_)
-        for axis, place in enumerate(self.places):
-            if is_level_of(self.dataset, place.name, level):
-                units = units_of(self.dataset, place.name, place.members(), level)
-                one = np.array([len(each) == 1 for each in units])
-                inside |= one.reshape(tuple(-1 if a == axis else 1 for a in range(inside.ndim)))
-        return inside.ravel()
 
     def none(self) -> NDArray[np.bool_]:
         """An empty mask of slices."""
@@ -134,12 +126,7 @@ class Slices:
 
 
 def slices_of(table: NoisyTable, dataset: Dataset, crossed: frozenset[str] | None = None) -> Slices:
-    """Divide a table along its geography.
-
-    Args:
-        table: The noisy counts.
-        dataset: Its dataset.
-        crossed: The other variables to look at, the rest at their total; all by default.
+    """Divide a table along its geography; of the other variables look at the crossed ones, the rest at their total.
 
     Raises:
         ValueError: Two levels of one geography.

@@ -4,8 +4,6 @@ A rule is a frozen dataclass whose fields are its keys; `key(reader)` makes a fi
 dataset parses. A reader raises `Unusable` with advice for an invalid value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Disclosure rules: the stages at which a rule of a `[[rule]]` section is evaluated, and the registry of kinds.
+"""Disclosure rules: the stages at which a `[[rule]]` is evaluated, the registry of kinds, and edits of a refused request.
 
 A kind of rule is a frozen dataclass. Its fields are the keys of its section (`reading.key`), and it implements at least one
 stage; the inherited ones let everything pass.
@@ -15,17 +15,17 @@ Source: Rinott et al. (2018), section 2.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from discreet.errors import Refused
 from discreet.model.dataset import Dataset
-from discreet.model.hierarchy import at_or_below, finest, has_single_area
+from discreet.model.hierarchy import at_or_below, coarser, finest, has_single_area
 from discreet.model.messages.sentences import at_level
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
@@ -34,7 +34,6 @@ from discreet.rules import kinds as home
 from discreet.rules import reading
 from discreet.rules.noisy_table import Slices
 from discreet.rules.reading import key
-from discreet.rules.request_edits import drop_one_variable, use_larger_areas
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +192,15 @@ def register(kind: K) -> K:
         TypeError: The class is no rule, has no name, or implements no stage.
         ValueError: The name is taken.
     """
-    _refuse_idle(kind)
+    if not issubclass(kind, Rule) or not kind.kind:
+        raise TypeError(f"{kind} is not a `Rule` with a `kind`")
+    if not any(kind.implements(stage) for stage in STAGES):
+        raise TypeError(
+            f'the rule "{kind.kind}" would never be evaluated: implement one of {", ".join(STAGES)}'
+        )
+    for stage, needed in (("withholds", "reason"), ("refuse_account", "is_metered")):
+        if kind.implements(stage) and not kind.implements(needed):
+            raise TypeError(f'the rule "{kind.kind}" implements `{stage}` and not `{needed}`')
     if not kind.__module__.startswith(f"{home.__name__}."):
         _discover()
     if kind.kind in _KINDS:
@@ -213,19 +220,74 @@ def kinds() -> Mapping[str, type[Rule]]:
     return MappingProxyType(_KINDS)
 
 
-def _refuse_idle(kind: type[Rule]) -> None:
-    if not issubclass(kind, Rule) or not kind.kind:
-        raise TypeError(f"{kind} is not a `Rule` with a `kind`")
-    if not any(kind.implements(stage) for stage in STAGES):
-        raise TypeError(
-            f'the rule "{kind.kind}" would never be evaluated: implement one of {", ".join(STAGES)}'
-        )
-    for stage, needed in (("withholds", "reason"), ("refuse_account", "is_metered")):
-        if kind.implements(stage) and not kind.implements(needed):
-            raise TypeError(f'the rule "{kind.kind}" implements `{stage}` and not `{needed}`')
-
-
 @cache
 def _discover() -> None:
     for module in iter_modules(home.__path__, f"{home.__name__}."):
         import_module(module.name)
+
+
+#: The choices of a request by variable.
+_CHOICES = ("filters", "groups", "levels")
+
+
+def drop_variables(request: TableRequest, *names: str) -> Iterator[TableRequest]:
+    """Remove variables from the table, filters, groups and levels."""
+    rows, columns, layers = (
+        tuple(name for name in axis if name not in names)
+        for axis in (request.rows, request.columns, request.layers)
+    )
+    if rows or columns or layers:
+        yield replace(request, rows=rows, columns=columns, layers=layers, **_without_choices(request, names))
+
+
+def drop_choices(
+    request: TableRequest, *names: str, what: Iterable[str] = ("groups",)
+) -> Iterator[TableRequest]:
+    """Drop the groups (or filters) of variables and keep the variables."""
+    yield replace(request, **_without_choices(request, names, tuple(what)))
+
+
+def add_variables(request: TableRequest, *names: str) -> Iterator[TableRequest]:
+    """Add variables to the columns."""
+    yield replace(request, columns=(*request.columns, *(n for n in names if n not in request.variables)))
+
+
+def drop_one_variable(request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+    """Remove one variable that is no geography: hidden filters first, then the one with most categories."""
+    free = sorted(request.used - dataset.geography)
+    free.sort(key=lambda name: (name in request.variables, -len(dataset.variable(name))))
+    for name in free:
+        yield from drop_variables(request, name)
+
+
+def use_larger_areas(request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+    """Drop the finest level, or replace it by the next coarser one, or remove the geography."""
+    for name in finest(dataset, request.used & dataset.geography):
+        levels = dict(request.levels).get(name, (name,))
+        if len(levels) > 1:
+            fewer = tuple((each, levels[:-1] if each == name else kept) for each, kept in request.levels)
+            yield replace(request, **_without_choices(request, (name,), ("filters",)), levels=fewer)
+            continue
+        above = coarser(dataset, levels[0]) or (
+            () if levels[0] in dataset.geography else coarser(dataset, name)
+        )
+        upper = above[0] if above else None
+        if upper is None or upper in request.variables or name not in request.variables:
+            yield from drop_variables(request, name)
+            continue
+        rows, columns, layers = (
+            tuple(upper if each == name else each for each in axis)
+            for axis in (request.rows, request.columns, request.layers)
+        )
+        choices = _without_choices(request, (name, upper))
+        yield replace(request, rows=rows, columns=columns, layers=layers, **choices)
+
+
+def _without_choices(
+    request: TableRequest, names: Iterable[str], what: tuple[str, ...] = _CHOICES
+) -> dict[str, Any]:
+    """The choices of a request without those of some variables."""
+    gone = set(names)
+    return {
+        choice: tuple(entry for entry in getattr(request, choice) if entry[0] not in gone) for choice in what
+    }

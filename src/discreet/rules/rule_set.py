@@ -2,23 +2,39 @@
 
 Rules by shape refuse before a record is read; rules on counts see the noisy, unfiltered table (`verdict`). Groups of
 areas are always refused under cell keys, because two unions that differ by one area disclose it.
+
+Alternatives to a refused request are the edits of rules, tried breadth first: the first one found has the fewest changes.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.errors import BadDescription, GroupsOnGeography, Refused
+from discreet.errors import (
+    BadDescription,
+    DiscreetError,
+    GroupsOnGeography,
+    OutsideUniverse,
+    Refused,
+    TableNotReleased,
+)
 from discreet.model.dataset import Dataset
+from discreet.model.limits import MOST_ALTERNATIVES
 from discreet.model.messages.text import message, nearest
-from discreet.model.request import TableRequest
+from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import TableShape
-from discreet.rules.kinds.size_limits import MaxCells, MaxVariables
+from discreet.rules.kinds.request_limits import MaxCells, MaxVariables
 from discreet.rules.reading import read_rule
-from discreet.rules.request_edits import drop_choices
-from discreet.rules.rule import Meter, Rule, kinds
+from discreet.rules.rule import (
+    Meter,
+    Rule,
+    drop_choices,
+    drop_one_variable,
+    drop_variables,
+    kinds,
+    use_larger_areas,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +45,6 @@ class NoGroupsOfAreas(Rule):
     error: ClassVar[type[Refused]] = GroupsOnGeography
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse groups of areas."""
         grouped = [name for name, _ in request.groups if name in dataset.geography]
         if not grouped:
             return None
@@ -40,13 +55,11 @@ class NoGroupsOfAreas(Rule):
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         return message(
             "Areas cannot be put into groups of one's own: unions that differ by one area reveal it."
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """What the advice means."""
         yield from drop_choices(request, *dataset.geography)
 
 
@@ -64,16 +77,15 @@ def protection_rules(dataset: Dataset, most_cells: int | None = None) -> tuple[R
 
 def parse_rules(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple[Rule, ...]:
     """Parse the `[[rule]]` sections of a dataset, in order."""
-    return tuple(_rule(entry, dataset) for entry in entries)
-
-
-def _rule(entry: Mapping[str, Any], dataset: Dataset) -> Rule:
-    kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in kinds():
-        raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), kinds()))
-    rule = read_rule(kinds()[kind], entry, dataset)
-    rule.check(dataset)
-    return rule
+    rules = []
+    for entry in entries:
+        kind = entry.get("kind")
+        if not isinstance(kind, str) or kind not in kinds():
+            raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), kinds()))
+        rule = read_rule(kinds()[kind], entry, dataset)
+        rule.check(dataset)
+        rules.append(rule)
+    return tuple(rules)
 
 
 def refuse_by_rules(
@@ -86,16 +98,10 @@ def refuse_by_rules(
     account: str | None = None,
     most_cells: int | None = None,
 ) -> None:
-    """Refuse by shape: by the rules of [protection], then by the declared ones in order.
+    """Refuse a canonical request by shape: by the rules of [protection], then by the declared ones in order.
 
-    Args:
-        request: In canonical form.
-        shape: Its shape.
-        dataset: Its dataset.
-        rules: The result of `parse_rules`.
-        meter: The number of free groups of a variable that an account has used.
-        account: The requester; None if anonymous.
-        most_cells: In place of `max_cells`, for a table that is not laid out.
+    `meter` counts the free groups that the account has used; `most_cells` replaces `max_cells`, for a table that is not
+    laid out.
 
     Raises:
         Refused: By the first rule that does not allow it.
@@ -109,3 +115,44 @@ def refuse_by_rules(
 def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
     """Whether the answer to a request depends on the usage of an account."""
     return any(rule.is_metered(request) for rule in rules)
+
+
+def find_alternatives(
+    request: TableRequest,
+    dataset: Dataset,
+    rules: Iterable[Rule],
+    refusal_of: Callable[[TableRequest], Refused | None],
+) -> Iterator[TableRequest]:
+    """The allowed requests near a canonical one, nearest first; only the request itself if it is allowed."""
+    declared = tuple(rules)
+    waiting, seen = deque([request]), {request.identity}
+    while waiting and len(seen) < MOST_ALTERNATIVES:
+        current = waiting.popleft()
+        refusal = refusal_of(current)
+        if refusal is None:
+            yield current
+            continue
+        for mended in _mends(current, refusal, dataset, declared):
+            try:
+                asked = canonical(mended, dataset)
+            except DiscreetError:  # an edit that cannot be read is no advice
+                continue
+            if asked.identity not in seen:
+                seen.add(asked.identity)
+                waiting.append(asked)
+
+
+def _mends(
+    request: TableRequest, refusal: Refused, dataset: Dataset, rules: tuple[Rule, ...]
+) -> Iterator[TableRequest]:
+    """The edits of the rules with the refusal's code, then edits for refusals that no rule makes."""
+    for rule in (*rules, *protection_rules(dataset)):
+        if rule.refusal_code() == refusal.code:
+            yield from rule.mends(request, dataset)
+    if isinstance(refusal, OutsideUniverse | TableNotReleased):
+        yield from use_larger_areas(request, dataset)
+        yield from drop_one_variable(request, dataset)
+    if isinstance(refusal, OutsideUniverse):
+        yield from (each for name in sorted(dataset.geography) for each in drop_variables(request, name))
+    if isinstance(refusal, TableNotReleased):
+        yield from drop_choices(request, *dataset.geography, what=("filters",))

@@ -17,11 +17,9 @@ noisy counts alone: the smallest that is large enough, or the largest, and again
 Source: Hundepool et al. (2012), Statistical Disclosure Control, section 4.4 (secondary suppression).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,32 +38,22 @@ TIMES = 10
 FEWEST = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Division:
+class Division(NamedTuple):
     """An area and its parts by position; the area is None for a declared group that is not shown."""
 
     whole: int | None
     parts: NDArray[np.int64]
 
 
-def divisions(place: Dimension, dataset: Dataset) -> list[Division]:
-    """All areas with their parts, each after the one that contains it; then the groups of declared code lists."""
-    return _divisions(dataset, place)
-
-
 @per_dataset
-def _divisions(dataset: Dataset, place: Dimension) -> list[Division]:
+def divisions(dataset: Dataset, place: Dimension) -> list[Division]:
+    """All areas with their parts, each after the one that contains it; then the groups of declared code lists."""
     total = len(place.outputs)
     parts: dict[int, list[int]] = {total: []}
     for number, output in enumerate(place.outputs):
         parts.setdefault(output.parent if output.parent >= 0 else total, []).append(number)
     order = [total, *sorted(number for number in parts if number != total)]
     found = [Division(number, np.array(parts[number], dtype=np.int64)) for number in order]
-    return found + _group_divisions(place, dataset)
-
-
-def _group_divisions(place: Dimension, dataset: Dataset) -> list[Division]:
-    """The declared groups of the finest areas, of all levels and code lists."""
     finest = max((output.depth for output in place.outputs), default=0)
     at = {
         output.members[0]: number
@@ -74,7 +62,9 @@ def _group_divisions(place: Dimension, dataset: Dataset) -> list[Division]:
     }
     groups = [group for named in groupings(dataset, place.name).values() for group in named]
     inside = [[at[member] for member in group.members if member in at] for group in groups]
-    return [Division(None, np.array(numbers, dtype=np.int64)) for numbers in inside if len(numbers) > 1]
+    return found + [
+        Division(None, np.array(numbers, dtype=np.int64)) for numbers in inside if len(numbers) > 1
+    ]
 
 
 def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
@@ -84,7 +74,7 @@ def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
     lines = failed.reshape(slices.lengths).copy()
     for axis, place in enumerate(slices.places):
         along = np.moveaxis(lines, axis, 0)
-        for division in divisions(place, slices.dataset):
+        for division in divisions(slices.dataset, place):
             if division.whole is not None and len(division.parts) == 1:
                 along[division.parts[0]] = along[division.whole]
     return lines.ravel()
@@ -98,7 +88,7 @@ def add_secondary(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: S
     by_rule = failed.reshape(slices.lengths)
     people = np.maximum(slices.total, 0).reshape(slices.lengths)
     cells = slices.interior.reshape(*slices.lengths, -1)
-    lines = [_Line(divisions(place, slices.dataset), axis) for axis, place in enumerate(slices.places)]
+    lines = [_Line(divisions(slices.dataset, place), axis) for axis, place in enumerate(slices.places)]
     before = -1
     while before != mask.sum():
         before = mask.sum()
@@ -142,7 +132,7 @@ def _within(
     division: Division, mask: NDArray[np.bool_], by_rule: NDArray[np.bool_], weigh: Callable[[], Weights]
 ) -> None:
     """Withhold further parts of one area, in place."""
-    whole, parts = division.whole, division.parts
+    whole, parts = division
     if whole is not None and len(parts) == 1:
         mask[whole] = mask[parts[0]] = mask[whole] or mask[parts[0]]
     elif whole is not None and mask[whole]:

@@ -66,12 +66,8 @@ class Layout:
 def lay_out(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> Layout:
     """The cells of a requested shape that are withheld, and those that are sums of the areas shown.
 
-    Args:
-        verdict: On the unfiltered table of the same request.
-        shape: The requested shape.
-        dataset: Its dataset.
-        sums: Whether totals are sums of cells (additivity `interior` or `fitted`): a withheld cell would then follow by
-            subtraction without noise, so every union that contains it is withheld with it.
+    The verdict is on the unfiltered table of the same request. Where totals are `sums` of cells (additivity `interior` or
+    `fitted`), a withheld cell would follow by subtraction without noise: every union that contains it is withheld with it.
 
     Raises:
         ValueError: The verdict is of a table with another geography.
@@ -103,18 +99,10 @@ def _spread_out(mask: NDArray[np.bool_], axes: list[int], shape: TableShape) -> 
 
 def _sums(axis: int, cells: NDArray[np.bool_], shape: TableShape) -> Sums:
     dimension = shape.dimensions[axis]
-    leaf = _leaves(dimension)
-    parts = tuple(
-        tuple(leaf[member] for member in members if member in leaf) for members in dimension.members()
-    )
-    return Sums(axis, parts, cells)
-
-
-def _leaves(dimension: Dimension) -> dict[int, int]:
-    """The positions of the finest areas of a dimension; of two names for the same area, the finer one."""
-    return {
-        output.members[0]: place for place, output in enumerate(dimension.outputs) if len(output.members) == 1
-    }
+    # The positions of the finest areas; of two names for the same area, the finer one.
+    leaf = {output.members[0]: at for at, output in enumerate(dimension.outputs) if len(output.members) == 1}
+    parts = (tuple(leaf[member] for member in members if member in leaf) for members in dimension.members())
+    return Sums(axis, tuple(parts), cells)
 
 
 def layout_for(verdict: Verdict | None, shape: TableShape, dataset: Dataset, additivity: str) -> Layout:
@@ -145,9 +133,9 @@ def layout_for(verdict: Verdict | None, shape: TableShape, dataset: Dataset, add
 
 
 def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
-    advice = verdict.rules[0].advice if verdict.rules else advice_on(verdict.places, dataset)
+    advice = verdict.rules[0]["advice"] if verdict.rules else advice_on(verdict.places, dataset)
     error = verdict.table_error or message("None of the areas asked for can be shown.")
-    return TableNotReleased(join_sentences([error, *(finding.message for finding in verdict.rules)]), advice)
+    return TableNotReleased(join_sentences([error, *(rule["message"] for rule in verdict.rules)]), advice)
 
 
 def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
@@ -230,41 +218,29 @@ class _Lookup:
         for number in np.flatnonzero(~alone):
             members = np.array(unions[number], dtype=np.int64)
             areas = np.sort(members[inside[members]])
-            added[number] = not self._knows(areas) and bool(leaves[areas].all())
-            rows[number] = self._nothing_of(areas) if added[number] else self.of(areas)
+            known = len(areas) < 2 or areas.tobytes() in self.unions  # the verdict is about this very set
+            added[number] = not known and bool(leaves[areas].all())
+            rows[number] = self.known[self.single[areas]].all(axis=0) if added[number] else self.of(areas)
         return rows, added
-
-    def _knows(self, areas: NDArray[np.int64]) -> bool:
-        """Whether the verdict is about this very set of areas, or the set is empty."""
-        return len(areas) < 2 or areas.tobytes() in self.unions
-
-    def _nothing_of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.asarray(self.known[self.single[areas]].all(axis=0))
 
     def of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether a set of areas is withheld; an empty set is not."""
         return np.asarray(self.known[self._answering(np.sort(areas))].any(axis=0))
 
     def _answering(self, areas: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The index of the set itself if the verdict has it, else the indices of all that it touches."""
-        if len(areas) == 1 and self.single[areas[0]] >= 0:
-            return self.single[areas]
-        union = self.unions.get(areas.tobytes())
-        own = set() if union is None else {union}
-        if union is None or self.sums:
-            own |= self._touching(areas)
-        return np.array(sorted(own), dtype=np.int64)
-
-    def _touching(self, areas: NDArray[np.int64]) -> set[int]:
-        """The areas of the verdict that a set touches; the groups, where it has groups only."""
+        """The index of the set itself if the verdict has it, else those of the areas, or else groups, that it touches."""
         numbers = self.single[areas]
-        found = set(numbers[numbers >= 0].tolist())
-        if (numbers < 0).any():
+        if len(areas) == 1 and numbers[0] >= 0:
+            return numbers
+        union = self.unions.get(areas.tobytes())
+        found = set() if union is None else {union}
+        if union is None or self.sums:
             wanted = set(areas[numbers < 0].tolist())
-            for key, number in self.unions.items():
-                if wanted & set(np.frombuffer(key, dtype=np.int64).tolist()):
-                    found.add(number)
-        return found
+            found |= set(numbers[numbers >= 0].tolist())
+            found |= {
+                n for key, n in self.unions.items() if wanted & set(np.frombuffer(key, np.int64).tolist())
+            }
+        return np.array(sorted(found), dtype=np.int64)
 
 
 #: The label of a total over the areas shown.
@@ -283,28 +259,21 @@ def list_areas(request: TableRequest, dataset: Dataset) -> TableRequest:
         if name not in request.variables and len(filters[name]) > 1:
             request = replace(request, rows=(*request.rows, name))
         elif name in filters or any(level in filters for level in coarser(dataset, name)):
-            request = replace(request, levels=tuple(_with_own(entry, name) for entry in request.levels))
+            levels = ((each, (*shown, name) if each == name else shown) for each, shown in request.levels)
+            request = replace(request, levels=tuple(levels))
     return canonical(request, dataset)
-
-
-def _with_own(entry: tuple[str, tuple[str, ...]], name: str) -> tuple[str, tuple[str, ...]]:
-    return (entry[0], (*entry[1], name)) if entry[0] == name else entry
 
 
 def label_sums(dimensions: tuple[Dimension, ...], layout: Layout) -> tuple[Dimension, ...]:
     """Label the sums of the areas shown, in the dimensions that have one."""
     named = list(dimensions)
     for sums in layout.sums:
-        along = np.moveaxis(sums.cells, sums.axis, 0)
-        added = [bool(cells.any()) for cells in along]
-        named[sums.axis] = _label_dimension(named[sums.axis], added)
+        added = [bool(cells.any()) for cells in np.moveaxis(sums.cells, sums.axis, 0)]
+        dimension = named[sums.axis]
+        outputs = tuple(
+            replace(output, label=f"{output.label} ({LABEL.lower()})") if is_sum else output
+            for output, is_sum in zip(dimension.outputs, added, strict=False)
+        )
+        total = LABEL if dimension.total and added[-1] else dimension.total_label
+        named[sums.axis] = replace(dimension, outputs=outputs, total_label=total)
     return tuple(named)
-
-
-def _label_dimension(dimension: Dimension, added: list[bool]) -> Dimension:
-    outputs = tuple(
-        replace(output, label=f"{output.label} ({LABEL.lower()})") if is_sum else output
-        for output, is_sum in zip(dimension.outputs, added, strict=False)
-    )
-    total = LABEL if dimension.total and added[-1] else dimension.total_label
-    return replace(dimension, outputs=outputs, total_label=total)

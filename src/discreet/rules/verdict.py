@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
+from itertools import chain, combinations
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from typing_extensions import TypedDict
 
 from discreet.errors import TooManyCells
 from discreet.model.dataset import Dataset
@@ -40,13 +42,22 @@ if TYPE_CHECKING:
 COMPLEMENT = "complement"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The finding of one rule: its code, a sentence and advice."""
+class RuleDocument(TypedDict):
+    """What a rule says of a table: its code, a sentence and advice."""
 
     code: str
     message: str
     advice: str
+
+
+class VerdictDocument(TypedDict):
+    """How many areas pass the rules."""
+
+    passed: int
+    blocked: int
+    total: int
+    table_error: str | None
+    rules: list[RuleDocument]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +80,21 @@ class Verdict:
     withheld: int
     total: int
     table_error: str | None
-    rules: tuple[Finding, ...]
+    rules: tuple[RuleDocument, ...]
 
     @property
     def passed(self) -> int:
         """The number of areas that may be shown."""
         return self.total - self.withheld
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> VerdictDocument:
         """The verdict as plain data; every number in it follows from noisy counts."""
         return {
             "passed": self.passed,
             "blocked": self.withheld,
             "total": self.total,
             "table_error": self.table_error,
-            "rules": [{"code": f.code, "message": f.message, "advice": f.advice} for f in self.rules],
+            "rules": [rule.copy() for rule in self.rules],
         }
 
 
@@ -91,32 +102,35 @@ def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Ve
     """Evaluate the rules on a noisy, unfiltered table; rules by shape do nothing here."""
     declared = tuple(rules)
     whole = slices_of(table, dataset)
+    crossed = [dimension.name for dimension in table.shape.dimensions if not dimension.geography]
     seen: dict[frozenset[str], _Withheld] = {}
-    for names in _fewer_first(table):
+    # All sets of the other variables, smaller ones first; the last is all of them.
+    for names in map(
+        frozenset, chain.from_iterable(combinations(crossed, n) for n in range(len(crossed) + 1))
+    ):
         slices = slices_of(table, dataset, names)
         seen[names] = _suppress(declared, slices, [seen[names - {name}] for name in names])
     found, areas = next(reversed(seen.values())), whole.areas()
     withheld, total = int((found.mask & areas).sum()), int(areas.sum())
+    by_rule = int((found.any_rule & areas).sum())
+    # Secondary suppression alone fails only a table without any area left.
+    error: str | None = None
+    if withheld == total == 1:
+        error = message("The table is too sparse to be released.")
+    elif withheld == total:
+        error = message("No area can be shown.")
+    elif by_rule:
+        failures = (rule.fails(by_rule, total) for rule in declared if rule.reach(whole).any())
+        error = next(filter(None, failures), None)
     return Verdict(
         whole.places,
         found.mask.reshape(whole.lengths),
         found.any_rule.reshape(whole.lengths),
         withheld,
         total,
-        _table_error(
-            withheld,
-            int((found.any_rule & areas).sum()),
-            total,
-            [rule for rule in declared if rule.reach(whole).any()],
-        ),
+        error,
         _findings(declared, found, whole),
     )
-
-
-def _fewer_first(table: NoisyTable) -> list[frozenset[str]]:
-    """All sets of the other variables, smaller ones first; the last is all of them."""
-    names = [dimension.name for dimension in table.shape.dimensions if not dimension.geography]
-    return [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,71 +149,44 @@ class _Withheld:
 def _suppress(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld]) -> _Withheld:
     """The withheld slices of a table, given those of the tables with one variable less."""
     reaching = [rule for rule in rules if rule.reach(slices).any()]
-    by_rule = tuple(
-        reduce(
-            or_,
-            (each.by_rule[number] for each in smaller),
-            same_people(_failures(rule, reaching, slices), slices),
-        )
-        for number, rule in enumerate(rules)
-    )
+    by_rule = []
+    for number, rule in enumerate(rules):
+        failed = slices.none()
+        if rule in reaching:
+            failed = rule.withholds(slices) & rule.reach(slices)
+        for other in reaching if failed.any() else ():
+            failed &= ~(other.spares(rule, slices) & other.reach(slices))
+        fewer = (each.by_rule[number] for each in smaller)
+        by_rule.append(reduce(or_, fewer, same_people(failed, slices)))
     failed = reduce(or_, by_rule, slices.none())
     seeds = reduce(or_, (each.mask for each in smaller), slices.none())
-    return _Withheld(by_rule, add_secondary(failed, seeds, slices))
+    return _Withheld(tuple(by_rule), add_secondary(failed, seeds, slices))
 
 
-def _failures(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
-    """The slices that a rule withholds and no rule spares."""
-    if rule not in rules:
-        return slices.none()
-    failed = rule.withholds(slices) & rule.reach(slices)
-    if failed.any():
-        for other in rules:
-            failed &= ~(other.spares(rule, slices) & other.reach(slices))
-    return failed
-
-
-def _table_error(withheld: int, by_rule: int, total: int, rules: list[Rule]) -> str | None:
-    """The reason why a table fails as a whole; secondary suppression alone fails only a table without any area left."""
-    if withheld == total:
-        return (
-            message("The table is too sparse to be released.")
-            if total == 1
-            else message("No area can be shown.")
-        )
-    if not by_rule:
-        return None
-    return next(filter(None, (rule.fails(by_rule, total) for rule in rules)), None)
-
-
-def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tuple[Finding, ...]:
+def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tuple[RuleDocument, ...]:
     """The reasons why areas of the finest level are withheld."""
     areas = slices.areas()
     total = int(areas.sum())
-    advice = advice_on(slices.places, slices.dataset)
-    sentences = []
+    sentences: list[tuple[str, str]] = []
     for rule, failed in zip(rules, found.by_rule, strict=True):
         few = int((failed & areas).sum())
-        if few:
-            sentences.append(Finding(rule.kind, _in_words(rule, few, total, slices.places), advice))
+        if few and slices.places:
+            where = message(
+                "In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=rule.reason
+            )
+            sentences.append((rule.kind, where))
+        elif few:
+            sentences.append((rule.kind, message("In this table {reason}.", reason=rule.reason)))
     more = int((found.mask & ~found.any_rule & areas).sum())
     if more:
-        sentences.append(Finding(COMPLEMENT, _complement_in_words(more), advice))
-    return tuple(sentences)
-
-
-def _in_words(rule: Rule, few: int, total: int, places: tuple[Dimension, ...]) -> str:
-    if not places:
-        return message("In this table {reason}.", reason=rule.reason)
-    return message("In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=rule.reason)
-
-
-def _complement_in_words(more: int) -> str:
-    return plural_message(
-        "One more area is withheld, so that totals less the areas shown do not give the others away.",
-        "{count} more areas are withheld, so that totals less the areas shown do not give the others away.",
-        more,
-    )
+        sentence = plural_message(
+            "One more area is withheld, so that totals less the areas shown do not give the others away.",
+            "{count} more areas are withheld, so that totals less the areas shown do not give the others away.",
+            more,
+        )
+        sentences.append((COMPLEMENT, sentence))
+    advice = advice_on(slices.places, slices.dataset)
+    return tuple({"code": code, "message": text, "advice": advice} for code, text in sentences)
 
 
 def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
@@ -232,26 +219,23 @@ def _table(request: TableRequest, dataset: Dataset) -> tuple[TableRequest, Table
     """The cached request and shape: many requests have the same."""
     names = finest(dataset, request.used)
     chosen = {name for name, _ in (*request.filters, *request.groups)}
-    shown = {name: levels for name, levels in request.levels if name not in chosen}
-    levels = tuple((name, _rule_levels(name, shown.get(name, (name,)), dataset)) for name in names)
+    levels: list[tuple[str, tuple[str, ...]]] = []
+    for name in names:
+        shown = next((each for own, each in request.levels if own == name and own not in chosen), (name,))
+        if name not in dataset.geography:
+            levels.append((name, shown[-1:]))
+            continue
+        above = levels_down_to(dataset, shown[-1] if shown[-1] in dataset.geography else name)
+        # A code list is no level of the hierarchy; its groups are used directly.
+        levels.append((name, above if set(shown) <= set(above) else shown))
     known: dict[object, tuple[TableRequest, TableShape]] = dataset.cache.setdefault((_table,), {})
-    key = (request.dataset, levels)
-    found = known.get(key)
-    if found is None:
-        wide = canonical(TableRequest(request.dataset, rows=names, levels=levels), dataset)
+    key = (request.dataset, tuple(levels))
+    if key not in known:
+        wide = canonical(TableRequest(request.dataset, rows=names, levels=tuple(levels)), dataset)
         if len(known) >= MOST_RULE_TABLES:
             known.clear()
-        known[key] = found = wide, table_shape(wide, dataset)
-    return found
-
-
-def _rule_levels(name: str, shown: tuple[str, ...], dataset: Dataset) -> tuple[str, ...]:
-    """The levels of a variable that the rules see."""
-    if name not in dataset.geography:
-        return shown[-1:]
-    above = levels_down_to(dataset, shown[-1] if shown[-1] in dataset.geography else name)
-    # A code list is no level of the hierarchy; its groups are used directly.
-    return above if set(shown) <= set(above) else shown
+        known[key] = wide, table_shape(wide, dataset)
+    return known[key]
 
 
 def rule_table_shape(request: TableRequest, dataset: Dataset) -> TableShape:

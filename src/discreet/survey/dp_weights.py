@@ -12,13 +12,10 @@ the whole population, and the sensitivity is N.
 Source: Bailie (2020), section 4.1 and table 2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.survey.weight_forms import SurveyDesign
-from discreet.survey.weights import times_ratio
+from discreet.survey.weight_forms import SurveyDesign, times_ratio
 
 
 def public_strata(
@@ -37,14 +34,9 @@ def public_strata(
 
 
 def average_weight(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
-    """Noisy sample counts times the overall average weight, in fixed point."""
-    return times_ratio(noisy, design.weight_total, design.sample_size)
+    """Noisy sample counts times the overall average weight, in fixed point; of the form `invariant`, too.
 
-
-def invariant(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
-    """Noisy sample counts scaled to the population, the sample size being an invariant; in fixed point.
-
-    The numbers are those of `average_weight`; the claim is another one: n is exact and neighbours replace
-    one person, so a table's noise must cover a change of 2 in its counts.
+    The claim of `invariant` is another one: n is exact and neighbours replace one person, so a table's noise must cover a
+    change of 2 in its counts.
     """
-    return average_weight(noisy, design)
+    return times_ratio(noisy, design.weight_total, design.sample_size)

@@ -14,8 +14,6 @@ No function here takes an exact count or weight.
 Source: Kish (1965), section 11.7; Wolter (2007), chapter 7.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

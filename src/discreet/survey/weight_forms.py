@@ -2,23 +2,26 @@
 
 The custodian declares every constant, and tables print it; nothing is computed per request. All forms but
 `largest-weight` are functions of noisy counts and public weights: they disclose nothing beyond the noisy counts and
-are differentially private where these are. Claims treat a record's weight as a fixed attribute of the record.
+are differentially private where these are. Claims treat a weight as a fixed attribute of its record. The grid g of
+`largest-weight`, g·(round(W_k/g) + noise), makes it private: noise in steps of w_max on an unrounded count W_k would
+release W_k modulo w_max.
 
-Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
+A weight of 666.6667 with four decimals is the integer 6666667. Quotients are rounded to the last decimal, halves away from
+zero. No float is used, and products that would exceed 64 bits are never formed.
+
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1; Rinott et al. (2018), section 8.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, BadOption
 from discreet.model.messages.text import message, nearest
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +82,6 @@ class SurveyDesign:
     def design_effect(self) -> Fraction:
         """Kish's 1 + relative variance: how much unequal weights raise the sampling variance."""
         return 1 + self.relative_variance
-
-
-def relative_variance(weights: NDArray[np.int64]) -> Fraction:
-    """The variance of weights over their squared mean, n·Σw²/(Σw)² - 1, for the custodian at load.
-
-    >>> import numpy as np
-    >>> relative_variance(np.array([1, 3]))
-    Fraction(1, 4)
-    """
-    total = sum(int(weight) for weight in weights)
-    squares = sum(int(weight) ** 2 for weight in weights)
-    return Fraction(len(weights) * squares, total * total) - 1
 
 
 #: Above this relative variance the average weight is a poor substitute for a record's weight (Shlomo, section 2.1).
@@ -186,3 +177,34 @@ def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
         limit=limit,
     )
     return (caution,)
+
+
+def nearest_quotient(numerator: NDArray[np.int64], denominator: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """The nearest integers to numerator / denominator, halves away from zero; the denominator is positive.
+
+    >>> nearest_quotient(np.array([7, -7, 8, -8, 5]), 2).tolist()
+    [4, -4, 4, -4, 3]
+    """
+    whole, rest = np.divmod(np.abs(numerator), denominator)
+    nearest = whole + (rest >= denominator - rest)
+    return np.where(numerator < 0, -nearest, nearest)
+
+
+def times_ratio(
+    factor: NDArray[np.int64], numerator: NDArray[np.int64] | int, denominator: NDArray[np.int64] | int
+) -> NDArray[np.int64]:
+    """The nearest integers to factor · numerator / denominator; the denominator is positive.
+
+    The numerator is split as whole · denominator + rest, so that only the result and factor · denominator
+    must fit in 64 bits.
+
+    >>> times_ratio(np.array([2, -3]), 10_000_000_000, 1500).tolist()
+    [13333333, -20000000]
+    """
+    whole, rest = np.divmod(np.asarray(numerator, dtype=np.int64), denominator)
+    return factor * whole + nearest_quotient(factor * rest, denominator)
+
+
+def on_grid(weight_sums: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
+    """Weighted counts in steps of a public grid, before the noise."""
+    return nearest_quotient(weight_sums, grid)

@@ -1,7 +1,5 @@
 """The families other than maximum entropy: each follows its formula and keeps its claim; impossible wishes are refused."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -16,12 +14,11 @@ from discreet.noise.design import symmetric_delta
 from discreet.noise.families.abs import guide_delta, guide_gamma, ideal_abs
 from discreet.noise.families.dropadd import dropadd
 from discreet.noise.families.exponential import ideal_exponential, loss_sensitivity
-from discreet.noise.families.gaussian import ideal_gaussian, least_sigma2
+from discreet.noise.families.gaussian import least_sigma2
 from discreet.noise.families.hellinger import ideal_hellinger
-from discreet.noise.families.laplace import end_probability, ideal_laplace, last_key_m, smallest_m
-from discreet.noise.families.maxent import ideal_symmetric, symmetric_gamma
+from discreet.noise.families.laplace import end_probability, ideal_laplace, last_key_m
 from discreet.noise.families.normal import end_probability as normal_end_probability
-from discreet.noise.families.normal import ideal_normal, match_m
+from discreet.noise.families.normal import ideal_normal
 from discreet.noise.families.pram import (
     ideal_pram,
     invariant_matrix,
@@ -90,30 +87,15 @@ def test_every_ratio_within_the_support_is_e_to_the_epsilon(epsilon, m):
     assert row.probabilities[-1] == pytest.approx(end_probability(epsilon, m), rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
-@given(epsilon=st.floats(0.02, 5), exponent=st.floats(-12, -0.5))
-def test_a_delta_finds_the_smallest_m_that_keeps_it(epsilon, exponent):
-    delta = 10**exponent
-    m = smallest_m(epsilon, delta)
-    assert end_probability(epsilon, m) <= delta
-    assert m == 1 or end_probability(epsilon, m - 1) > delta
-
-
 @pytest.mark.parametrize("modulus", [2**8, 2**16, 2**32, 2**64])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_without_m_the_law_is_cut_where_the_keys_end_and_the_cut_is_said(epsilon, modulus):
+def test_without_m_the_distribution_is_cut_where_the_keys_end_and_the_cut_is_said(epsilon, modulus):
     ideal = ideal_laplace(epsilon, modulus=modulus)
     m = last_key_m(epsilon, modulus)
     untruncated = math.tanh(epsilon / 2)
     assert untruncated * math.exp(-epsilon * (m + 1)) * modulus < 1
     assert f"±{m}" in ideal.notes[0]
     assert laplace(epsilon=epsilon, modulus=modulus).largest == m
-
-
-def test_the_exact_hit_of_the_untruncated_law_is_tanh_of_half_epsilon():
-    assert float(laplace(epsilon=1, modulus=2**64).row(0).probabilities()[0]) == pytest.approx(
-        math.tanh(0.5), rel=1e-15
-    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,22 +107,6 @@ def test_its_delta_is_the_end_probability_and_nothing_more(epsilon, m):
     assert ideal_normal(epsilon, m).last.probabilities[0] == pytest.approx(normal_end_probability(epsilon, m))
 
 
-def test_it_is_the_maximum_entropy_law_of_its_variance():
-    row = ideal_normal(1.0, 10).last
-    twin = ideal_symmetric(10, row.variance()).last
-    assert row.probabilities == pytest.approx(twin.probabilities, rel=1e-9)
-
-
-def test_a_delta_finds_its_m():
-    assert normal(epsilon=1.0, delta=0.001).largest == match_m(1.0, 0.001)
-
-
-def test_the_law_follows_the_formula():
-    row = ideal_gaussian(V=4.0, m=6).last
-    weights = [math.exp(-z * z / 8) for z in range(-6, 7)]
-    assert row.probabilities == pytest.approx([w / sum(weights) for w in weights], rel=1e-14)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(1.0, 1e-6), (0.5, 1e-4), (0.1, 1e-5), (3.0, 1e-3), (0.02, 1e-5)]
 )
@@ -148,13 +114,6 @@ def test_the_least_sigma_keeps_delta_and_a_smaller_one_does_not(epsilon, delta):
     V = least_sigma2(epsilon, delta, m=4000)
     assert symmetric_delta(4000, 0.5 / V, epsilon) <= delta
     assert symmetric_delta(4000, 0.5 / (V * 0.999), epsilon) > delta
-
-
-def test_the_cut_is_where_the_keys_end_and_is_said():
-    ideal = ideal_gaussian(V=4.0, modulus=2**16)
-    assert ideal.last.probabilities[0] * 2**16 >= 1
-    assert f"±{ideal.last.values[-1]}" in ideal.notes[0]
-    assert gaussian(V=4.0, modulus=2**64).largest > gaussian(V=4.0, modulus=2**16).largest
 
 
 def test_the_rows_follow_the_formula():
@@ -179,16 +138,6 @@ def test_the_default_range_leaves_less_than_a_millionth_beyond_it():
     beyond = math.fsum(math.exp(-(math.sqrt(b) - math.sqrt(10))) for b in range(top + 1, top + 20_000))
     inside = math.fsum(math.exp(-abs(math.sqrt(b) - math.sqrt(10))) for b in range(top + 1))
     assert beyond / inside < 1e-6
-
-
-def test_counts_beyond_the_largest_are_said_to_lie_outside_the_claim():
-    assert "outside the epsilon" in ideal_hellinger(2.0, 10).notes[0]
-
-
-def test_hellinger_perturbs_zero_and_is_never_negative():
-    row = hellinger(epsilon=2, largest=5).row(0)
-    assert row.values[0] == 0
-    assert len(row.values) > 1
 
 
 LOSSES = {
@@ -231,11 +180,6 @@ def test_a_declared_sensitivity_that_is_too_small_is_refused_with_the_place():
         exponential(LOSSES["false zeros cost more"], epsilon=1, largest=5, sensitivity=1)
 
 
-def test_a_larger_declared_sensitivity_is_used():
-    ideal = ideal_exponential(LOSSES["absolute"], epsilon=1, largest=5, sensitivity=2)
-    assert ideal.parameters["sensitivity"] == 2
-
-
 @pytest.mark.parametrize(
     ("loss", "reason"),
     [
@@ -244,7 +188,7 @@ def test_a_larger_declared_sensitivity_is_used():
         (lambda a, b: 5000 * abs(a - b) * (b == 9) + abs(a - b) * 1e-3, "too unlikely"),
     ],
 )
-def test_losses_without_a_law_are_refused(loss, reason):
+def test_losses_without_a_distribution_are_refused(loss, reason):
     with pytest.raises(InfeasibleDesign, match=reason):
         exponential(loss, epsilon=1e3, largest=9)
 
@@ -262,24 +206,9 @@ def test_the_guide_takes_the_smallest_support_that_reaches_delta():
     assert guide_delta(0.5, ideal.parameters["D"]) <= 1e-4 < guide_delta(0.5, ideal.parameters["D"] - 1)
 
 
-def test_its_variance_leads_back_to_its_gamma():
-    ideal = ideal_abs(1.0, 11)
-    assert symmetric_gamma(11, ideal.parameters["V"]) == pytest.approx(ideal.parameters["gamma"], rel=1e-10)
-
-
 def test_the_papers_ceiling_is_the_default_and_exact_removes_its_bias():
     assert abs_noise(epsilon=1, D=10).row(0).mean() < 0
     assert abs_noise(epsilon=1, D=10, rounding="exact").row(0).mean() == 0
-
-
-@pytest.mark.parametrize(
-    ("count", "q"), [(1, 1), (99, 1), (100, 1), (101, 2), (200, 2), (600, 6), (601, 7), (9_999, 7)]
-)
-def test_q_is_one_percent_rounded_up_and_capped(count, q):
-    row = dropadd().row(count)
-    assert row.values == tuple(range(-q, q + 1))
-    assert max(row.masses()) - min(row.masses()) <= 2 * q
-    assert row.mean() == 0
 
 
 def test_zero_stays_zero_and_no_count_becomes_negative():
@@ -288,19 +217,7 @@ def test_zero_stays_zero_and_no_count_becomes_negative():
     assert all(count + table.row(count).values[0] >= 0 for count in range(40))
 
 
-def test_other_shares_and_caps_are_possible():
-    assert dropadd(m=3, percent=10).row(11).values == (-2, -1, 0, 1, 2)
-    assert dropadd(m=3, percent=10).row(1000).values == tuple(range(-3, 4))
-
-
 FREQUENCIES = np.array([40.0, 25, 12, 8, 6, 5, 4])
-
-
-@pytest.mark.parametrize(
-    "matrix", [small_matrix(), large_matrix(), small_matrix(0.7, 4), large_matrix(1.1, 3)]
-)
-def test_the_rows_of_a_matrix_add_up_to_one(matrix):
-    assert np.allclose(matrix.sum(axis=1), 1, atol=1e-15)
 
 
 def test_the_two_stage_form_keeps_the_frequencies():
@@ -308,11 +225,6 @@ def test_the_two_stage_form_keeps_the_frequencies():
     assert np.allclose(FREQUENCIES @ invariant, FREQUENCIES, atol=1e-12)
     assert np.allclose(invariant.sum(axis=1), 1)
     assert not np.allclose(FREQUENCIES @ small_matrix(), FREQUENCIES, atol=0.1)
-
-
-def test_the_two_stage_form_allows_values_that_no_cell_has():
-    empty = np.array([40.0, 0, 0, 0, 0, 0, 0])
-    assert np.allclose(empty @ invariant_matrix(small_matrix(), empty), empty)
 
 
 def test_the_unbiased_estimate_undoes_the_expectation():
@@ -337,10 +249,3 @@ def test_small_counts_follow_the_small_matrix_and_large_ones_their_residual():
         assert row.probabilities == pytest.approx([large[residual, residual - v] for v in row.values])
     invariant = ideal_pram(sign="invariant").rows[15]
     assert invariant.probabilities == pytest.approx([large[0, v] for v in invariant.values])
-
-
-def test_rows_repeat_every_fifteen_counts_and_no_count_becomes_negative():
-    table = pram()
-    assert table.row(22) is table.row(7)
-    assert table.row(31) is table.row(16)
-    assert all(count + table.row(count).values[0] >= 0 for count in range(60))

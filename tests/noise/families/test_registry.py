@@ -1,31 +1,24 @@
 """A noise family is added in one place: one value is all that every face needs, and no other module lists families."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 
 import discreet
 import discreet.noise
 from discreet.assess.subject import case_names, cases_of
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.noise import families, maxent
+from discreet.noise import families
 from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal_distribution import IdealTable, row_from_weights
 from discreet.noise.quantise import quantise
 from discreet.pictures.assessment_charts import _family_colour
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.app import create_app
-from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import noise_for
 
 SOURCE = Path(discreet.__file__).parent
@@ -58,10 +51,6 @@ def toy(monkeypatch):
     monkeypatch.setattr(families, "_registered", {})
     families.register(TOY)
     return TOY
-
-
-def described(town, noise):
-    return town.description[: town.description.index("[protection.noise]")] + "[protection.noise]\n" + noise
 
 
 def test_every_module_of_the_folder_is_the_family_of_its_name():
@@ -121,29 +110,6 @@ def test_the_command_designs_it_with_options_of_its_own(toy, run_here):
         "gaussian",
         "toy, reach 9",
     ]
-
-
-@pytest.mark.slow
-def test_a_dataset_names_it_and_every_face_gives_the_same_table(toy, town, tmp_path, run_here):
-    text = described(town, 'family = "toy"\nepsilon = 1.0\nreach = 2\n')
-    town.load(tmp_path / "w", text).close()
-    with discreet.open(tmp_path / "w") as catalogue:
-        csv = catalogue.table("town", rows=["sex"], columns=["age"]).to_csv()
-    command = run_here(
-        "table", "town", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", tmp_path / "w"
-    )
-    assert command.stdout == csv
-    client = TestClient(
-        create_app(DatasetRegistry(town.load(tmp_path / "w", text)), read_options(tmp_path / "w"))
-    )
-    asked = "rows=sex&columns=age"
-    assert client.get(f"/api/datasets/town/table?{asked}&format=csv").text == csv
-    noise = client.get(f"/api/datasets/town/table?{asked}").json()["extension"]
-    assert "toy" in json.dumps(noise)
-    page = client.get(f"/datasets/town?{asked}")
-    assert page.status_code == 200
-    cells = {re.sub(r"\D", "", cell) for cell in re.findall(r"<td[^>]*>([^<]*)</td>", page.text)}
-    assert {line.split(",")[-2] for line in csv.splitlines()[1:]} - {""} <= cells
 
 
 def test_a_plan_under_dp_scales_it_by_epsilon(toy, town):
@@ -239,25 +205,9 @@ def test_every_family_has_its_page_and_its_row(family):
         assert f"`{name}`" in rows[0], name
 
 
-def test_a_family_named_in_a_description_builds_the_same_table_as_the_function():
-    built = families.build("maxent", {"D": 5, "V": 3, "js": 2}, 2**32)
-    assert built == maxent(D=5, V=3, js=2)
-    assert built.parameters["D"] == 5
-
-
 def test_an_unknown_family_is_refused_with_the_nearest_name():
     with pytest.raises(BadRequest, match='Did you mean "maxent"'):
         families.build("maxentt", {}, 256)
-
-
-def test_an_unknown_parameter_is_refused_with_the_nearest_name():
-    with pytest.raises(BadRequest, match=r'"pstays".*Did you mean "pstay"'):
-        families.build("maxent", {"D": 5, "V": 3, "pstays": 0.5}, 256)
-
-
-def test_a_missing_parameter_is_named_with_its_meaning():
-    with pytest.raises(BadRequest, match=r"needs V \(variance"):
-        families.build("maxent", {"D": 5}, 256)
 
 
 @pytest.mark.parametrize("wrong", [{"D": 5.5, "V": 3}, {"D": True, "V": 3}, {"D": 5, "V": "3"}])

@@ -38,11 +38,7 @@ def _own_names() -> tuple[str, ...]:
 
 
 def family(name: str) -> Family:
-    """The family of a name.
-
-    Raises:
-        BadRequest: with the nearest known name.
-    """
+    """The family of a name."""
     if name in _registered:
         return _registered[name]
     if name not in _own_names():
@@ -88,4 +84,4 @@ def build(
 
 def ideal_distribution(table: NoiseTable) -> IdealDistribution | None:
     """The distribution on all integers that a table approximates; None if its family has none or is unknown."""
-    return family(table.family).law if table.family in names() else None
+    return family(table.family).distribution if table.family in names() else None

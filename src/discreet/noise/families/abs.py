@@ -8,8 +8,6 @@ the distribution off; `design` finds the numerical optimum. Quantised with the p
 Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from typing import Any

@@ -8,8 +8,6 @@ between 0 and 1 at ε = 2. It is offered because offices use it, with its exact 
 Source: Li & Krenzke (2016); Shlomo, Krenzke & Li (2019), sections 2.3 and 3.3.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

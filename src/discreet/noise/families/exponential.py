@@ -9,8 +9,6 @@ may change by e^(ε/2) too. Δ is computed: a declared sensitivity that is too s
 Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theorem 4.1 (η = ε/2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -9,8 +9,6 @@ distribution.
 Source: Canonne, Kamath & Steinke (2020); the δ is eq. 21 of Sadeghi & Chien (2022) with γ = 1/2σ².
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -145,7 +143,7 @@ FAMILY = Family(
     place=80,
     cut_by_keys=True,
     currency="rho",
-    law=IdealDistribution("V", rho, lambda row, V: missing_mass(row, _distribution(V, reach(row)))),
+    distribution=IdealDistribution("V", rho, lambda row, V: missing_mass(row, _distribution(V, reach(row)))),
     at_epsilon=_at_epsilon,
     sides=lambda epsilon, delta, _match: {"gaussian": ideal_gaussian(epsilon, delta, modulus=2**64)},
     colour="#CC79A7",

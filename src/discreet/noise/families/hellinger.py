@@ -9,8 +9,6 @@ claim: the audit shows the δ of that step.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.4.
 """
 
-from __future__ import annotations
-
 import math
 
 from discreet.errors import InfeasibleDesign

@@ -9,8 +9,6 @@ counts. It is the default noise of `dp`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.1; Ghosh, Roughgarden & Sundararajan (2012).
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 
@@ -59,25 +57,20 @@ def ideal_laplace(
             "and the table's delta counts the cut.",
         )
     require_width("m", m)
-    half = _geometric_weights(epsilon, m)
-    row = row_from_weights(range(-m, m + 1), [*reversed(half[1:]), *half])
-    return IdealTable((row,), 1, "laplace", parameters | {"m": m}, notes)
-
-
-def _geometric_weights(epsilon: float, m: int) -> list[int]:
-    """e^(-ε k) for k = 0..m as integers, by repeated multiplication with guard bits."""
+    # e^(-ε k) for k = 0..m as integers, by repeated multiplication with guard bits.
     bits = WEIGHT_BITS + _GUARD_BITS
     ratio = int(DIGITS.multiply((-Decimal(epsilon)).exp(DIGITS), Decimal(2**bits)))
-    weights, current = [], 1 << bits
+    half, current = [], 1 << bits
     for _ in range(m + 1):
-        weights.append(current >> _GUARD_BITS)
+        half.append(current >> _GUARD_BITS)
         current = (current * ratio) >> bits
-    if weights[-1] < 2 ** (WEIGHT_BITS - LEAST_BITS):
+    if half[-1] < 2 ** (WEIGHT_BITS - LEAST_BITS):
         raise InfeasibleDesign(
             f"epsilon = {epsilon} and m = {m}: noise of {m} is less likely than any key could be.",
             "Take a smaller m, or leave it out: the law is then cut where the keys end.",
         )
-    return weights
+    row = row_from_weights(range(-m, m + 1), [*reversed(half[1:]), *half])
+    return IdealTable((row,), 1, "laplace", parameters | {"m": m}, notes)
 
 
 def end_probability(epsilon: float, m: int) -> float:
@@ -113,10 +106,10 @@ def last_key_m(epsilon: float, modulus: int) -> int:
 def _distribution(epsilon: float, last: int) -> list[Decimal]:
     """p(z) = (1 - a)/(1 + a) a^z for z = 0..last, a = e^-epsilon."""
     a = DISTRIBUTION_DIGITS.exp(-Decimal(epsilon))
-    law = [DISTRIBUTION_DIGITS.divide(1 - a, 1 + a)]
+    distribution = [DISTRIBUTION_DIGITS.divide(1 - a, 1 + a)]
     for _ in range(last):
-        law.append(DISTRIBUTION_DIGITS.multiply(law[-1], a))
-    return law
+        distribution.append(DISTRIBUTION_DIGITS.multiply(distribution[-1], a))
+    return distribution
 
 
 laplace = table_maker("laplace", ideal_laplace)
@@ -131,7 +124,7 @@ FAMILY = Family(
     place=10,
     cut_by_keys=True,
     currency="epsilon",
-    law=IdealDistribution(
+    distribution=IdealDistribution(
         "epsilon",
         lambda epsilon: epsilon**2 / 2,  # pure epsilon-DP is epsilon^2 / 2 zCDP
         lambda row, epsilon: missing_mass(row, _distribution(epsilon, reach(row))),

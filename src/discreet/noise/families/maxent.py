@@ -11,8 +11,6 @@ counts near zero: no count becomes negative, none becomes 1..js, and zero stays 
 Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & Chien (2022), section III-A.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -309,13 +307,6 @@ def perturb_zeros(design: IdealTable, made_up: float, dropped: float, js: int, D
 
     A table with e empty cells, n1 ones and n2 twos is unbiased as a whole if e·made_up·m = dropped·(n1 + 2 n2). The
     design notes that ratio.
-
-    Args:
-        design: The design that keeps zeros.
-        made_up: The chance that an empty cell shows a small count.
-        dropped: The chance that a count of one or two becomes zero, in addition to its noise.
-        js: Released counts are never 1..js.
-        D: Largest change, and the largest count that an empty cell shows.
 
     Raises:
         InfeasibleDesign: A chance lies outside its range, or no small count can be shown.

@@ -8,8 +8,6 @@ the distribution of Sadeghi & Chien with γ = ε/(2D+1), the widest of their ran
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.2.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

@@ -9,8 +9,6 @@ ones the matrix of their residual modulo 2m+1, so rows repeat.
 Source: Shlomo, Krenzke & Li (2019), sections 2.2 and 3.2 (Tables 2 and 3); Willenborg & De Waal (2001).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,14 +91,14 @@ def unbiased_estimate(released: NDArray[np.float64], matrix: NDArray[np.float64]
 
 
 def _small_weights(epsilon: float, m: int) -> list[list[int]]:
-    law = _laplace_weights(epsilon, m)
-    first = [sum(law.values())] + [0] * (m - 1)
-    return [first, *(_cap_row(law, i, m - 1) for i in range(1, m))]
+    distribution = _laplace_weights(epsilon, m)
+    first = [sum(distribution.values())] + [0] * (m - 1)
+    return [first, *(_cap_row(distribution, i, m - 1) for i in range(1, m))]
 
 
 def _large_weights(epsilon: float, m: int) -> list[list[int]]:
-    law = _laplace_weights(epsilon, m)
-    return [_cap_row(law, i, 2 * m) for i in range(2 * m + 1)]
+    distribution = _laplace_weights(epsilon, m)
+    return [_cap_row(distribution, i, 2 * m) for i in range(2 * m + 1)]
 
 
 def _laplace_weights(epsilon: float, m: int) -> dict[int, int]:
@@ -108,11 +106,11 @@ def _laplace_weights(epsilon: float, m: int) -> dict[int, int]:
     return dict(zip(row.values, row.exact_weights(), strict=True))
 
 
-def _cap_row(law: dict[int, int], i: int, last: int) -> list[int]:
+def _cap_row(distribution: dict[int, int], i: int, last: int) -> list[int]:
     """Row i over 0..last: mass outside goes to the neighbour on that side, or to the other one."""
-    row = [law.get(j - i, 0) for j in range(last + 1)]
-    below = sum(weight for z, weight in law.items() if i + z < 0)
-    above = sum(weight for z, weight in law.items() if i + z > last)
+    row = [distribution.get(j - i, 0) for j in range(last + 1)]
+    below = sum(weight for z, weight in distribution.items() if i + z < 0)
+    above = sum(weight for z, weight in distribution.items() if i + z > last)
     row[i - 1 if i > 0 else i + 1] += below
     row[i + 1 if i < last else i - 1] += above
     return row
@@ -120,9 +118,9 @@ def _cap_row(law: dict[int, int], i: int, last: int) -> list[int]:
 
 def _noise_row(weights: list[int], i: int, direction: int) -> IdealRow:
     """The noise ±(j - i) with the weight of column j."""
-    law = {direction * (j - i): weight for j, weight in enumerate(weights) if weight}
-    values = sorted(law)
-    return row_from_weights(values, [law[value] for value in values])
+    distribution = {direction * (j - i): weight for j, weight in enumerate(weights) if weight}
+    values = sorted(distribution)
+    return row_from_weights(values, [distribution[value] for value in values])
 
 
 def _as_matrix(weights: list[list[int]]) -> NDArray[np.float64]:

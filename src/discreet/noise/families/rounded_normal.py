@@ -9,8 +9,6 @@ zCDP but no such trade-off; its variance is smaller by about 1/12.
 Source: Dong, Roth & Su (2022), Gaussian differential privacy; Balle & Wang (2018).
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -59,9 +57,9 @@ def _mass(z: int, V: float) -> float:
 def _distance(row: NoiseRow, V: float) -> Fraction:
     """In double precision: each mass is off by a few units of the larger tail, in all by 8 u (1 + sigma)."""
     last = reach(row)
-    law = [1 - math.erfc(0.5 / math.sqrt(2 * V))] + [_mass(z, V) for z in range(1, last + 1)]
+    distribution = [1 - math.erfc(0.5 / math.sqrt(2 * V))] + [_mass(z, V) for z in range(1, last + 1)]
     shipped = {value: mass / row.modulus for value, mass in zip(row.values, row.masses(), strict=True)}
-    missing = [max(0.0, law[abs(z)] - shipped.get(z, 0.0)) for z in range(-last, last + 1)]
+    missing = [max(0.0, distribution[abs(z)] - shipped.get(z, 0.0)) for z in range(-last, last + 1)]
     beyond = math.erfc((last + 0.5) / math.sqrt(2 * V))
     return Fraction(math.fsum(missing) + beyond + 8 * _UNIT * (1 + math.sqrt(V)))
 
@@ -76,5 +74,5 @@ FAMILY = Family(
     place=90,
     cut_by_keys=True,
     currency="rho",
-    law=IdealDistribution("V", rho, _distance, rounded_normal=True),
+    distribution=IdealDistribution("V", rho, _distance, rounded_normal=True),
 )

@@ -1,7 +1,5 @@
 """Noise table files: one module per format, recognised by content."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -40,10 +38,6 @@ def read_noise_table(
             unbiased, as ptable makes them; ONS and SuperSTAR tables declare nothing and may be biased; our
             documents declare their mean themselves.
         small_n: SmallN of a SuperSTAR server, if it is not 10; other formats have none.
-
-    Raises:
-        NotFound: There is no such file.
-        BadNoiseTable: The file has a gap, a duplicate, an overlap, a wrong sum or a wrong mean.
     """
     file = Path(path)
     if not file.is_file():

@@ -6,8 +6,6 @@ decimals with eight digits: as integers over 10^8 their sums are exact.
 Source: R packages cellKey 1.0.3 and ptable 1.0.0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Decimal
 

@@ -5,8 +5,6 @@ The columns of the ptable are lists under `params: ptable:`. R writes nine digit
 Source: R package cellKey 1.0.3 (`ck_params_cnts`, `ck_read_yaml`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,13 +59,12 @@ def _columns(text: str) -> dict[str, list[str]]:
         )
     params = found.get("params")
     table = params.get("ptable") if isinstance(params, dict) else None
-    if not isinstance(table, dict) or not all(_is_column(column) for column in table.values()):
+    if not isinstance(table, dict) or not all(
+        isinstance(column, list) and all(isinstance(entry, str) for entry in column)
+        for column in table.values()
+    ):
         raise BadNoiseTable("The YAML file has no ptable with columns.", "`params: ptable:` must list them.")
     return {str(name).lower(): column for name, column in table.items()}
-
-
-def _is_column(column: object) -> bool:
-    return isinstance(column, list) and all(isinstance(entry, str) for entry in column)
 
 
 def _parse(text: str) -> Any:

@@ -3,8 +3,6 @@
 Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies it to every row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction

@@ -5,12 +5,12 @@ cumulative thresholds, repeats), the moments of the last row, the provenance, an
 so that a changed digit is refused. `discreet design` adds the probabilities before quantisation and the privacy audit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from discreet import __version__
 from discreet.errors import BadNoiseTable
@@ -25,9 +25,39 @@ BIAS_TOLERANCE = 1e-9
 SUM_TOLERANCE = 1e-6
 
 
-def to_document(table: NoiseTable) -> dict[str, Any]:
+class NoiseTableDocument(TypedDict):
+    """A noise table: see docs/reference/noise-table-files.md."""
+
+    family: str
+    parameters: dict[str, Any]
+    modulus: int
+    rows: list[dict[str, Any]]
+    repeats: int
+    moments: dict[str, float]
+    notes: list[str]
+    format: str
+    version: int
+    provenance: dict[str, Any]
+    content_sha256: str
+    arrangement: NotRequired[list[dict[str, Any]]]
+
+
+class NoisePlanDocument(TypedDict):
+    """A noise plan under `dp`: every margin with its share, and every noise table once."""
+
+    format: str
+    version: int
+    currency: str
+    tables: list[dict[str, Any]]
+    answer: dict[str, Any] | None
+    noise: dict[str, dict[str, Any]]
+    claim: dict[str, Any] | None
+    residuals: NotRequired[list[dict[str, Any]]]
+
+
+def to_document(table: NoiseTable) -> NoiseTableDocument:
     """The document of a table, ready for `json.dumps`; its probabilities are those of the integers."""
-    document: dict[str, Any] = {
+    document: NoiseTableDocument = {
         "family": table.family,
         "parameters": plain(table.parameters),
         "modulus": table.modulus,
@@ -64,7 +94,7 @@ def from_document(document: Mapping[str, Any]) -> NoiseTable:
     arranged = kept
     if "arrangement" in document:
         arranged = _read_rows(document, "arrangement", modulus)
-        if [row.law() for row in arranged] != [row.law() for row in kept]:
+        if [row.distribution() for row in arranged] != [row.distribution() for row in kept]:
             raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
     table = make_table(
         modulus,
@@ -139,10 +169,12 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
         kind = "is there twice" if isinstance(count, int) and count < place else "comes too early"
         raise BadNoiseTable(f"The row of count {count} {kind}: the row of count {place} is expected.")
     values, thresholds = _require(row, "values", list), _require(row, "thresholds", list)
-    law = None if row.get("probabilities") is None else _require(row, "probabilities", list)
-    if law is not None and not all(isinstance(p, int | float) and math.isfinite(p) for p in law):
+    distribution = None if row.get("probabilities") is None else _require(row, "probabilities", list)
+    if distribution is not None and not all(
+        isinstance(p, int | float) and math.isfinite(p) for p in distribution
+    ):
         raise BadNoiseTable(f"The row of count {row.get('count')}: its probabilities are not all numbers.")
-    if len(values) != len(thresholds) or (law is not None and len(law) != len(values)):
+    if len(values) != len(thresholds) or (distribution is not None and len(distribution) != len(values)):
         raise BadNoiseTable(
             f"The row of count {count} needs one threshold and one probability for each value."
         )
@@ -150,9 +182,9 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
         raise BadNoiseTable(f"The row of count {count}: values and thresholds are whole numbers.")
     if len(set(values)) != len(values) and sorted(values) == values:
         raise BadNoiseTable(f"The row of count {count} lists a value twice.")
-    if law is not None and abs(math.fsum(law) - 1) > SUM_TOLERANCE:
+    if distribution is not None and abs(math.fsum(distribution) - 1) > SUM_TOLERANCE:
         raise BadNoiseTable(
-            f"The row of count {count}: its probabilities add up to {math.fsum(law):.9g}, not to 1."
+            f"The row of count {count}: its probabilities add up to {math.fsum(distribution):.9g}, not to 1."
         )
     # A value lost in quantisation has an empty interval and no key: leave it out.
     kept = [(v, t) for v, t, b in zip(values, thresholds, [0, *thresholds], strict=False) if t != b]

@@ -8,8 +8,6 @@ Source: R packages ptable 1.0.0 and cellKey 1.0.3, whose lines have i (count), j
 the interval (lb, ub); ptable before 0.3 called the bounds kum_p_u, kum_p_o and the value diff.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -72,7 +70,14 @@ def write_intervals(table: NoiseTable) -> Iterable[tuple[int, int, str, int, str
     table gets a row for count 1, and zero stays.
     """
     table = table_for_export(table, "a program that reads this format")
-    decimals = _exact_decimals(table.modulus)
+    # The decimals that express every share of a modulus exactly, at most 19.
+    found = next((d for d in range(MOST_DECIMALS + 1) if 10**d % table.modulus == 0), None)
+    if found is None:
+        raise BadNoiseTable(
+            f"Shares of the key modulus {table.modulus} have no exact decimals that fit a key.",
+            "Design the table with modulus 100000000 (10^8), or write our own JSON.",
+        )
+    decimals = max(found, LEAST_DECIMALS)
     if table.repeats > 1:
         raise BadNoiseTable(
             f"{table.repeats} rows repeat for large counts; this format reuses the last row only.",
@@ -169,17 +174,6 @@ def _check_interval(each: Interval, reached: int, high: int, modulus: int) -> No
 def _decimals(number: Decimal) -> int:
     exponent = number.normalize().as_tuple().exponent
     return max(0, -int(exponent))
-
-
-def _exact_decimals(modulus: int) -> int:
-    """The decimals that express every share of a modulus exactly, at most 19."""
-    found = next((d for d in range(MOST_DECIMALS + 1) if 10**d % modulus == 0), None)
-    if found is None:
-        raise BadNoiseTable(
-            f"Shares of the key modulus {modulus} have no exact decimals that fit a key.",
-            "Design the table with modulus 100000000 (10^8), or write our own JSON.",
-        )
-    return max(found, LEAST_DECIMALS)
 
 
 def _exact(number: int, modulus: int, decimals: int) -> str:

@@ -7,8 +7,6 @@ Source: Python package cell-key-perturbation 3.1.0; record keys are integers 0..
 reduced modulo the number of cell keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from io import StringIO
 from typing import Any
@@ -38,7 +36,20 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
     """Read an ONS table; every count needs every cell key once."""
     names = [field.lower() for field in split_lines(text.lstrip()[:200])[0].fields]
     counts, keys, noise = _columns(text, [names.index(column) for column in COLUMNS])
-    modulus = _check_modulus(counts, keys)
+    # Every count from 1 to 750 must have each cell key once.
+    modulus = int(keys.max(initial=0)) + 1
+    if modulus > LARGEST_KEYS or int(keys.min(initial=0)) < 0:
+        raise BadNoiseTable(
+            f"Cell keys go from {keys.min()} to {modulus - 1}; this format lists keys from 0, "
+            f"{LARGEST_KEYS} at most."
+        )
+    outside = counts[(counts < 0) | (counts > LAST_ROW)]
+    if outside.size:
+        raise BadNoiseTable(
+            f"Count {outside[0]} has a row that ONS never uses: rows go from 0 to {LAST_ROW}."
+        )
+    times = np.bincount(counts * modulus + keys, minlength=(LAST_ROW + 1) * modulus).reshape(-1, modulus)
+    _check_rows(times, first=0 if times[0].any() else 1)
     rows = np.zeros((LAST_ROW + 1, modulus), dtype=np.int64)
     rows[counts, keys] = noise
     arranged = [ArrangedRow.of_keys(row.tolist()) for row in rows]
@@ -87,24 +98,6 @@ def _numbers(line: Line, places: list[int]) -> list[int]:
             f"Line {line.number} has {len(line.fields)} fields; pcv, ckey and pvalue are needed."
         )
     return [whole(line.fields[p], line.number, name) for p, name in zip(places, COLUMNS, strict=True)]
-
-
-def _check_modulus(counts: Integers, keys: Integers) -> int:
-    """The number of cell keys; every count from 1 to 750 must have each of them once."""
-    modulus = int(keys.max(initial=0)) + 1
-    if modulus > LARGEST_KEYS or int(keys.min(initial=0)) < 0:
-        raise BadNoiseTable(
-            f"Cell keys go from {keys.min()} to {modulus - 1}; this format lists keys from 0, "
-            f"{LARGEST_KEYS} at most."
-        )
-    outside = counts[(counts < 0) | (counts > LAST_ROW)]
-    if outside.size:
-        raise BadNoiseTable(
-            f"Count {outside[0]} has a row that ONS never uses: rows go from 0 to {LAST_ROW}."
-        )
-    times = np.bincount(counts * modulus + keys, minlength=(LAST_ROW + 1) * modulus).reshape(-1, modulus)
-    _check_rows(times, first=0 if times[0].any() else 1)
-    return modulus
 
 
 def _check_rows(times: Integers, first: int) -> None:

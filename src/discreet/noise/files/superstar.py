@@ -7,15 +7,13 @@ Source: Fraser & Wooton (2005) and SuperSTAR's perturbation module (PTableSize 3
 the four bytes of the key sum folded by XOR.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.delimited import check_unbiased, is_number, split_lines, whole
+from discreet.noise.files.delimited import Line, check_unbiased, is_number, split_lines, whole
 from discreet.noise.table import ArrangedRow, NoiseTable, make_table, table_for_export
 
 SMALL_N = 10
@@ -25,8 +23,7 @@ LARGEST_KEYS = 65_536
 
 def recognise(text: str) -> bool:
     """Whether the file is a matrix of integers, perhaps below one line of names."""
-    lines = split_lines(text)
-    body = lines[1:] if lines and not all(map(is_number, lines[0].fields)) else lines
+    body = _body(text)
     same = {len(line.fields) for line in body}
     return len(body) > 1 and len(same) == 1 and all(field.lstrip("+-").isdigit() for field in body[0].fields)
 
@@ -35,8 +32,7 @@ def read(
     text: str, *, biased: bool = True, parameters: Mapping[str, Any], small_n: int = SMALL_N
 ) -> NoiseTable:
     """Read a SuperSTAR matrix; `small_n` is the server's SmallN."""
-    lines = split_lines(text)
-    body = lines[1:] if lines and not all(map(is_number, lines[0].fields)) else lines
+    body = _body(text)
     columns = len(body[0].fields) if body else 0
     short = next((line for line in body if len(line.fields) != columns), None)
     if not columns or short is not None:
@@ -53,6 +49,11 @@ def read(
     if not biased:
         check_unbiased(table.rows)
     return table
+
+
+def _body(text: str) -> list[Line]:
+    lines = split_lines(text)
+    return lines[1:] if lines and not all(map(is_number, lines[0].fields)) else lines
 
 
 def column(count: int, columns: int, small_n: int) -> int:

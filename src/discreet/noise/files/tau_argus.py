@@ -6,8 +6,6 @@ key, in file order, decides.
 Source: R package ptable 1.0.0 (`pt_export`); tau-Argus manual, cell key method.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals

@@ -6,8 +6,6 @@ request for small areas alone is refused. A table with too many withheld areas f
 Source: Rinott et al. (2018), section 1 (thresholds on the population size).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,8 +23,7 @@ from discreet.model.shape import TableShape
 from discreet.rules import reading
 from discreet.rules.noisy_table import Slices
 from discreet.rules.reading import key
-from discreet.rules.request_edits import drop_choices, drop_variables, use_larger_areas
-from discreet.rules.rule import CountRule, Rule, register
+from discreet.rules.rule import CountRule, Rule, drop_choices, drop_variables, register, use_larger_areas
 
 
 @register
@@ -41,7 +38,6 @@ class MinimumAreaSize(Rule):
     figures: tuple[tuple[str, int], ...] = key(reading.figures)
 
     def check(self, dataset: Dataset) -> None:
-        """Every figure belongs to an area that exists."""
         codes = dataset.variable(self.variable).codes
         for code, _ in self.figures:
             if code not in dataset.variable(self.variable):
@@ -51,16 +47,21 @@ class MinimumAreaSize(Rule):
                 )
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse a request for small areas alone."""
-        for name, members in self._areas_of(shape, dataset):
-            small = self._small(dataset, name)
-            if small[list(members)].all():
+        """Refuse a request for small areas alone: of the table, or of a filter that it does not show."""
+        reached = {self.variable} | finer(dataset, self.variable)
+        asked = [(d.name, d.population) for d in shape.dimensions] + [
+            (f.name, f.members) for f in shape.filters
+        ]
+        for name, members in asked:
+            if name not in reached:
+                continue
+            figures = self._figures(dataset)[ancestors_or_self(dataset, name, self.variable)][list(members)]
+            if ((figures >= 0) & (figures < self.least)).all():
                 return self._refusal(dataset, name, members)
         return None
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         return message(
             'Areas of "{variable}" whose public figure is below {least:,} are withheld, and a question '
             "about such areas alone is refused.",
@@ -69,7 +70,6 @@ class MinimumAreaSize(Rule):
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """What the advice means."""
         reached = {self.variable} | finer(dataset, self.variable)
         yield from drop_choices(request, *reached, what=("filters",))
         yield from use_larger_areas(request, dataset)
@@ -78,11 +78,11 @@ class MinimumAreaSize(Rule):
     def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
         """Whether the request sees areas at the rule's level or below, or coarser ones that are too small."""
         above = [name for name in request.used if name in coarser(dataset, self.variable)]
+        alone: dict[str, list[tuple[int, ...]]] = {
+            name: [(place,) for place in range(len(dataset.variable(name)))] for name in above
+        }
         return at_or_below(request, dataset, self.variable) or any(
-            self._small_unions(
-                dataset, name, [(place,) for place in range(len(dataset.variable(name)))]
-            ).any()
-            for name in above
+            self._small_unions(dataset, name, areas).any() for name, areas in alone.items()
         )
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
@@ -96,7 +96,6 @@ class MinimumAreaSize(Rule):
 
     @property
     def reason(self) -> str:
-        """The defect of a withheld area."""
         return message("the public figure is below {least:,} people", least=self.least)
 
     def _figures(self, dataset: Dataset) -> NDArray[np.int64]:
@@ -107,22 +106,11 @@ class MinimumAreaSize(Rule):
             figures[own.position(code)] = number
         return figures
 
-    def _small(self, dataset: Dataset, name: str) -> NDArray[np.bool_]:
-        """For each area at the rule's level or below, whether it lies in a small one."""
-        figures = self._figures(dataset)[ancestors_or_self(dataset, name, self.variable)]
-        return (figures >= 0) & (figures < self.least)
-
     def _small_unions(self, dataset: Dataset, name: str, unions: list[tuple[int, ...]]) -> NDArray[np.bool_]:
         """Whether unions are small: the figures of their areas are added up, each area once."""
         figures = self._figures(dataset)
         parts = [figures[units] for units in units_of(dataset, name, unions, self.variable)]
         return np.array([bool((each >= 0).all() and each.sum() < self.least) for each in parts])
-
-    def _areas_of(self, shape: TableShape, dataset: Dataset) -> list[tuple[str, tuple[int, ...]]]:
-        """The areas of the table, and of each hidden filter, at the rule's level or below."""
-        reached = {self.variable} | finer(dataset, self.variable)
-        asked = [(d.name, d.population) for d in shape.dimensions if d.name in reached]
-        return asked + [(f.name, f.members) for f in shape.filters if f.name in reached]
 
     def _refusal(self, dataset: Dataset, name: str, members: tuple[int, ...]) -> Refused:
         label = dataset.variable(name).categories[members[0]].label
@@ -155,7 +143,6 @@ class WithheldShare(CountRule):
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         return message(
             "A table is refused where more than {most:.0%} of its areas cannot be shown{where}.",
             most=self.most,
@@ -163,7 +150,6 @@ class WithheldShare(CountRule):
         )
 
     def fails(self, withheld: int, total: int) -> str | None:
-        """Fail a table with more."""
         if withheld <= self.most * total:
             return None
         return message(

@@ -5,13 +5,18 @@ its variable (coarser levels, code lists, the total) and with the other groups o
 rule says so, because its total is the union.
 
 Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated and differenced).
-"""
 
-from __future__ import annotations
+`close_groups` finds declared groups that are nearly equal, by |A| + |B| - 2 |A and B| of two groups of two lists. The caller
+chooses the size of a category: people, for a custodian; one, where only public facts may be used (detectors).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, NestedGroups, Refused, TooManyGroups
 from discreet.model.dataset import Dataset
@@ -22,8 +27,7 @@ from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
 from discreet.rules import reading
 from discreet.rules.reading import key
-from discreet.rules.request_edits import drop_choices, drop_variables
-from discreet.rules.rule import Meter, Rule, register
+from discreet.rules.rule import Meter, Rule, drop_choices, drop_variables, register
 
 _ANOTHER = message("another group of yours")
 
@@ -48,7 +52,6 @@ class FreeGroups(Rule):
             )
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse groups of a variable that may not be grouped."""
         names = self._free_groups(request)
         if self.allowed or not names:
             return None
@@ -94,12 +97,10 @@ class FreeGroups(Rule):
         return None
 
     def is_metered(self, request: TableRequest) -> bool:
-        """Whether the request has groups that are counted by account."""
         return self.per_account is not None and bool(self._free_groups(request))
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         whose = message(
             "The categories of {variables}",
             variables=quote_names(self.variables) if self.variables else message("all variables"),
@@ -115,7 +116,6 @@ class FreeGroups(Rule):
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """What the advice means."""
         yield from drop_choices(request, *self._free_groups(request))
 
     def _free_groups(self, request: TableRequest) -> list[str]:
@@ -136,7 +136,6 @@ class NestedUnions(Rule):
     filters: bool = key(reading.flag, False)
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse a union that is too close to another."""
         for name, asked in self._unions(request, dataset).items():
             if self.variables and name not in self.variables:
                 continue
@@ -150,7 +149,6 @@ class NestedUnions(Rule):
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         whose = message(" of {variables}", variables=quote_names(self.variables)) if self.variables else ""
         asked = message("A group or a filter") if self.filters else message("A group")
         return message(
@@ -162,7 +160,6 @@ class NestedUnions(Rule):
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """What the advice means."""
         names = [n for n in self._unions(request, dataset) if not self.variables or n in self.variables]
         yield from drop_choices(request, *names)
         if not self.filters:
@@ -182,10 +179,12 @@ class NestedUnions(Rule):
             # The total shows the union of a filter; every cell does if the variable is not shown.
             if self.filters and len(codes) > 1 and (request.totals or name not in request.variables):
                 unions.setdefault(name, []).append(_positions(dataset, name, codes))
-            if self.filters and name in dict(request.levels):
-                # A filtered level shows undeclared unions.
+            for level in dict(request.levels).get(name, ()) if self.filters else ():
+                # A filtered level shows undeclared unions: the parts of its groups that the filter keeps.
                 kept = _positions(dataset, name, codes)
-                unions.setdefault(name, []).extend(_cut(dataset, name, dict(request.levels)[name], kept))
+                parts = ((kept.intersection(g.members), g) for g in level_groups(dataset, name, level))
+                cut = [left for left, group in parts if 1 < len(left) < len(group.members)]
+                unions.setdefault(name, []).extend(cut)
         return unions
 
     def _refusal(self, request: TableRequest, name: str, label: str, apart: int) -> Refused:
@@ -212,17 +211,6 @@ class NestedUnions(Rule):
         )
 
 
-def _cut(
-    dataset: Dataset, name: str, levels: tuple[str, ...], kept: frozenset[int]
-) -> Iterator[frozenset[int]]:
-    """The parts of the groups of some levels that a filter keeps."""
-    for level in levels:
-        for group in level_groups(dataset, name, level):
-            left = kept & frozenset(group.members)
-            if 1 < len(left) < len(group.members):
-                yield left
-
-
 def _unions_of(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
     """The unions available without a free group: coarser levels, code lists, and the total."""
     unions = [
@@ -236,3 +224,34 @@ def _unions_of(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
 
 def _positions(dataset: Dataset, name: str, codes: tuple[str, ...]) -> frozenset[int]:
     return frozenset(map(dataset.variable(name).position, codes))
+
+
+def close_groups(
+    dataset: Dataset, name: str, people: NDArray[np.int64], fewer_than: int
+) -> Iterator[tuple[str, str, str, str, int]]:
+    """Overlapping groups of two declared lists that differ by less than `fewer_than`: list, code, list, code, difference."""
+    codes = dataset.variable(name).codes
+    lists = {
+        name: (np.arange(len(codes), dtype=np.int64), codes)
+    }  # the place of each category in the list, and its codes
+    for level, groups in groupings(dataset, name).items():
+        owner = np.full(len(codes), -1, dtype=np.int64)
+        for number, group in enumerate(groups):
+            owner[list(group.members)] = number
+        lists[level] = owner, tuple(group.code for group in groups)
+    lists["total"] = (np.zeros(len(codes), dtype=np.int64), ("everybody",))
+    for one, other in combinations(lists, 2):
+        (left, ours), (right, others) = lists[one], lists[other]
+        both = (left >= 0) & (right >= 0) & (people > 0)
+        pairs, inverse = np.unique(left[both] * len(others) + right[both], return_inverse=True)
+        a, b = pairs // len(others), pairs % len(others)
+        apart = _sizes(left, people, len(ours))[a] + _sizes(right, people, len(others))[b]
+        apart -= 2 * _sizes(inverse, people[both], len(pairs))
+        for place in np.flatnonzero((apart > 0) & (apart < fewer_than)):
+            yield one, ours[a[place]], other, others[b[place]], int(apart[place])
+
+
+def _sizes(owner: NDArray[np.int64], people: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    sizes = np.zeros(length, dtype=np.int64)
+    np.add.at(sizes, owner[owner >= 0], people[owner >= 0])
+    return sizes

@@ -13,8 +13,6 @@ total, K the cells that can occur:
 Source: Rinott et al. (2018), section 2.2, property 3, and the remark on zeros, ones and twos.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,13 +37,11 @@ class ShareOfZeros(CountRule):
     most: float = key(reading.share)
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with a larger share."""
         empty = slices.sizes - number(slices.positive)
         return empty > self.most * slices.sizes
 
     @property
     def reason(self) -> str:
-        """The defect of a withheld area."""
         return message("more than {most:.0%} of the cells are empty", most=self.most)
 
 
@@ -60,13 +56,11 @@ class ShareOfOnes(CountRule):
     up_to: int = key(reading.whole(1), 1)
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with a larger share."""
         small = number((slices.interior <= self.up_to) & slices.positive)
         return small > self.most * number(slices.positive)
 
     @property
     def reason(self) -> str:
-        """The defect of a withheld area."""
         counts = "1" if self.up_to == 1 else message("1 to {up_to}", up_to=self.up_to)
         return message(
             "more than {most:.0%} of the populated cells are counts of {counts}",
@@ -94,7 +88,6 @@ class MarginalDominance(CountRule):
 
     @property
     def reason(self) -> str:
-        """The defect of a withheld area."""
         return message("one category of a variable holds more than {most:.0%} of the people", most=self.most)
 
 
@@ -112,7 +105,6 @@ class AttributeDisclosure(CountRule):
     most: float = key(reading.share, 0.0)
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with a larger share."""
         populated = slices.positive
         rows = np.zeros(len(slices.counts), dtype=np.int64)
         telling = rows.copy()
@@ -126,7 +118,6 @@ class AttributeDisclosure(CountRule):
 
     @property
     def reason(self) -> str:
-        """The defect of a withheld area."""
         share = (
             message("more than {most:.0%} of the rows have", most=self.most)
             if self.most
@@ -153,7 +144,6 @@ class MeanCellSize(CountRule):
     rescues: tuple[str, ...] | None = key(_rescuable, None)
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with smaller cells."""
         return slices.total < self.least * slices.sizes
 
     def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
@@ -165,12 +155,10 @@ class MeanCellSize(CountRule):
 
     @property
     def reason(self) -> str:
-        """The defect of a withheld area."""
         return message("the mean cell has fewer than {least:g} people", least=self.least)
 
     @property
     def sentence(self) -> str:
-        """What it does, and which areas are exempt."""
         withheld = message("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
         if self.rescue is None:
             return withheld

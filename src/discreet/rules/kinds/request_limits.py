@@ -1,28 +1,117 @@
-"""Rules on combinations: forbidden and mandatory combinations of variables.
+"""Rules on a request: the maximum number of variables and of cells, forbidden and mandatory combinations.
 
 They depend on the request, its shape and the description only. A variable of a filter counts like one of the table, and a
 rule on a variable also covers the finer levels of its hierarchy: otherwise a slice, or more detail, would evade it.
+`[protection]` sets both maxima for every dataset (`max_variables`, `max_cells`; `model/limits.py` has the defaults); a
+`[[rule]]` may be stricter in small areas.
 
 Source: Rinott et al. (2018), section 2.2 (rules on the structure of the list).
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.errors import ForbiddenCombination, MandatoryVariables, Refused
+from discreet.errors import ForbiddenCombination, MandatoryVariables, Refused, TooManyCells, TooManyVariables
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import at_or_below, finer, variables_showing
-from discreet.model.messages.sentences import at_level, or_coarser, quote_names
+from discreet.model.messages.sentences import at_level, cell_count, or_coarser, quote_names
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape
 from discreet.rules import reading
 from discreet.rules.reading import key
-from discreet.rules.request_edits import add_variables, drop_variables, use_larger_areas
-from discreet.rules.rule import Rule, register
+from discreet.rules.rule import (
+    Rule,
+    add_variables,
+    drop_one_variable,
+    drop_variables,
+    register,
+    use_larger_areas,
+)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class MaxVariables(Rule):
+    """At most `most` variables in addition to geography; with `level`, only in small areas."""
+
+    kind: ClassVar[str] = "max-variables"
+    error: ClassVar[type[Refused]] = TooManyVariables
+    most: int = key(reading.whole(0))
+    level: str | None = key(reading.level, None)
+
+    def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
+        counted = sorted(request.used - dataset.geography)
+        if len(counted) <= self.most or not at_or_below(request, dataset, self.level):
+            return None
+        return self.refusal(
+            message(
+                "The table uses {counted} variables beside geography ({counted_2:comma}); at most {most} may "
+                "be combined{at_level}.",
+                counted=len(counted),
+                counted_2=tuple(counted),
+                most=self.most,
+                at_level=at_level(self.level),
+            ),
+            message(
+                "Take out {counted}, filters included{or_coarser}.",
+                counted=len(counted) - self.most,
+                or_coarser=or_coarser(dataset, self.level),
+            ),
+        )
+
+    @property
+    def sentence(self) -> str:
+        return message(
+            "At most {most} variables beside geography may be combined{at_level}, filters included.",
+            most=self.most,
+            at_level=at_level(self.level),
+        )
+
+    def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+        yield from drop_one_variable(request, dataset)
+        if self.level is not None:
+            yield from use_larger_areas(request, dataset)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class MaxCells(Rule):
+    """At most `most` cells, totals included; with `level`, only in small areas."""
+
+    kind: ClassVar[str] = "max-cells"
+    error: ClassVar[type[Refused]] = TooManyCells
+    most: int = key(reading.whole(1))
+    level: str | None = key(reading.level, None)
+
+    def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
+        if shape.cells <= self.most or not at_or_below(request, dataset, self.level):
+            return None
+        return self.refusal(
+            message(
+                "The table would have {size} cells; at most {most:,} are released at a time{at_level}.",
+                size=cell_count(shape.cells),
+                most=self.most,
+                at_level=at_level(self.level),
+            ),
+            message(
+                "Take out a variable, use a coarser level of the geography, or filter to fewer categories."
+            ),
+        )
+
+    @property
+    def sentence(self) -> str:
+        return message(
+            "A table may have at most {most:,} cells{at_level}, totals included.",
+            most=self.most,
+            at_level=at_level(self.level),
+        )
+
+    def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+        yield from use_larger_areas(request, dataset)
+        yield from drop_one_variable(request, dataset)
+        yield from (each for name in sorted(dataset.geography) for each in drop_variables(request, name))
 
 
 @register
@@ -36,7 +125,6 @@ class ForbiddenTogether(Rule):
     level: str | None = key(reading.level, None)
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse a request that uses all of them."""
         used = [variables_showing(request, dataset, name) for name in self.variables]
         if not all(used) or not at_or_below(request, dataset, self.level):
             return None
@@ -52,7 +140,6 @@ class ForbiddenTogether(Rule):
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         return message(
             "{variables} may not be combined{at_level}, filters included.",
             variables=quote_names(self.variables),
@@ -60,7 +147,6 @@ class ForbiddenTogether(Rule):
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """What the advice means."""
         if self.level is not None:
             yield from use_larger_areas(request, dataset)
         for name in reversed(self.variables):
@@ -78,7 +164,6 @@ class MandatoryTogether(Rule):
     needs: tuple[str, ...] = key(reading.variables)
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
-        """Refuse a request that uses the variable and not the others."""
         missing = self._missing(request, dataset)
         if not missing:
             return None
@@ -97,7 +182,6 @@ class MandatoryTogether(Rule):
 
     @property
     def sentence(self) -> str:
-        """What it does."""
         return message(
             '"{variable}" may be used only together with {needs}.',
             variable=self.variable,
@@ -105,7 +189,6 @@ class MandatoryTogether(Rule):
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        """What the advice means."""
         yield from add_variables(request, *self._missing(request, dataset))
         yield from drop_variables(request, *variables_showing(request, dataset, self.variable))
 
