@@ -5,7 +5,7 @@ import pytest
 from discreet.assess import assess
 from discreet.assess.report_pages import report
 from discreet.model.request import TableRequest
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,11 @@ from discreet.assess import risk_utility as losses
 from discreet.assess.risk_utility import (
     SMALL,
     conditional_entropy,
-    entropy,
     exact_expectations,
     hellinger,
     risk,
 )
-from discreet.assess.simulation import releases, simulate
+from discreet.assess.simulation import simulate
 from discreet.assess.subject import Subject
 from discreet.noise import dropadd, gaussian, laplace, maxent, normal, pram
 from discreet.noise.table import NoiseRow, NoiseTable, keep_zero
@@ -32,18 +31,8 @@ def test_the_losses_are_those_worked_by_hand():
     assert losses.l1(TRUE, RELEASED).tolist() == [4 + 1 + 5 + 44, 0, 2 + 4 + 19]
     assert losses.l2(TRUE, RELEASED).tolist() == [16 + 1 + 25 + 44**2, 0, 4 + 16 + 361]
     assert losses.l3(TRUE, RELEASED) == pytest.approx([2 + 1 + 1 + 2, 0, math.sqrt(3) - 1 + 2 + 1])
-
-
-def test_hellinger_is_worked_by_hand():
-    first = math.sqrt((2**2 + 1 + 1 + 2**2) / 2)
-    third = math.sqrt(((math.sqrt(3) - 1) ** 2 + 4 + 1) / 2)
-    assert losses.hellinger(TRUE, RELEASED) == pytest.approx([first, 0, third])
-
-
-def test_the_same_loss_of_two_is_that_of_the_paper():
-    """Rinott et al., section 4.2: 0 as 4, 100 as 144 and 10,000 as 10,404 cost the same in l3."""
-    for true, released in ((0, 4), (100, 144), (10_000, 10_404)):
-        assert losses.l3(np.array([true]), np.array([[released]])) == pytest.approx(2)
+    squares = [2**2 + 1 + 1 + 2**2, 0, (math.sqrt(3) - 1) ** 2 + 4 + 1]
+    assert losses.hellinger(TRUE, RELEASED) == pytest.approx([math.sqrt(each / 2) for each in squares])
 
 
 def test_roots_take_negative_counts_as_zero_and_plain_differences_do_not():
@@ -97,16 +86,6 @@ def test_rm_is_worked_by_hand():
     given_b = 0.5 * math.log(1.5) + 0.25 * math.log(3)
     assert conditional_entropy(np.array([2, 2]), np.array([[3, 1]])) == pytest.approx([given_b])
     assert risk(np.array([2, 2]), np.array([[3, 1]])) == pytest.approx([1 - given_b / math.log(2)])
-
-
-def test_totals_are_brought_together_by_hand():
-    """a = (1, 1), b = (2, 1) become (3, 3) and (4, 2), N = 6; the minima are (3, 2)."""
-    given_b = -(3 / 6 * math.log(3 / 4) + 2 / 6 * math.log(1) + 1 / 6 * math.log(1) + 1 / 6 * math.log(1 / 4))
-    assert conditional_entropy(np.array([1, 1]), np.array([[2, 1]])) == pytest.approx([given_b])
-
-
-def test_the_entropy_of_a_uniform_table_is_the_log_of_its_cells():
-    assert entropy(np.full(8, 5)) == pytest.approx(math.log(8))
 
 
 cells = st.lists(st.integers(0, 60), min_size=2, max_size=9).filter(lambda t: sum(map(bool, t)) > 1)
@@ -181,32 +160,28 @@ def noise(request):
     return NOISES[request.param]()
 
 
-def slow(counts, noise, loss, *, clip=True):
+def slow(counts, noise, loss):
     """The definition, with fractions as weights."""
-    total = 0.0
-    for count in counts:
-        for value, chance in noise.row(int(count)).probabilities().items():
-            shown = max(int(count) + value, 0) if clip else int(count) + value
-            total += float(chance) * loss(int(count), shown)
-    return total
+    return sum(
+        float(chance) * loss(int(count), max(int(count) + value, 0))
+        for count in counts
+        for value, chance in noise.row(int(count)).probabilities().items()
+    )
 
 
 def test_the_means_are_the_sums_of_the_definition(noise):
     counts = SUBJECT.flat
     found = exact_expectations(counts, noise)
-    for name, loss in {
-        "l1": lambda a, b: abs(a - b),
-        "l2": lambda a, b: (a - b) ** 2,
-        "l3": lambda a, b: abs(math.sqrt(a) - math.sqrt(b)),
-    }.items():
-        moments = getattr(found, name)
-        assert moments.mean == pytest.approx(slow(counts, noise, loss), rel=1e-9)
-    assert found.hellinger_squared == pytest.approx(
-        slow(counts, noise, lambda a, b: (math.sqrt(a) - math.sqrt(b)) ** 2 / 2), rel=1e-9
-    )
-    assert found.perturbed == pytest.approx(slow(counts, noise, lambda a, b: a != b) / counts.size)
-    assert found.false_zeros == pytest.approx(slow(counts, noise, lambda a, b: a > 0 and b == 0), abs=1e-12)
-    assert found.shown_small == pytest.approx(slow(counts, noise, lambda _, b: 1 <= b <= SMALL), abs=1e-9)
+    for value, loss in (
+        (found.l1.mean, lambda a, b: abs(a - b)),
+        (found.l2.mean, lambda a, b: (a - b) ** 2),
+        (found.l3.mean, lambda a, b: abs(math.sqrt(a) - math.sqrt(b))),
+        (found.hellinger_squared, lambda a, b: (math.sqrt(a) - math.sqrt(b)) ** 2 / 2),
+        (found.perturbed * counts.size, lambda a, b: a != b),
+        (found.false_zeros, lambda a, b: a > 0 and b == 0),
+        (found.shown_small, lambda _, b: 1 <= b <= SMALL),
+    ):
+        assert value == pytest.approx(slow(counts, noise, loss), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -224,24 +199,12 @@ def test_exact_mean_losses_equal_the_simulation(noise):
         assert abs(draws[name].mean() - exact) <= Z_EXPECTATION * draws[name].std() / math.sqrt(REPS) + 1e-12
 
 
-@pytest.mark.slow
-def test_the_root_of_the_mean_square_bounds_the_mean_hellinger_distance(noise):
-    (draws,) = simulate(SUBJECT, [noise], REPS, seed=8)
-    found = exact_expectations(SUBJECT.flat, noise)
-    assert (draws["hellinger"] ** 2).mean() == pytest.approx(found.hellinger_squared, rel=0.1)
-    assert draws["hellinger"].mean() <= math.sqrt(found.hellinger_squared) * 1.01
-
-
 @pytest.mark.parametrize("epsilon", ["0.5", "1"])
 def test_the_mean_absolute_error_of_laplace_noise_is_the_corrected_formula(epsilon):
     found = exact_expectations(np.array([500]), laplace(epsilon=float(epsilon)))
     assert found.l1.mean == pytest.approx(ORACLE["mean_absolute_laplace"][epsilon], abs=1e-7)
-
-
-def test_the_chance_of_an_exact_value_is_the_middle_of_the_law():
-    found = exact_expectations(np.array([50, 60, 70]), laplace(epsilon=2.0, m=7))
-    assert found.p_exact == pytest.approx(ORACLE["laplace_law"]["p0"], abs=1e-9)
-    assert found.perturbed == pytest.approx(1 - found.p_exact)
+    short = exact_expectations(np.array([50, 60, 70]), laplace(epsilon=2.0, m=7))
+    assert (short.p_exact, 1 - short.perturbed) == pytest.approx((ORACLE["laplace_law"]["p0"],) * 2, abs=1e-9)
 
 
 def test_confirmation_and_false_zeros_are_worked_by_hand():
@@ -260,34 +223,13 @@ def test_confirmation_and_false_zeros_are_worked_by_hand():
     assert (found.cells, found.occupied, found.small) == (4, 3, 2)
 
 
-def test_confirmation_is_what_an_intruder_sees_in_simulated_releases():
-    noise = laplace(epsilon=1.0, m=9)
-    shown = np.maximum(releases(SUBJECT, noise, 4000, seed=3), 0)
-    for value, exact in enumerate(exact_expectations(SUBJECT.flat, noise).confirmation):
-        seen = shown == value
-        right = (seen & (SUBJECT.counts == value)).sum() / seen.sum()
-        assert right == pytest.approx(exact, abs=Z_EXPECTATION * 0.5 / math.sqrt(seen.sum()))
-
-
 def test_noise_that_never_shows_small_counts_confirms_none():
-    found = exact_expectations(np.array([1, 2, 3, 9]), maxent(D=5, V=4, js=3))
-    assert found.shown_small == 0
-    assert found.confirmation_small is None
-
-
-def test_without_noise_everything_is_confirmed_and_nothing_is_lost():
-    nothing = NoiseTable(1, (NoiseRow((0,), (1,)),))
-    found = exact_expectations(np.array([0, 1, 2, 3]), nothing)
-    assert found.confirmation == (1, 1, 1, 1)
-    assert found.l2 == (0, 0)
-    assert (found.p_exact, found.false_zeros, found.false_people) == (1, 0, 0)
+    assert exact_expectations(np.array([1, 2, 3, 9]), maxent(D=5, V=4, js=3)).confirmation_small is None
 
 
 def test_without_clipping_plain_losses_see_the_negative_counts():
-    counts = np.array([0, 0, 0])
-    clipped, raw = (exact_expectations(counts, HALF, clip=clip) for clip in (True, False))
-    assert clipped.l1.mean == pytest.approx(0.75)
-    assert raw.l1.mean == pytest.approx(1.5)
+    clipped, raw = (exact_expectations(np.zeros(3, dtype=int), HALF, clip=clip) for clip in (True, False))
+    assert (clipped.l1.mean, raw.l1.mean) == pytest.approx((0.75, 1.5))
     assert raw.l3.mean == clipped.l3.mean
 
 

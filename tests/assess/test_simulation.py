@@ -28,7 +28,6 @@ from discreet.assess.subject import Subject
 from discreet.inference import independence_tests
 from discreet.inference.channel import by_cell
 from discreet.inference.hypothesis_tests import log_linear_model as plain_fit
-from discreet.inference.hypothesis_tests.cramers_v import cramers_v
 from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, likelihood_ratios, naive_ratios
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
@@ -54,19 +53,16 @@ def equal(first, second):
 def test_the_outcome_does_not_depend_on_the_number_of_workers():
     once = simulate(SUBJECT, NOISES, 2 * CHUNK + 7, seed=5, workers=1)
     assert equal(once, simulate(SUBJECT, NOISES, 2 * CHUNK + 7, seed=5, workers=4))
-    assert len(once[0]["l1"]) == 2 * CHUNK + 7
+    drawn = once[0]["l1"]
+    assert len(drawn) == 2 * CHUNK + 7
+    assert not np.array_equal(drawn[:CHUNK], drawn[CHUNK : 2 * CHUNK]), "chunks differ"
+    assert not equal(once, simulate(SUBJECT, NOISES, 2 * CHUNK + 7, seed=6))
 
 
 def test_the_outcome_of_a_setting_does_not_depend_on_the_others():
     assert equal(
         simulate(SUBJECT, NOISES, 30, seed=5)[1:], simulate(SUBJECT, [NOISES[1]], 30, seed=5, workers=2)
     )
-
-
-def test_another_seed_gives_another_outcome_and_chunks_differ():
-    first, second = (simulate(SUBJECT, NOISES[:1], 2 * CHUNK, seed=seed)[0]["l1"] for seed in (1, 2))
-    assert not np.array_equal(first, second)
-    assert not np.array_equal(first[:CHUNK], first[CHUNK:])
 
 
 def test_progress_tells_every_chunk():
@@ -76,10 +72,8 @@ def test_progress_tells_every_chunk():
 
 
 def test_impossible_cells_get_no_noise():
-    possible = np.ones(COUNTS.shape, dtype=bool)
-    possible[0, 1, 2] = False
-    counts = np.where(possible, COUNTS, 0)
-    drawn = releases(Subject(counts, possible), NOISES[0], 50, seed=1)
+    possible = np.array([[[True, True, True], [True, True, False]]])
+    drawn = releases(Subject(COUNTS * possible, possible), NOISES[0], 50, seed=1)
     assert (drawn[:, 0, 1, 2] == 0).all()
     assert drawn[:, 0, 0, 0].std() > 0
 
@@ -116,13 +110,11 @@ def test_statistics_and_v_are_those_of_scipy():
     assert found.association == pytest.approx(association(TABLE, method="cramer"))
 
 
-def test_empty_rows_and_columns_are_left_out():
-    wider = np.zeros((4, 5), dtype=np.int64)
+def test_empty_rows_and_columns_are_left_out_and_negative_counts_are_zero():
+    wider, plain = np.zeros((4, 5), dtype=np.int64), analyse(TABLE[None, None], EVERYWHERE)
     wider[np.ix_([0, 2, 3], [0, 1, 4])] = TABLE
-    found, plain = (
-        analyse(wider[None, None], np.ones((1, 4, 5), dtype=bool)),
-        analyse(TABLE[None, None], EVERYWHERE),
-    )
+    wider[1, 2] = -4
+    found = analyse(wider[None, None], np.ones((1, 4, 5), dtype=bool))
     assert found.df == plain.df
     assert found.association == pytest.approx(plain.association)
 
@@ -134,13 +126,6 @@ def test_layers_add_up():
     assert found.pearson == pytest.approx(sum(part.pearson for part in parts))
     assert found.df == sum(part.df for part in parts)
     assert found.fitted.sum() == pytest.approx(1)
-
-
-def test_negative_counts_are_taken_as_zero():
-    table = TABLE.copy()
-    table[0, 0] = -4
-    clipped = np.maximum(table, 0)
-    assert analyse(table[None, None], EVERYWHERE).pearson == analyse(clipped[None, None], EVERYWHERE).pearson
 
 
 @pytest.mark.slow
@@ -163,13 +148,6 @@ def test_degrees_of_freedom_of_a_pattern_are_counted_by_its_parts():
     assert degrees_of_freedom(np.where(possible, 5.0, 0.0)[None], possible).tolist() == [2]
 
 
-def test_v_is_that_of_the_readers_naive_estimate():
-    nothing = NoiseTable(1, (NoiseRow((0,), (1,)),))
-    assert analyse(TABLE[None, None], EVERYWHERE).association[0] == pytest.approx(
-        cramers_v(TABLE, nothing).naive
-    )
-
-
 def test_total_variation_of_mles_is_that_of_fitted_log_linear_models():
     other = TABLE + np.array([[5, -9, 0], [0, 3, 3], [-7, 0, 8]])
     found = analyse(np.stack([TABLE, other])[:, None], EVERYWHERE)
@@ -179,15 +157,8 @@ def test_total_variation_of_mles_is_that_of_fitted_log_linear_models():
     assert total_variation(found.fitted[0], found.fitted)[1] == pytest.approx(slow, abs=1e-9)
 
 
-def test_total_variation_is_worked_by_hand():
-    """Margins (1/2, 1/2) x (1/2, 1/2) against (3/4, 1/4) x (1/2, 1/2): a quarter of the mass moves."""
-    tables = np.array([[[5, 5], [5, 5]], [[6, 9], [4, 1]]])[:, None]
-    found = analyse(tables, np.ones((1, 2, 2), dtype=bool))
-    assert total_variation(found.fitted[0], found.fitted) == pytest.approx([0, 0.25])
-
-
 @pytest.mark.parametrize("name", ["edwards", "czech"])
-def test_total_variation_from_the_uniform_law_is_the_recomputed_one(name):
+def test_total_variation_from_the_uniform_distribution_is_the_recomputed_one(name):
     paper, oracle = paper_table(name), ORACLE["total_variation_from_uniform"]
     fit = plain_fit.fit_log_linear(
         paper.counts, parse_margins(oracle["model"][name], paper.names, paper.shape).margins
@@ -205,12 +176,9 @@ def test_a_table_with_one_side_fits_itself_and_an_empty_one_has_no_fit():
     assert np.isnan(found.association).all()
 
 
-SUBJECT_NOISE_AWARE = Subject(COUNTS, np.ones(COUNTS.shape, dtype=bool))
-
-
 def test_the_noise_aware_test_is_the_readers_own():
-    (draws,) = simulate(SUBJECT_NOISE_AWARE, NOISES[:1], 10, seed=4)
-    own = independence_tests(releases(SUBJECT_NOISE_AWARE, NOISES[0], 10, seed=4)[:, 0], NOISES[0])
+    (draws,) = simulate(SUBJECT, NOISES[:1], 10, seed=4)
+    own = independence_tests(releases(SUBJECT, NOISES[0], 10, seed=4)[:, 0], NOISES[0])
     assert draws["aware_p_value"] == pytest.approx(own.p_value)
     assert draws["likelihood_ratio"] == pytest.approx(own.naive_statistic)
 
@@ -235,14 +203,14 @@ def test_a_table_with_one_side_has_no_test():
 
 def test_how_many_releases_are_tested_depends_on_sizes_only():
     large = Subject(np.full((1, 300, 300), 5), np.ones((1, 300, 300), dtype=bool))
-    assert releases_to_test(SUBJECT_NOISE_AWARE, NOISES[0], 1000) == MOST_TESTED
-    assert releases_to_test(SUBJECT_NOISE_AWARE, NOISES[0], 3) == 3
+    assert releases_to_test(SUBJECT, NOISES[0], 1000) == MOST_TESTED
+    assert releases_to_test(SUBJECT, NOISES[0], 3) == 3
     assert releases_to_test(large, NOISES[0], 100) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [laplace(epsilon=0.2, modulus=2**64), laplace(epsilon=0.5, m=10)])
-def test_the_law_is_the_statistics_own_under_dp_too_and_not_the_chi_square_law(noise):
+def test_the_distribution_is_the_statistics_own_under_dp_too_and_not_the_chi_square_distribution(noise):
     counts = np.random.default_rng(2).poisson(8, (2, 5, 6))
     wide = Subject(counts, np.ones(counts.shape, dtype=bool))
     assert releases_to_test(wide, noise, 3) == 3
@@ -251,7 +219,7 @@ def test_the_law_is_the_statistics_own_under_dp_too_and_not_the_chi_square_law(n
     model = HierarchicalModel.of([(0,), (1,)], np.ones((5, 6)))
     looked_at = by_cell(noise, (5, 6))
     found = [likelihood_ratios(drawn[:, layer], looked_at, model) for layer in (0, 1)]
-    law = NullDistribution.of_sum(null_distribution(each, model, looked_at) for each in found)
+    distribution = NullDistribution.of_sum(null_distribution(each, model, looked_at) for each in found)
     statistic = sum(each.statistic for each in found)
-    assert draws["aware_p_value"] == pytest.approx(law.by_law(statistic))
-    assert draws["aware_p_value"] != pytest.approx(chi_square(statistic, law.df), rel=0.1)
+    assert draws["aware_p_value"] == pytest.approx(distribution.by_distribution(statistic))
+    assert draws["aware_p_value"] != pytest.approx(chi_square(statistic, distribution.df), rel=0.1)

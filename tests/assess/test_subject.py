@@ -13,7 +13,7 @@ from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.noise import maxent
 from discreet.noise.files import write_noise_table
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService
 
 DELTA = 1e-4
 EXACT = ("laplace", "normal", "abs", "gaussian")
@@ -40,21 +40,29 @@ def test_maxent_keeps_epsilon_for_counts_above_d_with_the_least_variance():
     assert privacy.audit(less, delta=DELTA).above_D.epsilon > 1.02
 
 
-def test_families_without_epsilon_have_one_setting_each():
-    found, _ = cases_of(["pram", "dropadd", "current"], [0.1, 1.0], DELTA, current=maxent(D=5, V=3, js=2))
-    assert [(s.label, s.epsilon) for s in found] == [("pram", None), ("dropadd", None), ("current", None)]
+def test_families_without_epsilon_and_files_have_one_setting_each(tmp_path):
+    file, current = tmp_path / "office.json", maxent(D=5, V=3, js=2)
+    write_noise_table(maxent(D=4, V=2, js=1), file)
+    found, _ = cases_of(["pram", "dropadd", "current", str(file)], [0.1, 1.0], DELTA, current=current)
+    assert [s.label for s in found] == ["pram", "dropadd", "current", "office"]
+    assert {s.epsilon for s in found} == {None}
     assert "D = 5" in found[2].how
+    assert (found[2].noise, found[3].noise) == (current, maxent(D=4, V=2, js=1))
 
 
 @pytest.mark.parametrize("family", ["hellinger", "exponential"])
-def test_bounded_laws_keep_pure_epsilon_for_counts_with_their_own_row(family):
+def test_bounded_distributions_keep_pure_epsilon_for_counts_with_their_own_row(family):
     (case,), _ = cases_of([family], [2.0], DELTA)
     rows = case.noise.rows
     for small in (0, 1, 27, 48):
-        law, other = (
+        distribution, other = (
             {count + v: p for v, p in rows[count].probabilities().items()} for count in (small, small + 1)
         )
-        assert all(abs(math.log(law[y] / other[y])) <= 2.0 + 1e-6 for y in law if law[y] > 1e-6)
+        assert all(
+            abs(math.log(distribution[y] / other[y])) <= 2.0 + 1e-6
+            for y in distribution
+            if distribution[y] > 1e-6
+        )
 
 
 def test_what_does_not_exist_is_left_out_with_its_reason():
@@ -64,13 +72,6 @@ def test_what_does_not_exist_is_left_out_with_its_reason():
     assert "hellinger at epsilon 0.1 is left out" in left_out[0]
     with pytest.raises(BadRequest, match="No case"):
         cases_of(["hellinger"], [0.1], DELTA)
-
-
-def test_a_file_is_a_setting(tmp_path):
-    write_noise_table(maxent(D=4, V=2, js=1), tmp_path / "office.json")
-    (case,), _ = cases_of([str(tmp_path / "office.json")], [1.0], DELTA)
-    assert case.label == "office"
-    assert case.noise == maxent(D=4, V=2, js=1)
 
 
 def test_zeros_are_kept_everywhere_when_asked_for():
@@ -107,47 +108,45 @@ def stored(town_workspace):
     return town_workspace.stored("town")
 
 
-def counted(town, **codes):
+@pytest.mark.parametrize(
+    ("asked", "shape", "cell", "codes"),
+    [
+        (
+            {"rows": ("sex",), "columns": ("job",), "layers": ("region",)},
+            (2, 2, 4),
+            (1, 0, 2),
+            {"region": "S", "sex": "1", "job": "2"},
+        ),
+        (
+            {"rows": ("sex", "age"), "columns": ("region",)},
+            (1, 6, 2),
+            (0, 4, 1),
+            {"sex": "2", "age": "adult", "region": "S"},
+        ),
+        ({"rows": ("age",), "levels": (("age", ("grown", "age")),)}, (1, 3, 1), (0, 0, 0), {"age": "adult"}),
+        (
+            {"rows": ("age",), "filters": (("sex", ("1",)),)},
+            (1, 3, 1),
+            (0, 2, 0),
+            {"sex": "1", "age": "old"},
+        ),
+    ],
+)
+def test_true_counts_are_laid_out_as_layers_rows_columns_without_totals(
+    stored, town, asked, shape, cell, codes
+):
+    found = subject_of(DatasetService(stored), TableRequest("town", **asked))
     frame = town.records.to_pandas().fillna({"job": "9"})
-    for name, code in codes.items():
-        frame = frame[frame[name] == code]
-    return len(frame)
-
-
-def test_true_counts_are_laid_out_as_layers_rows_columns(stored, town):
-    found = subject_of(
-        DatasetService(stored), TableRequest("town", rows=("sex",), columns=("job",), layers=("region",))
-    )
-    assert found.counts.shape == (2, 2, 4)
-    assert found.counts[1, 0, 2] == counted(town, region="S", sex="1", job="2")
-    assert found.counts.sum() == 3000
-    assert found.sides == ("Sex", "Job", "Region")
-
-
-def test_several_variables_of_a_side_are_one(stored, town):
-    found = subject_of(DatasetService(stored), TableRequest("town", rows=("sex", "age"), columns=("region",)))
-    assert found.counts.shape == (1, 6, 2)
-    assert found.counts[0, 4, 1] == counted(town, sex="2", age="adult", region="S")
-    assert found.sides[0] == "Sex x Age"
+    assert found.counts.shape == shape
+    assert found.counts[cell] == np.all([frame[name] == code for name, code in codes.items()], axis=0).sum()
+    assert found.two_way == (shape[2] > 1)
+    if "layers" in asked:
+        assert found.sides == ("Sex", "Job", "Region")
 
 
 def test_structural_zeros_are_no_part_of_it(stored):
     found = subject_of(DatasetService(stored), TableRequest("town", rows=("age",), columns=("job",)))
-    assert found.possible.sum() == 12 - 3
-    assert found.flat.size == 9
-
-
-def test_coarser_levels_and_totals_are_left_out(stored):
-    request = TableRequest("town", rows=("age",), levels=(("age", ("grown", "age")),))
-    assert subject_of(DatasetService(stored), request).counts.shape == (1, 3, 1)
-
-
-def test_filters_are_obeyed(stored, town):
-    found = subject_of(
-        DatasetService(stored), TableRequest("town", rows=("age",), filters=(("sex", ("1",)),))
-    )
-    assert found.counts.sum() == counted(town, sex="1")
-    assert not found.two_way
+    assert found.possible.sum() == found.flat.size == 12 - 3
 
 
 def test_a_table_that_the_rules_refuse_is_assessed_and_said_to_be(stored):
@@ -187,43 +186,33 @@ def test_what_cannot_be_assessed_is_refused(stored, monkeypatch):
         Subject(np.ones((1, 2, 3), dtype=np.int64), np.ones((1, 2, 3), dtype=bool))
 
 
-#: Of the comparison of a variance with the variance that the factor promises.
-FALSE_ALARM = 1e-4
+#: Of a table beside geography, and of region and area.
+BESIDE, GEOGRAPHY = 1 + 1 / 3 + 1 / 4 + 1 / 12, 1 + 1 / 2 + 1 / 5
 
 
-def test_the_factor_is_worked_by_hand(stored):
-    """Sex in tables of up to three variables beside geography: age 3, job 4, and region 2 or area 5."""
-    found = averaging_factor(stored, TableRequest("town", rows=("sex",)))
-    beside = 1 + 1 / 3 + 1 / 4 + 1 / 12
-    assert found.factor == pytest.approx(beside * (1 + 1 / 2 + 1 / 5))
-    assert found.tables == 4 * 3
-
-
-def test_a_finer_level_counts_per_area_and_a_coarser_one_adds_nothing(stored):
-    region = averaging_factor(stored, TableRequest("town", rows=("region", "sex", "age", "job")))
-    assert region.factor == pytest.approx(1 + 2 / 5)
-    area = averaging_factor(stored, TableRequest("town", rows=("area", "sex", "age", "job")))
-    assert (area.factor, area.tables) == (1, 1)
-
-
-def test_a_filter_uses_up_a_variable(stored):
-    request = TableRequest("town", rows=("sex",), filters=(("age", ("adult",)),))
-    assert averaging_factor(stored, request).factor == pytest.approx((1 + 1 / 4) * (1 + 1 / 2 + 1 / 5))
+@pytest.mark.parametrize(
+    ("rows", "filters", "factor", "tables"),
+    [
+        (("sex",), (), BESIDE * GEOGRAPHY, 4 * 3),
+        (("region", "sex", "age", "job"), (), 1 + 2 / 5, 2),
+        (("area", "sex", "age", "job"), (), 1, 1),
+        (("sex",), (("age", ("adult",)),), (1 + 1 / 4) * GEOGRAPHY, 2 * 3),
+    ],
+    ids=[
+        "by hand",
+        "a finer level counts per area",
+        "a coarser one adds nothing",
+        "a filter uses up a variable",
+    ],
+)
+def test_the_factor_is_worked_by_hand(stored, rows, filters, factor, tables):
+    """Tables of up to three variables beside geography: sex 2, age 3, job 4, and region 2 or area 5."""
+    found = averaging_factor(stored, TableRequest("town", rows=rows, filters=filters))
+    assert found.factor == pytest.approx(factor)
+    assert found.tables == tables
 
 
 def test_rules_that_forbid_tables_lower_the_factor(town, tmp_path):
     rule = '\n[[rule]]\nkind = "max-variables"\nmost = 1\n'
     stored = town.load(tmp_path / "strict", town.description + rule).stored("town")
-    found = averaging_factor(stored, TableRequest("town", rows=("sex",)))
-    assert found.factor == pytest.approx(1 + 1 / 2 + 1 / 5)
-
-
-def test_best_weights_reach_the_variance_that_the_factor_promises():
-    """Sums of 1, 3, 4 and 12 noises weighted by 1/K: their mean has variance V / (1 + 1/3 + 1/4 + 1/12)."""
-    rng, cells = np.random.default_rng(6), np.array([1, 3, 4, 12])
-    sums = np.array([rng.normal(0, 1, (40_000, k)).sum(axis=1) for k in cells])
-    weights = (1 / cells) / (1 / cells).sum()
-    variance, promised = (weights @ sums).var(), 1 / (1 / cells).sum()
-    spread = 3.9 * promised * np.sqrt(2 / 40_000)
-    assert abs(variance - promised) < spread
-    assert (sums.mean(axis=0)).var() > promised + spread  # plain averaging gains less
+    assert averaging_factor(stored, TableRequest("town", rows=("sex",))).factor == pytest.approx(GEOGRAPHY)

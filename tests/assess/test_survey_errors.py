@@ -49,13 +49,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def door(folder):
+def service(folder):
     with discreet.open(folder) as opened:
-        yield opened._registry.door("s")
+        yield opened._registry.open("s")
 
 
-def test_every_cell_has_its_exact_error_and_what_is_printed(door):
-    report = survey_errors(door, TableRequest("s", ("job",)))
+def test_every_cell_has_its_exact_error_and_what_is_printed(service):
+    report = survey_errors(service, TableRequest("s", ("job",)))
     first, _, empty, everybody = report.cells
     assert (first.cell, first.people, first.total) == (("a",), 300, 4500.0)
     # 150 of 200 in either stratum, by hand.
@@ -74,18 +74,18 @@ def test_every_cell_has_its_exact_error_and_what_is_printed(door):
     assert report.printed_over_exact["totals"] == pytest.approx(np.mean(quotients))
 
 
-def test_estimates_are_asked_for_in_words(door):
+def test_estimates_are_asked_for_in_words(service):
     words = ["1,a", "1,a / 1,_T", "1,a - 2,a", "1,a / 1,_T - 2,a / 2,_T"]
-    found = survey_errors(door, TableRequest("s", ("sex",), ("job",)), words).estimates
+    found = survey_errors(service, TableRequest("s", ("sex",), ("job",)), words).estimates
     assert [each.value for each in found] == pytest.approx([1500, 0.75, -1500, 0])
     one = (0.75 * 0.25 / 199) ** 0.5
     assert found[1].standard_error == pytest.approx(one)
     assert found[3].standard_error == pytest.approx(2**0.5 * one)
 
 
-def test_estimates_stand_beside_what_readers_are_told_of_them(door):
+def test_estimates_stand_beside_what_readers_are_told_of_them(service):
     words = ["_T,a", "_T,a / _T,_T", "_T,a / _T,b", "_T,a - _T,b", "_T,b / _T,a - 2,b / 2,a"]
-    found = survey_errors(door, TableRequest("s", ("sex",), ("job",)), words).estimates
+    found = survey_errors(service, TableRequest("s", ("sex",), ("job",)), words).estimates
     for each in found[:4]:
         assert each.printed_value == pytest.approx(each.value, rel=0.1)
         assert each.printed_error * abs(each.printed_value) >= each.standard_error
@@ -93,15 +93,15 @@ def test_estimates_stand_beside_what_readers_are_told_of_them(door):
 
 
 @pytest.mark.parametrize("text", ["1", "1,x", "1,a / 1,c", "1,a / 1,a / 1,a", "1,a - 1,a - 1,a", ""])
-def test_estimates_that_cannot_be_read_are_refused(door, text):
+def test_estimates_that_cannot_be_read_are_refused(service, text):
     with pytest.raises(BadRequest, match="cannot be read") as caught:
-        survey_errors(door, TableRequest("s", ("sex",), ("job",)), [text])
+        survey_errors(service, TableRequest("s", ("sex",), ("job",)), [text])
     assert "order of the variables" in caught.value.advice
 
 
 def test_a_dataset_without_a_survey_has_none(town_workspace):
     with discreet.open(town_workspace.folder) as opened, pytest.raises(BadRequest, match="no exact sampling"):
-        survey_errors(opened._registry.door("town"), TableRequest("town", ("sex",)))
+        survey_errors(opened._registry.open("town"), TableRequest("town", ("sex",)))
 
 
 def test_the_command_line_shows_it_as_confidential(folder, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pytest
 
 from discreet.attacks.knowledge import DP, UNPROTECTED, Answer, Knowledge, plan_of
 from discreet.model.description.dataset_toml import parse_dataset
@@ -89,8 +88,3 @@ class KeyedByParticipants:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return x ^ (x >> np.uint64(31))
-
-
-@pytest.fixture(scope="session")
-def stand_ins():
-    return Described, KeyedByParticipants, with_epsilon, described, public_dataset

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from discreet.attacks.differencing import (
     Bob,
     add_evidence,
-    apply_to_pairs,
     attack,
     cell_evidence,
     contexts,
@@ -25,11 +24,14 @@ from discreet.attacks.differencing import (
 from discreet.attacks.knowledge import UNPROTECTED, Knowledge
 from discreet.attacks.query_averaging import optimum, success_bound
 from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
 from discreet.noise import laplace, maxent
 from discreet.noise.table import keep_zero
 from discreet_studies.attacks.bob_trial import BobTrial, decide
 from discreet_studies.attacks.scoring import share
 from discreet_studies.attacks.targets import SCENE, TRAITS, Budget, TrueCounts, works
+
+from .conftest import Described, KeyedByParticipants, described, public_dataset, with_epsilon
 
 FALSE_ALARM = 1e-5
 NOISE = keep_zero(maxent(D=3, V=2, js=1))
@@ -92,19 +94,6 @@ def test_a_cell_of_laplace_noise_says_plus_or_minus_epsilon(epsilon, released):
     assert cell_evidence(row, released) == pytest.approx(sign * epsilon, abs=1e-6)
 
 
-def test_equal_pairs_are_worked_out_once():
-    asked = []
-
-    def evidence(a, b):
-        asked.append((a, b))
-        return float(a - b)
-
-    first = np.array([[3, 1], [3, 2]])
-    second = np.array([[1, 1], [1, 5]])
-    assert apply_to_pairs(evidence, first, second).tolist() == [[2.0, 0.0], [2.0, -3.0]]
-    assert len(asked) == 3
-
-
 def test_proofs_that_contradict_each_other_cancel():
     inf = math.inf
     found = add_evidence(np.array([inf, inf, 1.0, -inf]), np.array([inf, 0.5, inf, 2.0]))
@@ -127,6 +116,13 @@ def one_table(epsilon):
     return Budget((("workplace", "salary", "service"),), epsilon, "replace-one")
 
 
+def under_dp(field, secret, budget, times=1):
+    """What is public of the people under `dp`, and a server whose epsilon is so many times the one it promises."""
+    knowledge = described(field.population, budget)
+    plan = with_epsilon(knowledge.plan, knowledge.dataset, times) if times != 1 else knowledge.plan
+    return knowledge, Described(TrueCounts(knowledge.dataset, field.population), plan, secret)
+
+
 def right(field, found, pairs):
     coins = np.random.default_rng(5).integers(2, size=len(field.truth)).astype(bool)
     return int((decide(found.evidence[:, :pairs].sum(axis=1), coins) == field.truth).sum())
@@ -143,8 +139,7 @@ def surely_above(hits, of, bound):
     return share(hits, of, 1 - 2 * FALSE_ALARM).low > bound
 
 
-def test_contexts_are_different_hold_bob_and_never_everybody_twice(field, stand_ins):
-    *_, public_dataset = stand_ins
+def test_contexts_are_different_hold_bob_and_never_everybody_twice(field):
     dataset = public_dataset(field.population, one_table(1.0))
     bob = field.bobs[3]
     found = list(contexts(bob, dataset))
@@ -154,24 +149,24 @@ def test_contexts_are_different_hold_bob_and_never_everybody_twice(field, stand_
     for name, codes in found[1:]:
         assert dict(bob.traits)[name] in codes
         assert len(codes) < len(dataset.variable(name))
+    assert list(contexts(Bob("W0001", ()), dataset)) == [None]
 
 
-def test_true_counts_give_every_bob_away_with_one_pair(field, stand_ins):
-    *_, public_dataset = stand_ins
+def test_true_counts_give_every_bob_away_with_one_pair(field):
     dataset = public_dataset(field.population, one_table(1.0))
-    found = attack(
-        TrueCounts(dataset, field.population), Knowledge(dataset, UNPROTECTED), SCENE, field.bobs, 1
-    )
+    asked = TrueCounts(dataset, field.population), Knowledge(dataset, UNPROTECTED), SCENE, field.bobs
+    for pairs in (0, 100):
+        with pytest.raises(BadRequest, match="from 1 to 34"):
+            attack(*asked, pairs)
+    found = attack(*asked, 1)
     assert right(field, found, 1) == len(field.bobs)
     assert np.isinf(found.evidence).all()
     assert found.queries == (2,)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_under_dp_the_attack_stays_below_the_bound_and_reaches_the_optimum(field, stand_ins, secret, epsilon):
-    Described, _, _, described, _ = stand_ins
-    knowledge = described(field.population, one_table(epsilon))
-    server = Described(TrueCounts(knowledge.dataset, field.population), knowledge.plan, secret)
+def test_under_dp_the_attack_stays_below_the_bound_and_reaches_the_optimum(field, secret, epsilon):
+    knowledge, server = under_dp(field, secret, one_table(epsilon))
     found = attack(server, knowledge, SCENE, field.bobs, 1)
     hits, of = right(field, found, 1), len(field.bobs)
     assert found.epsilon == (epsilon,)
@@ -183,18 +178,14 @@ def test_under_dp_the_attack_stays_below_the_bound_and_reaches_the_optimum(field
     assert measured.low < best < measured.high
 
 
-def test_noise_three_times_too_small_breaks_the_bound(field, stand_ins, secret):
-    Described, _, with_epsilon, described, _ = stand_ins
-    knowledge = described(field.population, one_table(1.0))
-    truth = TrueCounts(knowledge.dataset, field.population)
-    mutant = Described(truth, with_epsilon(knowledge.plan, knowledge.dataset, 3), secret)
+def test_noise_three_times_too_small_breaks_the_bound(field, secret):
+    knowledge, mutant = under_dp(field, secret, one_table(1.0), times=3)
     found = attack(mutant, knowledge, SCENE, field.bobs, 1)
     assert surely_above(right(field, found, 1), len(field.bobs), success_bound(1.0, 1e-9))
 
 
 @pytest.mark.slow
-def test_dp_noise_keyed_by_participants_breaks_the_bound_by_the_papers_own_rule(field, stand_ins):
-    _, KeyedByParticipants, _, described, _ = stand_ins
+def test_dp_noise_keyed_by_participants_breaks_the_bound_by_the_papers_own_rule(field):
     knowledge = described(field.population, one_table(1.0))
     mutant = KeyedByParticipants(TrueCounts(knowledge.dataset, field.population), knowledge.plan)
     found = attack(mutant, knowledge, SCENE, field.bobs, 1)
@@ -202,10 +193,8 @@ def test_dp_noise_keyed_by_participants_breaks_the_bound_by_the_papers_own_rule(
 
 
 @pytest.mark.slow
-def test_under_dp_more_contexts_than_margins_say_nothing_new(field, stand_ins, secret):
-    Described, _, _, described, _ = stand_ins
-    knowledge = described(field.population, BobTrial(epsilon=1.0).budget)
-    server = Described(TrueCounts(knowledge.dataset, field.population), knowledge.plan, secret)
+def test_under_dp_more_contexts_than_margins_say_nothing_new(field, secret):
+    knowledge, server = under_dp(field, secret, BobTrial(epsilon=1.0).budget)
     found = attack(server, knowledge, SCENE, field.bobs[:50], 10)
     assert found.epsilon[5:] == (1.0,) * 5
     assert not found.evidence[:, 6:].any()
@@ -213,12 +202,8 @@ def test_under_dp_more_contexts_than_margins_say_nothing_new(field, stand_ins, s
     assert np.diff(found.epsilon[:6]) == pytest.approx([1 / 6] * 5)
 
 
-def test_a_union_under_dp_is_the_sum_of_cells_that_are_known(field, stand_ins, secret):
-    from discreet.model.request import TableRequest
-
-    Described, _, _, described, _ = stand_ins
-    knowledge = described(field.population, BobTrial(epsilon=1.0).budget)
-    server = Described(TrueCounts(knowledge.dataset, field.population), knowledge.plan, secret)
+def test_a_union_under_dp_is_the_sum_of_cells_that_are_known(field, secret):
+    knowledge, server = under_dp(field, secret, BobTrial(epsilon=1.0).budget)
 
     def cells(*codes):
         filters = (("age", codes), ("service", ("today",)))
@@ -228,18 +213,3 @@ def test_a_union_under_dp_is_the_sum_of_cells_that_are_known(field, stand_ins, s
         return server.ask(request).values
 
     assert (cells("15-24", "35-44") == cells("15-24") + cells("35-44")).all()
-
-
-@pytest.mark.parametrize("pairs", [0, 100])
-def test_a_number_of_pairs_that_does_not_exist_is_refused(field, stand_ins, pairs):
-    *_, public_dataset = stand_ins
-    dataset = public_dataset(field.population, one_table(1.0))
-    with pytest.raises(BadRequest, match="from 1 to 34"):
-        attack(
-            TrueCounts(dataset, field.population), Knowledge(dataset, UNPROTECTED), SCENE, field.bobs, pairs
-        )
-
-
-def test_bob_without_traits_has_one_context(field, stand_ins):
-    *_, public_dataset = stand_ins
-    assert list(contexts(Bob("W0001", ()), public_dataset(field.population, one_table(1.0)))) == [None]

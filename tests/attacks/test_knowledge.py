@@ -13,10 +13,11 @@ from discreet.model.request import TableRequest
 from discreet_studies.attacks.averaging_trial import AveragingTrial
 from discreet_studies.attacks.targets import TrueCounts, town
 
+from .conftest import described
+
 
 @pytest.fixture(scope="module")
-def knowledge(stand_ins):
-    *_, described, _ = stand_ins
+def knowledge():
     return described(town(1_000, 20, seed=1)[0], AveragingTrial(epsilon=2.0).budget)
 
 
@@ -55,11 +56,11 @@ def test_margins_cost_their_shares_once(knowledge):
     assert epsilon_of_margins(plan, {table.margin for table in plan.tables}) == 2
 
 
-def test_an_unknown_protection_and_a_missing_law_are_refused(knowledge):
+def test_an_unknown_protection_and_a_missing_distribution_are_refused(knowledge):
     with pytest.raises(BadRequest, match="no protection"):
         Knowledge(knowledge.dataset, "magic")
     with pytest.raises(BadRequest, match="no noise table"):
-        _ = knowledge.law
+        _ = knowledge.distribution
     with pytest.raises(BadRequest, match="no universe"):
         _ = Knowledge(knowledge.dataset, CELLKEY).noise_plan
 

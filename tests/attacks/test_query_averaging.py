@@ -30,6 +30,8 @@ from discreet_studies.attacks.averaging_trial import AveragingTrial
 from discreet_studies.attacks.scoring import root_mean_square, share
 from discreet_studies.attacks.targets import CELL, TrueCounts, town
 
+from .conftest import Described, described, public_dataset, with_epsilon
+
 FALSE_ALARM = 1e-5
 
 
@@ -44,10 +46,11 @@ def field():
 
 
 @pytest.mark.parametrize(("kind", "number"), [(WORDS, 64), (PARTS, 129)])
-def test_all_ways_are_different_and_ask_for_the_same_people(field, stand_ins, kind, number):
-    *_, public_dataset = stand_ins
+def test_all_ways_are_different_and_ask_for_the_same_people(field, kind, number):
     dataset = public_dataset(field.population, AveragingTrial().budget)
     truth = TrueCounts(dataset, field.population)
+    with pytest.raises(BadRequest, match="other words"):
+        list(ways(CELL, dataset, "magic"))
     asked = list(ways(CELL, dataset, kind))
     assert len(set(asked)) == len(asked) == number
     for way in [asked[1], *asked[:: number // 12]]:
@@ -56,8 +59,7 @@ def test_all_ways_are_different_and_ask_for_the_same_people(field, stand_ins, ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_true_counts_need_one_question(field, stand_ins, kind):
-    *_, public_dataset = stand_ins
+def test_true_counts_need_one_question(field, kind):
     dataset = public_dataset(field.population, AveragingTrial().budget)
     found = attack(TrueCounts(dataset, field.population), Knowledge(dataset, UNPROTECTED), CELL, kind, 3)
     assert (found.values == field.truth[:, None]).all()
@@ -65,10 +67,7 @@ def test_true_counts_need_one_question(field, stand_ins, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_under_dp_the_error_stays_above_the_bound_and_is_what_the_attacker_expects(
-    field, stand_ins, secret, kind
-):
-    Described, _, _, described, _ = stand_ins
+def test_under_dp_the_error_stays_above_the_bound_and_is_what_the_attacker_expects(field, secret, kind):
     knowledge = described(field.population, AveragingTrial(epsilon=2.0).budget)
     server = Described(TrueCounts(knowledge.dataset, field.population), knowledge.plan, secret)
     found = attack(server, knowledge, CELL, kind, 12)
@@ -84,8 +83,7 @@ def test_under_dp_the_error_stays_above_the_bound_and_is_what_the_attacker_expec
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_noise_too_small_for_its_promise_is_found_out(field, stand_ins, secret, kind):
-    Described, _, with_epsilon, described, _ = stand_ins
+def test_noise_too_small_for_its_promise_is_found_out(field, secret, kind):
     knowledge = described(field.population, AveragingTrial(epsilon=2.0).budget)
     truth = TrueCounts(knowledge.dataset, field.population)
     mutant = Described(truth, with_epsilon(knowledge.plan, knowledge.dataset, 12), secret)
@@ -94,31 +92,14 @@ def test_noise_too_small_for_its_promise_is_found_out(field, stand_ins, secret, 
     assert measured.high < error_bound(2.0)
 
 
-def test_the_weights_are_the_best_for_what_is_known(field, stand_ins):
+def test_the_weights_are_the_best_for_what_is_known(field):
     """Two margins of one term and one of eight: the expected variance is that of the best mean."""
-    *_, described, _ = stand_ins
     knowledge = described(field.population, AveragingTrial(epsilon=1.0).budget)
     each = float(knowledge.plan.tables[-1].noise.rows[0].variance())
 
-    class Silent:
-        def ask(self, request):
-            return TrueCounts(knowledge.dataset, field.population).ask(request)
-
-    assert attack(Silent(), knowledge, CELL, WORDS, 5).variance[-1] == pytest.approx(each / 2)
-    assert attack(Silent(), knowledge, CELL, PARTS, 5).variance[-1] == pytest.approx(each / (1 + 1 / 8))
-
-
-def test_an_unknown_kind_is_refused(field, stand_ins):
-    *_, public_dataset = stand_ins
-    dataset = public_dataset(field.population, AveragingTrial().budget)
-    with pytest.raises(BadRequest, match="other words"):
-        list(ways(CELL, dataset, "magic"))
-
-
-@given(st.floats(0.05, 4.0))
-def test_the_success_bound_is_attained_by_randomised_response(epsilon):
-    truthful = 1 / (1 + math.exp(-epsilon))
-    assert success_bound(epsilon) == pytest.approx(truthful)
+    truth = TrueCounts(knowledge.dataset, field.population)
+    assert attack(truth, knowledge, CELL, WORDS, 5).variance[-1] == pytest.approx(each / 2)
+    assert attack(truth, knowledge, CELL, PARTS, 5).variance[-1] == pytest.approx(each / (1 + 1 / 8))
 
 
 @given(st.floats(0.1, 3.0), st.integers(1, 6))

@@ -14,10 +14,8 @@ from discreet.attacks.survey_weights import (
     OVERALL_AVERAGE,
     SHARED_STEPS,
     STEPS,
-    Experience,
     PublicFacts,
     Reader,
-    ReleasedCell,
     common_weights,
     possible_counts,
 )
@@ -42,21 +40,6 @@ def test_people_of_one_weight_give_it_away_by_what_divides_all_their_cells():
     assert not any(low <= 630 <= high for low, high in found)
 
 
-def test_errors_that_are_a_function_of_the_number_shown_teach_nothing():
-    lessons = [(ReleasedCell(n + noise, 0, 100 + n + noise), n) for n in range(9) for noise in (0, 3)]
-    factors = Experience(lessons).factors(ReleasedCell(5, 0, 105), np.arange(9))
-    assert factors.tolist() == [1.0] * 9
-
-
-def test_errors_made_from_true_counts_teach_them():
-    lessons = [
-        (ReleasedCell(n + noise, 0, round(1000 / n**0.5)), n) for n in range(1, 9) for noise in range(-3, 4)
-    ] * 9
-    factors = Experience(lessons).factors(ReleasedCell(5, 0, 500), np.arange(1, 9))
-    assert np.argmax(factors) == 3  # four people: 1000 / 2
-    assert factors[3] > 2
-
-
 def test_a_weighting_class_needs_all_its_variables():
     outside = PublicFacts(
         {"state": {"A": "A"}, "age": {"y": "0", "o": "1"}}, {}, {}, {("A", "0"): 3.0, ("A", "1"): 5.0}
@@ -69,7 +52,7 @@ def test_a_weighting_class_needs_all_its_variables():
     )
 
 
-LAW = keep_zero(maxent(D=5, V=3, js=2))
+DISTRIBUTION = keep_zero(maxent(D=5, V=3, js=2))
 SURVEY = Survey("average-weight", 100, Fraction(60_000), Fraction(1000), Fraction(1, 10))
 AVERAGE, STEP = 600, 1000
 
@@ -85,7 +68,7 @@ def released(form, count, weight, shown):
 @pytest.mark.parametrize("form", [CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS])
 def test_the_true_weighted_count_lies_in_the_interval_of_the_true_count(form):
     rng = np.random.default_rng(3)
-    reader = Reader(form, SURVEY, LAW)
+    reader = Reader(form, SURVEY, DISTRIBUTION)
     for _ in range(200):
         count = int(rng.integers(1, 60))
         weight = float(np.round(rng.uniform(100, 1000, count), 4).sum())
@@ -100,24 +83,27 @@ def test_the_true_weighted_count_lies_in_the_interval_of_the_true_count(form):
 
 
 def test_served_forms_of_noisy_counts_tell_nothing_of_weights():
-    told, alone = Reader("average-weight", SURVEY, LAW).read(7, 4200), Reader("x", SURVEY, LAW).by_counts(7)
+    told, alone = (
+        Reader("average-weight", SURVEY, DISTRIBUTION).read(7, 4200),
+        Reader("x", SURVEY, DISTRIBUTION).by_counts(7),
+    )
     assert told.fits is None
     assert told.likelihood.tolist() == alone.likelihood.tolist()
-    assert Reader(CELL_AVERAGE, SURVEY, LAW).read(7, 4200).fits is not None  # the form that was open
+    assert Reader(CELL_AVERAGE, SURVEY, DISTRIBUTION).read(7, 4200).fits is not None  # the form that was open
 
 
 def test_possible_counts_are_those_whose_noise_gives_the_number():
-    counts, likelihood = possible_counts(LAW, 8)
+    counts, likelihood = possible_counts(DISTRIBUTION, 8)
     assert counts.tolist() == list(range(3, 14))
     for count, chance in zip(counts.tolist(), likelihood, strict=True):
-        assert chance == pytest.approx(float(LAW.row(count).probabilities().get(8 - count, 0)))
+        assert chance == pytest.approx(float(DISTRIBUTION.row(count).probabilities().get(8 - count, 0)))
 
 
 def test_steps_allow_every_count_whose_weight_may_have_given_them():
-    reader = Reader(STEPS, SURVEY, LAW)
+    reader = Reader(STEPS, SURVEY, DISTRIBUTION)
     cell = reader.read_steps(8 * STEP, 500.0, 500.0)
     for count, chance in zip(cell.counts.tolist(), cell.likelihood, strict=True):
         steps = int(count * 500 / STEP + 0.5)
-        assert chance == pytest.approx(float(LAW.row(steps).probabilities().get(8 - steps, 0)))
+        assert chance == pytest.approx(float(DISTRIBUTION.row(steps).probabilities().get(8 - steps, 0)))
     assert cell.counts[0] <= 5
     assert cell.counts[-1] >= 27  # 13 steps are 27 people of half a step at most

@@ -45,7 +45,7 @@ def large_release(*lengths):
         values=noisy.copy(),
         noisy=noisy,
         status=rng.choice(np.array([0] * 7 + [1, 2, 3], dtype=np.uint8), lengths),
-        law=TableDistribution(laplace(epsilon=1.0, m=2), lengths),
+        distribution=TableDistribution(laplace(epsilon=1.0, m=2), lengths),
         notes=("Counts were adjusted.",),
         promise=("A promise.",),
     )

@@ -9,6 +9,13 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+import openpyxl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import sdmx
+from lxml import html
+from sdmx.model import common, v21
 
 from discreet.formats import format_by_name
 from discreet.model.release import STATUSES
@@ -80,25 +87,17 @@ def read_json(data, names):
 
 
 def read_xlsx(data, names):
-    import openpyxl
-
     header, *rows = openpyxl.load_workbook(io.BytesIO(data))["data"].iter_rows(values_only=True)
     return lines_of([dict(zip(header, row, strict=True)) for row in rows], names)
 
 
 def read_arrow(data, names):
-    import polars as pl
-    import pyarrow as pa
-
     lines = lines_of(pa.ipc.open_stream(data).read_all().to_pylist(), names)
     assert lines == lines_of(pl.read_ipc_stream(data).to_dicts(), names)
     return lines
 
 
 def read_parquet(data, names):
-    import pandas as pd
-    import polars as pl
-
     lines = lines_of(pl.read_parquet(data).to_dicts(), names)
     assert lines == lines_of(pd.read_parquet(io.BytesIO(data)).to_dict("records"), names)
     return lines
@@ -115,8 +114,6 @@ def read_csv_excel(data, names, separator=";", decimal=","):
 
 def read_html(data, names):
     """Every cell with the codes of its row, its columns and its layer; the tables are put together in our order."""
-    from lxml import html
-
     page, found = html.document_fromstring(data.decode()), {}
     assert {element.tag for element in page.iter()} <= ELEMENTS, "a label became an element"
     for table in page.iter("table"):
@@ -159,9 +156,6 @@ def _tops(head):
 
 def read_sdmx_csv(data, names):
     """With sdmx1, which needs the structure, and with pandas: both must see the same fields."""
-    import pandas as pd
-    import sdmx
-
     frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
     columns = list(frame.columns)
     structure = sdmx_structure(names, columns[columns.index("OBS_VALUE") + 1 :])
@@ -176,8 +170,6 @@ SDMX_STATUS = {"A": "", "Q": "c", "M": "z", "U": "u"}
 
 def sdmx_structure(dimensions, attributes):
     """A data structure made by hand, as sdmx1 has it."""
-    from sdmx.model import common, v21
-
     return v21.DataStructureDefinition(
         id="by-hand",
         dimensions=common.DimensionDescriptor(components=[common.Dimension(id=d) for d in dimensions]),
@@ -202,8 +194,6 @@ def sdmx_lines(message, names):
 
 
 def read_sdmx_json(data, names):
-    import sdmx
-
     return sdmx_lines(sdmx.read_sdmx(io.BytesIO(data)), names)
 
 

@@ -3,13 +3,12 @@
 import io
 import json
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import discreet.formats.arrow as module
-from discreet.formats import format_by_name, parquet
+from discreet.formats import format_by_name
 
 
 def stream_of(release):
@@ -24,14 +23,6 @@ def test_texts_are_dictionaries_and_counts_are_integers(release):
     assert schema.field("sex").metadata == {b"label": b"Sex"}
 
 
-def test_what_must_be_told_is_in_the_schema(release):
-    told = json.loads(stream_of(release).schema.metadata[b"discreet"])
-    assert told["note"] == list(release.notes)
-    assert told["promise"] == list(release.promise)
-    assert told["digest"] == release.digest
-    assert told["citation"].startswith(release.title)
-
-
 @pytest.mark.parametrize("lines", [7, 60])
 def test_a_stream_comes_in_batches(release, monkeypatch, lines):
     whole = stream_of(release).read_all()
@@ -42,13 +33,6 @@ def test_a_stream_comes_in_batches(release, monkeypatch, lines):
 
 
 def test_it_is_the_table_of_the_stream(release):
-    table = pq.read_table(io.BytesIO(parquet.FORMAT.write(release)))
+    table = pq.read_table(io.BytesIO(format_by_name("parquet").write(release)))
     assert table.equals(pa.ipc.open_stream(format_by_name("arrow").write(release)).read_all())
     assert json.loads(table.schema.metadata[b"discreet"])["note"][0] == release.notes[0]
-
-
-def test_duckdb_adds_up_the_same_numbers(release, tmp_path):
-    file = tmp_path / "table.parquet"
-    file.write_bytes(parquet.FORMAT.write(release))
-    (total,) = duckdb.sql(f"select sum(value) from '{file}'").fetchall()[0]
-    assert total == release.values[~release.missing].sum()

@@ -1,6 +1,5 @@
 """A contract for every format, and what is particular to CSV and JSON-stat."""
 
-import csv
 import io
 import json
 import os
@@ -17,7 +16,6 @@ import pytest
 import discreet
 import discreet.formats.arrow
 import discreet.formats.xlsx
-from discreet.errors import UnknownFormat
 from discreet.formats import format_by_name, formats
 from discreet.model import columns
 from discreet.model.sdmx import sdmx_id
@@ -114,7 +112,6 @@ class TestEveryFormat:
         """Wrong alternatives: a header, a word or a comma again in every block, and lines that start over at 1."""
         monkeypatch.setattr(columns, "BLOCK", lines)
         monkeypatch.setattr(discreet.formats.arrow, "BATCH", lines)
-        monkeypatch.setattr(discreet.formats.parquet, "BATCH", lines)
         monkeypatch.setattr(discreet.formats.xlsx, "_LINES", lines)
         full = decorated(release)
         assert read_back(name, full) == expected(full)
@@ -132,7 +129,6 @@ class TestEveryFormat:
 
         monkeypatch.setattr(columns, "numbers_of", spy)
         monkeypatch.setattr(discreet.formats.arrow, "BATCH", 2_000)
-        monkeypatch.setattr(discreet.formats.parquet, "BATCH", 2_000)
         assert next(right.stream(thousands))
         assert formatted <= 0.6 * thousands.cells
         next(wrong.stream(thousands))
@@ -160,25 +156,6 @@ def test_a_million_cells_take_less_than_twice_their_arrays():
     ratios = json.loads(told.stdout)
     assert ratios.pop("csv:joined") > 4
     assert all(ratio < 2 for ratio in ratios.values()), ratios
-
-
-def test_an_unknown_format_names_the_nearest():
-    with pytest.raises(UnknownFormat, match='Did you mean "csv"'):
-        format_by_name("cvs")
-
-
-def test_a_float_is_written_by_the_fewest_digits_that_give_it_back(release):
-    """A later measure may release means: the type of the values is kept, and a missing one stays empty."""
-    numbers = np.resize([0.1, 1 / 3, -2.5, 1e22, 3.0], release.values.shape)
-    means = replace(release, values=numbers)
-    lines = list(csv.DictReader(io.StringIO(format_by_name("csv").write(means).decode())))
-    values = json.loads(format_by_name("json").write(means))["value"]
-    for line, value, number, missing in zip(
-        lines, values, numbers.ravel().tolist(), release.missing.ravel().tolist(), strict=True
-    ):
-        assert line["value"] == ("" if missing else repr(number))
-        assert value == (None if missing else number)
-    assert means.value("adult", "1", "1") == numbers[1, 1, 0]
 
 
 def test_values_are_whole_numbers_or_floats_of_64_bits(release):

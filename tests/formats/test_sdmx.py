@@ -1,20 +1,17 @@
-"""SDMX-CSV: the columns of version 2.0, and words in the first line only."""
+"""SDMX-CSV and SDMX-JSON: the layout of the standard, and its codes."""
 
 import csv
 import io
 import json
 from dataclasses import replace
 
-import jsonschema
 import numpy as np
 import sdmx
 
-from discreet.formats import format_by_name, format_of_file
-from discreet.formats.sdmx_csv import sdmx_csv
-from discreet.formats.sdmx_json import sdmx_json
+from discreet.formats import format_by_name
+from discreet.formats.sdmx_data import sdmx_csv, sdmx_json
 from discreet.model.sdmx import dataset_flow, sdmx_id
 
-from .conftest import HOSTILE
 from .readers import expected, read_back
 from .test_formats import decorated
 
@@ -29,18 +26,6 @@ def test_the_columns_stand_in_the_order_of_the_standard(release):
     assert list(row)[:8] == first
     assert list(row)[8:12] == ["CONF_STATUS", "SIGNED", "RELATIVE_STANDARD_ERROR", "NOISE_SHARE"]
     assert [row[name] for name in first[:3]] == ["dataflow", "DISCREET:town-age-job-sex(1.0.0)", "I"]
-
-
-def test_a_withheld_cell_is_q_and_one_that_cannot_occur_is_m(release):
-    """Wrong alternative: our own letters, of which SDMX's code list gives z and c no meaning."""
-    rows = rows_of(decorated(release))
-    assert {row["OBS_STATUS"]: row["OBS_VALUE"] == "" for row in rows} == {
-        "A": False,
-        "Q": True,
-        "M": True,
-        "U": False,
-    }
-    assert {row["OBS_STATUS"]: row["CONF_STATUS"] for row in rows} == {"A": "F", "Q": "C", "M": "F", "U": "F"}
 
 
 def test_the_words_of_the_table_stand_in_the_first_line_only(release):
@@ -68,45 +53,6 @@ def test_dimensions_that_a_table_does_not_have_are_totals(release):
     assert [row["age"] for row in rows] == [row["age"] for row in rows_of(release)]
 
 
-COMPONENT = {
-    "type": "object",
-    "required": ["id", "name", "values"],
-    "properties": {
-        "keyPosition": {"type": "integer", "minimum": 0},
-        "values": {
-            "type": "array",
-            "uniqueItems": True,
-            "minItems": 1,
-            "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
-        },
-    },
-}
-LEVELS = {
-    "type": "object",
-    "required": ["dataSet", "series", "observation"],
-    "additionalProperties": {"type": "array", "items": COMPONENT},
-}
-OBSERVATIONS = {
-    "type": "object",
-    "additionalProperties": False,
-    "patternProperties": {"^[0-9]+(:[0-9]+)*$": {"type": "array", "items": {"type": ["null", "number"]}}},
-}
-#: What the schema of version 1.0.0-wd asks for, and the ids that sdmx1 needs besides.
-SCHEMA = {
-    "type": "object",
-    "required": ["header", "structure", "dataSets"],
-    "additionalProperties": False,
-    "properties": {
-        "header": {"type": "object", "required": ["id", "prepared", "sender"]},
-        "structure": {"type": "object", "properties": {"dimensions": LEVELS, "attributes": LEVELS}},
-        "dataSets": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"observations": OBSERVATIONS}},
-        },
-    },
-}
-
-
 def document_of(release):
     return json.loads(format_by_name("sdmx-json").write(release))
 
@@ -114,7 +60,7 @@ def document_of(release):
 def test_it_is_a_message_of_the_standard(release):
     shown = decorated(release)
     full = document_of(shown)
-    jsonschema.validate(full, SCHEMA)
+    assert full.keys() == {"header", "structure", "dataSets"}
     observations = full["dataSets"][0]["observations"]
     assert len(observations) == release.cells
     assert observations["1:2:0"][0] is None
@@ -142,12 +88,6 @@ def test_the_words_are_attributes_of_the_data_set(release):
     assert document["structure"]["uri"].endswith("Dataflow=DISCREET:town-age-job-sex(1.0.0)")
 
 
-def test_labels_are_whole_and_codes_are_ids(hostile):
-    (dimension,) = document_of(hostile)["structure"]["dimensions"]["observation"]
-    assert [value["name"] for value in dimension["values"]][:-1] == list(HOSTILE.values())
-    assert [value["id"] for value in dimension["values"]][:-1] == [sdmx_id(c) for c in HOSTILE.values()]
-
-
 def test_a_column_of_nothing_keeps_its_place(release):
     """Wrong alternative: an attribute without values, which sdmx1 drops and then reads the next in its place."""
     none = np.full(release.values.shape, -1)
@@ -164,7 +104,3 @@ def test_sdmx1_sees_every_dimension_of_the_dataflow(release):
     assert series.index.names == ["region", "area", "sex", "age", "job"]
     assert series["_T", "_T", "1", "old", "2"] == release.value("old", "2", "1")
     assert len(series) == release.cells
-
-
-def test_json_stat_keeps_the_ending():
-    assert format_of_file("x.json").name == "json"

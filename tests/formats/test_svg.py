@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.formats import format_by_name, png
+from discreet.formats import format_by_name
 from discreet.model.view import Picture
 
 
@@ -27,11 +27,3 @@ def test_the_note_and_the_version_are_on_it_and_what_is_withheld_is_not(release)
     assert release.digest[:8] in text
     assert "918" not in text.replace(release.digest[:8], "")
     assert "918,273,645" in format_by_name("svg").write(replace(release, values=values)).decode()
-
-
-def test_it_is_a_png_of_the_theme(release):
-    light, dark = (
-        png.FORMAT.write(replace(release, picture=Picture(theme=theme))) for theme in ("light", "dark")
-    )
-    assert light.startswith(b"\x89PNG\r\n")
-    assert light != dark

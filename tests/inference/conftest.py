@@ -37,6 +37,17 @@ def table(name):
     return families.build(name, PARAMETERS[name])
 
 
+_CHANCES = {}
+
+
+def chances(noise, count):
+    """The probabilities of the noise of a true count, by value; those of each row are made once."""
+    row = noise.row(count)
+    if id(row) not in _CHANCES:
+        _CHANCES[id(row)] = row, {value: float(p) for value, p in row.probabilities().items()}
+    return _CHANCES[id(row)][1]
+
+
 @pytest.fixture(params=NAMES)
 def any_noise(request):
     return table(request.param)

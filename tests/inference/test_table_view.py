@@ -1,6 +1,6 @@
 """Percentages, ranks and chosen rows follow from released numbers, and from no base that may be noise.
 
-The limits of what is drawn: of counts, of percentages, or none where no law is known.
+The limits of what is drawn: of counts, of percentages, or none where no distribution is known.
 """
 
 import io
@@ -32,7 +32,7 @@ from discreet.model.view import Picture, View
 from discreet.noise import laplace
 from discreet.noise.table_distribution import DistributionWithSums, TableDistribution
 from discreet.release.pipeline import release_table
-from discreet.web.i18n.messages import languages
+from discreet.web.i18n.translation import languages
 
 TABLE = {"rows": ["area"], "columns": ["sex"], "layers": ["age"]}
 NOISE = laplace(epsilon=1.0, m=8)
@@ -46,13 +46,18 @@ def asked(workspace, **parts):
 def with_values(release, values, **more):
     """The release with other numbers, as if noise that any number can come from had made them."""
     array = np.asarray(values, dtype=np.int64).reshape(release.values.shape)
-    law = TableDistribution(NOISE, array.shape)
-    return replace(release, **{"values": array, "noisy": array, "law": law} | more)
+    distribution = TableDistribution(NOISE, array.shape)
+    return replace(release, **{"values": array, "noisy": array, "distribution": distribution} | more)
 
 
 def percent_of(release):
     (column,) = release.derived
     return np.where(column.missing, np.nan, column.values)
+
+
+def german(release):
+    """The last note, as a German reader has it."""
+    return languages()["de"].translate(release.notes[-1])
 
 
 @pytest.fixture(scope="module")
@@ -78,46 +83,26 @@ def test_a_percentage_is_the_quotient_of_two_released_numbers(release, percent, 
     assert base.__code__.co_argcount == len(release.dimensions)
 
 
-def test_the_true_base_would_give_other_percentages(town, release):
-    """The wrong alternative: shares of true totals, which a reader could multiply back to a true count."""
-    found = percent_of(apply_view(release, View("row")))
-    frame = town.records.to_pandas()
-    wrong = 0
-    for place, (area, sex, age) in enumerate(product(*(d.codes[:-1] for d in release.dimensions))):
-        true_base = ((frame.area == area) & (frame.age == age)).sum()
-        at = np.unravel_index(place, tuple(d.length - 1 for d in release.dimensions))
-        wrong += round(100 * release.value(area, sex, age) / true_base, 1) != found[at]
-    assert wrong > 10
-
-
-@pytest.mark.parametrize("kept_law", [False, True])
-@pytest.mark.parametrize("base", [0, 2, 3])
-def test_a_base_within_its_noise_has_none_even_where_it_cannot_be_zero(town_workspace, base, kept_law):
-    """The cell key table keeps zeros, so a 2 is nobody's zero; it may be 1 or 5 all the same."""
-    whole = asked(town_workspace, rows=["sex"], columns=["age"])
-    numbers = np.array(whole.values)
-    numbers[0, -1] = base
-    law = whole.law if kept_law else TableDistribution(NOISE, numbers.shape)
-    found = percent_of(apply_view(with_values(whole, numbers, law=law), View("row")))
-    assert np.isnan(found[0]).all()
-
-
+@pytest.mark.parametrize("kept_distribution", [False, True])
 @pytest.mark.parametrize("base", [-3, 0, 1, 2, 3])
-def test_a_base_that_may_be_noise_has_no_percentages(town_workspace, base):
-    """The wrong alternative divides by whatever is above zero."""
+def test_a_base_within_its_noise_has_none_even_where_it_cannot_be_zero(
+    town_workspace, base, kept_distribution
+):
+    """The cell key table keeps zeros, so a 2 is nobody's zero; it may be 1 or 5 all the same.
+
+    The wrong alternative divides by whatever is above zero."""
     whole = asked(town_workspace, rows=["sex"], columns=["age"])
     numbers = np.array(whole.values)
     numbers[0, -1] = base
-    found = percent_of(apply_view(with_values(whole, numbers), View("row")))
+    distribution = whole.distribution if kept_distribution else TableDistribution(NOISE, numbers.shape)
+    found = percent_of(apply_view(with_values(whole, numbers, distribution=distribution), View("row")))
     assert np.isnan(found[0]).all()
     assert not np.isnan(found[1:]).any()
-    divides_anyway = np.where(numbers[:, -1] > 0, 1, np.nan)
-    assert np.isnan(divides_anyway[0]) == (base <= 0), "0 < base <= 3 is where the alternative differs"
 
 
 def test_a_true_zero_becomes_a_base_with_a_chance_of_at_most_a_fortieth(town_workspace):
-    """Exactly, by the law of the noise; `above zero` takes it in a quarter of all cases."""
-    first, chances = NOISE.laws[int(NOISE.distribution_index(np.array([0]))[0])].law()
+    """Exactly, by the distribution of the noise; `above zero` takes it in a quarter of all cases."""
+    first, chances = NOISE.distributions[int(NOISE.distribution_index(np.array([0]))[0])].distribution()
     released = first + np.arange(chances.size)
     whole = asked(town_workspace, rows=["area"])
     taken = [above_noise(with_values(whole, np.full(6, number)))[0] for number in released.tolist()]
@@ -208,6 +193,7 @@ def test_the_top_rows_are_those_of_released_numbers_and_not_of_true_counts(town,
     assert codes[:3] != ("S3", "S2", "S1")
     assert [shown.value(code, "1") for code in codes] == [whole.value(code, "1") for code in codes]
     assert any("noise can change which" in note for note in shown.notes)
+    assert german(shown).startswith("Von „Area“ werden die 3 mit den größten gezeigten Zahlen gezeigt")
     assert shown.selection.codes == (("area", codes),)
 
 
@@ -223,14 +209,6 @@ def test_equal_numbers_stay_in_their_declared_order_and_withheld_rows_are_not_ch
     assert everything.selection is None
 
 
-def test_rows_are_reordered_without_being_called_a_selection(town_workspace):
-    whole = asked(town_workspace, rows=["area"])
-    shown = apply_view(whole, View(top=5))
-    assert sorted(shown.dimensions[0].codes) == sorted(whole.dimensions[0].codes)
-    assert shown.title == whole.title
-    assert shown.selection is None
-
-
 def test_empty_rows_are_hidden_and_withheld_or_negative_ones_are_not(town_workspace):
     whole = asked(town_workspace, rows=["area"], columns=["sex"])
     values, status = np.array(whole.values), np.array(whole.status)
@@ -244,6 +222,7 @@ def test_empty_rows_are_hidden_and_withheld_or_negative_ones_are_not(town_worksp
     shown = apply_view(with_values(whole, values, status=status), View(hide_empty=True))
     assert shown.dimensions[0].codes == ("S1", "S2", "S3", "_T")
     assert any("there may be people in them" in note for note in shown.notes)
+    assert german(shown).startswith("Zeilen, deren gezeigte Zahlen alle 0 sind")
     assert apply_view(whole, View(hide_empty=True)).notes == whole.notes
 
 
@@ -264,6 +243,7 @@ def test_rows_are_sorted_by_released_numbers_and_parts_stay_below_their_whole(to
             whole.value(code, sex) for sex in ("1", "2", "_T")
         ]
     assert any("noise can change it" in note for note in shown.notes)
+    assert german(shown).startswith("„Area“ steht in der Reihenfolge der gezeigten Zahlen")
     assert shown.selection is None
     turned = apply_view(whole, View(sort="value")).dimensions[0].codes
     assert turned.index("N") < turned.index("S"), "ascending by the total of all other variables"
@@ -294,22 +274,6 @@ def test_withheld_rows_come_last_labels_sort_as_people_count_and_percentages_sor
             apply_view(whole, View(sort=wrong))
 
 
-@pytest.mark.parametrize(
-    ("view", "german"),
-    [
-        (View(top=2), "Von „Area“ werden die 2 mit den größten gezeigten Zahlen gezeigt"),
-        (View(sort="-value"), "„Area“ steht in der Reihenfolge der gezeigten Zahlen"),
-        (View(hide_empty=True), "Zeilen, deren gezeigte Zahlen alle 0 sind"),
-    ],
-)
-def test_the_notes_of_a_view_are_translated(town_workspace, view, german):
-    whole = asked(town_workspace, rows=["area"], columns=["sex"])
-    values = np.array(whole.values)
-    values[0] = 0
-    note = apply_view(with_values(whole, values), view).notes[-1]
-    assert languages()["de"].translate(note).startswith(german)
-
-
 def test_a_view_is_no_part_of_the_question(release):
     shown = apply_view(release, View("row", rank=True, top=2))
     assert shown.request.identity == release.request.identity
@@ -332,7 +296,8 @@ def test_every_format_has_the_percentages_and_says_of_what(release):
     shown = apply_view(release, View("row", rank=True))
     texts = {form.name: form.write(shown) for form in formats()}
     document = json.loads(texts["json"])["extension"]
-    expected = [None if np.isnan(x) else x for x in percent_of_first(shown)]
+    percent = np.where(shown.derived[0].missing, np.nan, shown.derived[0].values).ravel().tolist()
+    expected = [None if np.isnan(x) else x for x in percent]
     assert document["percent"] == expected
     assert "Percent of the row total" in document["meaning"]["percent"]
     frame = pd.read_csv(io.BytesIO(texts["csv"]), dtype={"area": str, "sex": str})
@@ -346,11 +311,6 @@ def test_every_format_has_the_percentages_and_says_of_what(release):
         assert b"percent" in texts[name].lower(), name
     assert b"Percent of the row total" in texts["px"]
     assert format_by_name("arrow").write(shown) == texts["arrow"]
-
-
-def percent_of_first(release):
-    column = release.derived[0]
-    return np.where(column.missing, np.nan, column.values).ravel().tolist()
 
 
 def test_a_variable_of_the_name_of_a_column_is_not_ambiguous(release):
@@ -385,9 +345,9 @@ def test_a_sum_of_areas_must_be_above_the_noise_of_all_of_them(town_workspace):
     whole = asked(town_workspace, rows=["area"], columns=["sex"], filters=["area=N1,S1,S2,S3"])
     added = np.zeros(whole.values.shape, dtype=np.bool_)
     added[-1] = True  # as under a rule about areas
-    whole = replace(whole, law=DistributionWithSums(whole.law, added))
+    whole = replace(whole, distribution=DistributionWithSums(whole.distribution, added))
     assert above_noise(whole).all()
-    one = max(each.half_width(0.975) for each in whole.law.laws[0].laws)
+    one = max(each.half_width(0.975) for each in whole.distribution.distributions[0].distributions)
     small = np.full(whole.values.shape, one + 1)
     found = above_noise(replace(whole, values=small, noisy=small))
     assert found[:-1].all()
@@ -406,25 +366,16 @@ def same(found, expected):
     )
 
 
-def test_counts_have_the_limits_of_their_cells_at_the_level(ask):
+def test_counts_have_the_limits_of_their_cells_at_the_level_and_percentages_their_own(ask):
+    """Wrong alternative: the limits of the counts, beside percentages."""
     release = ask()
     found = add_picture(release, Picture(level=0.8)).picture.limits
     assert same(found, every_interval(release, 0.8))
     assert not same(found, every_interval(release, 0.99))
-
-
-def test_percentages_have_limits_of_their_own(ask):
-    """Wrong alternative: the limits of the counts, beside percentages."""
-    release = apply_view(ask(), View(percent="row"))
-    found = add_picture(release, Picture()).picture.limits
-    assert same(found, percent_limits(release, every_interval(release, bonferroni_level(0.95))))
-    assert not same(found, every_interval(release))
-
-
-def test_numbers_that_were_made_to_add_up_have_none(ask):
     assert add_picture(ask(additivity="fitted"), Picture()).picture.limits is None
-
-
-def test_a_level_is_a_chance(ask):
     with pytest.raises(BadRequest, match="The level is 1"):
-        add_picture(ask(), Picture(level=1))
+        add_picture(release, Picture(level=1))
+    shares = apply_view(release, View(percent="row"))
+    found = add_picture(shares, Picture()).picture.limits
+    assert same(found, percent_limits(shares, every_interval(shares, bonferroni_level(0.95))))
+    assert not same(found, every_interval(shares))

@@ -1,12 +1,11 @@
 """The pictures of an assessment: axes that can be read, and colours that stay with their family."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from discreet.assess import Subject, assess_subject, cases_of
-from discreet.assess.figures import BOXES, figure
+from discreet.assess.assessment import BOXES, figure
+from discreet.errors import BadRequest
 from discreet.pictures.assessment_charts import log_ticks
 
 COUNTS = np.array([[[2, 30, 1, 14], [0, 61, 9, 3], [7, 12, 40, 5]]])
@@ -30,11 +29,6 @@ def test_ticks_are_round_numbers_within_the_axis(low, high):
     assert ticks == sorted(set(ticks))
     assert all(low < tick <= high for tick in ticks)
     assert {f"{tick:e}"[0] for tick in ticks} <= {"1", "2", "5"}
-
-
-def test_a_wide_axis_has_powers_of_ten_alone():
-    assert log_ticks(0.001, 900) == [0.01, 0.1, 1.0, 10.0, 100.0]
-    assert 2.0 in log_ticks(0.5, 50)
 
 
 @pytest.mark.slow
@@ -61,3 +55,28 @@ def test_the_map_has_every_setting_where_its_means_are(found):
     assert {k for k, r in records.items() if r["unbeaten"]} == {
         (o.case.family, "" if o.case.epsilon is None else f"{o.case.epsilon:g}") for o in found.unbeaten()
     }
+
+
+def test_bars_show_exact_expectations(found):
+    shown = {r["case"]: r["share"] for r in values(figure(found, "zeros"))}
+    assert shown == {o.case.label: o.expected.false_zero_share for o in found.outcomes}
+    shown = {r["case"]: r["share"] for r in values(figure(found, "confirmation"))}
+    assert shown == {o.case.label: o.expected.confirmation_small for o in found.outcomes}
+
+
+def test_conclusions_have_both_readers(found):
+    shown = {(r["case"], r["reader"]): r["share"] for r in values(figure(found, "conclusions"))}
+    assert shown[("pram", "naive")] == found.outcomes[-1].same_naive
+    assert shown[("pram", "noise-aware")] == found.outcomes[-1].same_aware
+
+
+def test_a_table_with_one_side_has_no_conclusions_and_an_unknown_picture_is_refused(found):
+    cases, _ = cases_of(["laplace"], [1.0], 1e-4)
+    flat = Subject(COUNTS.reshape(1, 12, 1), EVERYWHERE.reshape(1, 12, 1))
+    one_sided = assess_subject(flat, cases, reps=5)
+    with pytest.raises(BadRequest, match="no picture"):
+        figure(one_sided, "conclusions")
+    measures = {r["measure"] for r in values(figure(one_sided, "boxes")) if "median" in r}
+    assert measures == {BOXES[m] for m in ("l1", "hellinger", "total_variation")}
+    with pytest.raises(BadRequest, match="no picture"):
+        figure(found, "maps")

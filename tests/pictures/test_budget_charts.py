@@ -1,14 +1,12 @@
 """The picture of a budget: every table with its epsilon and error; of too many the dearest."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet.margins.margin_set import parse_margins
 from discreet.margins.sensitivity import paper_table
 from discreet.margins.study import METHODS, advise, study
 from discreet.pictures.budget_charts import MOST_LINES, budget_over_tables, error_by_epsilon, runs_by_epsilon
-from discreet.pictures.save import render
+from discreet.pictures.drawing import render
 
 EDWARDS = paper_table("edwards")
 WANTED = parse_margins("AD,AB,BE", EDWARDS.names, EDWARDS.shape)

@@ -1,9 +1,4 @@
-"""What a chart shows: cells without totals, with labels of their own, told in words that hold what is known.
-
-Classes: round, few, and never finer than the noise.
-
-A picture in words: the largest, the smallest, the total, and what is missing.
-"""
+"""What a chart shows: cells without totals, classes that are never finer than the noise, and the picture in words."""
 
 from dataclasses import replace
 
@@ -13,7 +8,14 @@ import pytest
 from discreet.errors import BadRequest
 from discreet.inference.table_view import apply_view
 from discreet.model.view import View
-from discreet.pictures.chart_data import Classes, chart_classes, chart_data, describe_chart, make_classes
+from discreet.pictures.chart_data import (
+    ChartData,
+    Classes,
+    chart_classes,
+    chart_data,
+    describe_chart,
+    make_classes,
+)
 
 
 def test_totals_and_wholes_are_left_out(village, see):
@@ -136,8 +138,6 @@ def test_the_words_name_the_largest_the_smallest_and_the_total(village, see, hid
 
 
 def test_a_reader_hears_it_in_another_language(village, see):
-    from discreet.pictures.chart_data import ChartData
-
     what = see(village(rows="area"))
     loud = ChartData(what.release, what.axes, what.fixed, str.upper)
     assert "THE LARGEST IS" in describe_chart("Bars", loud)

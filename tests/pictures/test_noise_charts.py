@@ -1,33 +1,27 @@
-from __future__ import annotations
-
 import math
 
 import pytest
 
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.pictures import noise_charts as noise
-from discreet.pictures.save import render
+from discreet.pictures.drawing import render
 from discreet.privacy import delta
 
 ONE_ROW = NoiseTable(256, (NoiseRow((-1, 0, 1), (64, 192, 256)),), family="laplace", parameters={"m": 1})
 
 EIGHTH = 2**61
-
 SMALL_COUNTS = NoiseTable(
     2**64,
     (
         NoiseRow((0,), (2**64,)),
         NoiseRow((-1, 1), (2**63, 2**64)),
-        NoiseRow((-2, -1, 0, 1, 2), (EIGHTH, 2 * EIGHTH, 6 * EIGHTH, 7 * EIGHTH, 8 * EIGHTH)),
+        NoiseRow((-2, -1, 0, 1, 2), tuple(times * EIGHTH for times in (1, 2, 6, 7, 8))),
     ),
     family="maxent",
     parameters={"D": 2, "V": 1.25},
 )
-
 UNCHANGED = NoiseTable(1, (NoiseRow((0,), (1,)),))
-
 MANY_ROWS = NoiseTable(4, tuple(NoiseRow((-1, 0, 1), (1, 3, 4)) for _ in range(20)), repeats=15)
-
 TABLES = [ONE_ROW, SMALL_COUNTS, UNCHANGED, MANY_ROWS]
 
 
@@ -48,7 +42,7 @@ def test_every_picture_of_every_kind_of_table_is_drawn(table):
         assert specification["title"]["text"]
 
 
-def test_the_law_that_is_drawn_is_the_law_of_the_table():
+def test_the_distribution_that_is_drawn_is_the_distribution_of_the_table():
     drawn = {
         (each["row"], each["noise"]): each["probability"]
         for each in values(noise.pmf(SMALL_COUNTS).to_dict())
@@ -64,7 +58,7 @@ def test_the_heat_map_has_every_transition_of_every_count_it_shows():
     for cell in cells:
         by_count.setdefault(cell["true"], []).append(cell["probability"])
     assert sorted(by_count) == [0, 1, 2, 3, 4]
-    assert all(math.isclose(sum(law), 1) for law in by_count.values())
+    assert all(math.isclose(sum(distribution), 1) for distribution in by_count.values())
 
 
 def test_the_curve_passes_through_the_exact_deltas_and_tells_counts_above_d_apart():

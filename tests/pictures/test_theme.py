@@ -1,13 +1,13 @@
-"""Every chart has a title and the house look; colours can be told apart by everybody."""
+"""Every chart has a title and the theme; colours can be told apart by everybody."""
 
 import re
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, CONFIG, GREEN, ORANGE, PALETTES, SKY, apply_theme
+from discreet.pictures.theme import CONFIG, PALETTES, apply_theme
 from discreet.web.templating import STATIC
 
 
@@ -17,15 +17,6 @@ def test_a_chart_has_its_title_and_a_subtitle_only_where_there_is_one():
     both = apply_theme(plain, "Title", ["one", "two"]).to_dict()
     assert both["title"] == {"text": "Title", "subtitle": ["one", "two"]}
     assert both["config"]["background"] == CONFIG["background"] == "white"
-
-
-def test_colours_differ_in_lightness_too():
-    def lightness(colour):
-        red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-        return 0.299 * red + 0.587 * green + 0.114 * blue
-
-    shades = sorted(map(lightness, (BLUE, ORANGE, GREEN, SKY)))
-    assert all(darker + 2 < lighter for darker, lighter in pairwise(shades))
 
 
 #: What full vision and the three kinds of colour blindness see of linear light (Machado et al. 2009, severity 1).

@@ -1,4 +1,4 @@
-"""Datasets of several protections, each published once: live doors and published doors side by side."""
+"""Datasets of several protections, each published once: live registry and published registry side by side."""
 
 import shutil
 from dataclasses import dataclass
@@ -39,14 +39,13 @@ def side_of(town, joint_town, request, tmp_path_factory):
     """A variant of the town, loaded and published once."""
     made = {}
 
-    def workspace(name: str, folder: Path) -> str:
+    def workspace(name, folder):
         if name == "ruled":
             town.load(folder, town.description.replace("[protection]", RULE, 1) + PAIRS + LEVELS).close()
         elif name == "fitted":
             keys = 'keys = "hashed"'
-            town.load(
-                folder, town.description.replace(keys, f'{keys}\nadditivity = "fitted"') + PAIRS
-            ).close()
+            fitted = town.description.replace(keys, f'{keys}\nadditivity = "fitted"')
+            town.load(folder, fitted + PAIRS).close()
         elif name == "weighted":
             demo = DEMOS["spudlandia"]
             text = demo.description() + '\n[publish]\nvariables = ["gender", "state"]\nup_to = 1\n'
@@ -57,19 +56,19 @@ def side_of(town, joint_town, request, tmp_path_factory):
             relabel_dataset(folder, joint_town.description + (UNIVERSE if name == "universe" else PAIRS))
         return "town"
 
-    def side(name: str) -> Side:
+    def side(name):
         if name not in made:
             home = tmp_path_factory.mktemp(f"publish-{name}")
             dataset_id = workspace(name, home / "workspace")
             live, key = open_registry(home / "workspace"), signing_key(home / "workspace")
             report = publish(live, dataset_id, FolderStorage(home / "tables"), key)
-            doors = open_publication(FolderStorage(home / "tables"), key.public)
-            made[name] = Side(dataset_id, home / "workspace", home / "tables", live, doors, report)
+            registry = open_publication(FolderStorage(home / "tables"), key.public)
+            made[name] = Side(dataset_id, home / "workspace", home / "tables", live, registry, report)
         return made[name]
 
     return side
 
 
 @pytest.fixture
-def ruled(side_of) -> Side:
+def ruled(side_of):
     return side_of("ruled")

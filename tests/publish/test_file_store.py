@@ -11,11 +11,8 @@ from discreet.records.signing import signing_key
 
 @pytest.fixture(params=["folder", "bucket"])
 def place(request, tmp_path):
-    return (
-        FolderStorage(tmp_path)
-        if request.param == "folder"
-        else BucketStorage(f"memory://{tmp_path.name}/tables")
-    )
+    bucket = f"memory://{tmp_path.name}/tables"
+    return FolderStorage(tmp_path) if request.param == "folder" else BucketStorage(bucket)
 
 
 def test_a_file_is_written_read_and_replaced(place):
@@ -49,7 +46,7 @@ def test_nothing_is_left_beside_a_file_that_could_not_be_written(tmp_path):
 def test_a_bucket_serves_what_was_published_into_it(ruled):
     key, bucket = signing_key(ruled.workspace), BucketStorage("memory://office/tables")
     publish(ruled.live, "town", bucket, key)
-    doors = open_publication(bucket, key.public)
+    registry = open_publication(bucket, key.public)
     assert publish(ruled.live, "town", bucket, key).written == 0
-    table = doors.door("town").tables[3]
-    assert same_release(doors.door("town").release(table), ruled.live.door("town").release(table))
+    table = registry.open("town").tables[3]
+    assert same_release(registry.open("town").release(table), ruled.live.open("town").release(table))

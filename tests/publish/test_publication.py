@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import DiscreetError, PublicationUnusable, SignatureUnusable
 from discreet.publish.file_store import FolderStorage
-from discreet.publish.publication import POINTER, read_publication
+from discreet.publish.publication import POINTER, read_publication, ref_to
 from discreet.publish.published_registry import open_publication
 from discreet.records.signing import signing_key
 
@@ -39,8 +39,6 @@ def test_an_unsigned_an_altered_and_a_foreign_list_are_refused(copy, side_of):
     listed = (folder / "files" / pointer["list"]["sha256"]).read_bytes()
     other = side_of("fitted")
     forged = listed.replace(b'"digest"', b'"Digest"', 1)
-    from discreet.publish.publication import ref_to
-
     (folder / "files" / ref_to(forged).sha256).write_bytes(forged)
     wrong = [
         {"signature": ""},
@@ -70,16 +68,16 @@ def test_a_damaged_or_swapped_table_is_refused_and_the_others_are_not(copy):
     damaged[len(damaged) // 2] ^= 1
     (folder / one.name).write_bytes(damaged)
     (folder / two.name).write_bytes((folder / three.name).read_bytes())  # a table of the same publication
-    doors = open_publication(FolderStorage(folder), key)
-    door = doors.door("town")
-    for table in door.tables[:2]:
+    registry = open_publication(FolderStorage(folder), key)
+    service = registry.open("town")
+    for table in service.tables[:2]:
         with pytest.raises(PublicationUnusable, match="is damaged, or is not what was signed"):
-            door.release(table)
-    door.release(door.tables[2])
+            service.release(table)
+    service.release(service.tables[2])
     with pytest.raises(PublicationUnusable):
-        doors.verify("town")
+        registry.verify("town")
     with pytest.raises(PublicationUnusable):
-        doors.door("town")  # what was found damaged is not answered until it is sound
+        registry.open("town")  # what was found damaged is not answered until it is sound
 
 
 def test_the_description_and_the_noise_are_checked_too(copy):
@@ -89,9 +87,9 @@ def test_the_description_and_the_noise_are_checked_too(copy):
         content = (folder / ref.name).read_bytes()
         (folder / ref.name).write_bytes(content.replace(b"e", b"f", 1))
         with pytest.raises(DiscreetError):
-            open_publication(FolderStorage(folder), key).door("town")
+            open_publication(FolderStorage(folder), key).open("town")
         (folder / ref.name).write_bytes(content)
-    open_publication(FolderStorage(folder), key).door("town")
+    open_publication(FolderStorage(folder), key).open("town")
 
 
 def test_a_folder_without_a_publication_says_so(tmp_path):

@@ -1,4 +1,4 @@
-"""The doors of a publication: a new one is taken up, a wrong one is refused, and no workspace is needed."""
+"""The registry of a publication: a new one is taken up, a wrong one is refused, and no workspace is needed."""
 
 import shutil
 import sys
@@ -69,41 +69,26 @@ def test_a_server_of_a_publication_gives_the_same_bytes(ruled):
 def test_a_new_publication_is_taken_up_and_a_foreign_one_is_refused(ruled, side_of, tmp_path):
     shutil.copytree(ruled.folder, tmp_path / "tables")
     key, other = signing_key(ruled.workspace), side_of("fitted")
-    doors = open_publication(FolderStorage(tmp_path / "tables"), key.public)
-    before = doors.door("town").digest
+    registry = open_publication(FolderStorage(tmp_path / "tables"), key.public)
+    before = registry.open("town").digest
     publish(other.live, "town", FolderStorage(tmp_path / "tables"), key)
-    assert doors.door("town").digest == other.live.door("town").digest != before
+    assert registry.open("town").digest == other.live.open("town").digest != before
     shutil.copytree(other.folder, tmp_path / "tables", dirs_exist_ok=True)  # signed by another key
     with pytest.raises(SignatureUnusable):
-        doors.door("town")
+        registry.open("town")
 
 
 def test_versions_keys_and_other_datasets_are_refused_as_by_a_workspace(ruled):
-    doors = ruled.published
-    digest = doors.door("town").digest
-    assert doors.door("town", version=digest[:8]).digest == digest
-    assert doors.at(digest[:8]).door("town").digest == digest
+    registry = ruled.published
+    digest = registry.open("town").digest
+    assert registry.open("town", version=digest[:8]).digest == digest
+    assert registry.at(digest[:8]).open("town").digest == digest
     with pytest.raises(UnknownDataset):
-        doors.door("village")
+        registry.open("village")
     with pytest.raises(BadKey):
-        doors.door("town", key="abc")
+        registry.open("town", key="abc")
     with pytest.raises((VersionClosed, UnknownDataset, Exception), match="version"):
-        doors.door("town", version="0123abcd")
-
-
-def test_nothing_exact_no_key_and_no_record_is_behind_a_door(ruled):
-    """What stands in the place of records and keys refuses any use."""
-    from discreet.errors import WorkspaceUnusable
-    from discreet.release.dataset_service import unlock_service
-
-    stored = unlock_service(ruled.published.door("town"))
-    for use in (
-        lambda: stored.engine.aggregate,
-        lambda: stored.protector.keys(1),
-        lambda: stored.protector.dice(1),
-    ):
-        with pytest.raises(WorkspaceUnusable, match="no records and no keys"):
-            use()
+        registry.open("town", version="0123abcd")
 
 
 PROGRAM = """
@@ -114,9 +99,9 @@ from discreet.publish.file_store import FolderStorage
 from discreet.records.signing import PublicKey
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-doors = open_publication(FolderStorage(Path(sys.argv[1])), PublicKey(sys.stdin.read()))
-for table in doors.door("town").tables[:3]:
-    doors.door("town").release(table)
+registry = open_publication(FolderStorage(Path(sys.argv[1])), PublicKey(sys.stdin.read()))
+for table in registry.open("town").tables[:3]:
+    registry.open("town").release(table)
 inside = [name for name in opened if name.startswith(os.path.dirname(sys.argv[1]))]
 print(len(inside), all(name.startswith(sys.argv[1]) for name in inside), "duckdb" in sys.modules)
 """
@@ -127,14 +112,9 @@ def test_a_process_reads_the_publication_and_nothing_of_a_workspace(ruled, tmp_p
     """The workspace is away; the process opens the pointer and files of the publication, and no engine is loaded."""
     shutil.copytree(ruled.folder, tmp_path / "tables")
     key = signing_key(ruled.workspace).public.text
-    found = run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "tables")],
-        input=key,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": "/usr/bin", "HOME": str(tmp_path / "nowhere")},
-    )
+    command, away = [sys.executable, "-c", PROGRAM, str(tmp_path / "tables")], str(tmp_path / "nowhere")
+    env = {"PATH": "/usr/bin", "HOME": away}
+    found = run(command, input=key, capture_output=True, text=True, check=True, env=env)
     count, inside, engine = found.stdout.split()
     assert (int(count) >= 6, inside, engine) == (True, "True", "False"), found.stdout
     assert (tmp_path / "tables" / POINTER).is_file()

@@ -1,118 +1,113 @@
-"""What was spent is told as on the day of publication, and nothing can be spent.
-
-Only published tables are answered; a refusal and every choice lead to one that is.
-
-Without keys a protector knows its laws, its notes and its promises, and can protect nothing.
-"""
+"""Only published tables are answered, without keys, and what was spent is that of the day of publication."""
 
 from dataclasses import replace
 
 import pytest
 from cachetools import LRUCache
 
-from discreet.errors import BadKey, NoBudget, NotPublished, OutsideUniverse, WorkspaceUnusable
+from discreet import errors
 from discreet.model.request import TableRequest
-from discreet.publish import published_service
-from discreet.publish.published_service import ABSENT, laws_of, public_protector
-from discreet.release.dataset_service import unlock_service
+from discreet.publish.published_service import distributions_of, public_protector
+from discreet.release.dataset_registry import unlock_service
 
 
 @pytest.mark.slow
 def test_the_budget_is_that_of_the_day_and_cannot_be_spent(side_of, ruled):
     side = side_of("universe")
-    live, published = side.live.door("town"), side.published.door("town")
+    live, published = side.live.open("town"), side.published.open("town")
     assert published.budget() == live.budget()
     assert published.budget_left() == live.budget_left()
-    with pytest.raises(NotPublished):
+    with pytest.raises(errors.NotPublished):
         published.margins((), "independent", 1)
-    with pytest.raises(BadKey):
+    with pytest.raises(errors.BadKey):
         published.ledger()
-    with pytest.raises(NoBudget):
-        ruled.published.door("town").budget()
-    assert ruled.published.door("town").budget_left() is None
+    with pytest.raises(errors.NoBudget):
+        ruled.published.open("town").budget()
+    assert ruled.published.open("town").budget_left() is None
 
 
 AREA = (("area", ("region", "area")),)
 
 
 @pytest.fixture
-def door(ruled):
-    return ruled.published.door("town")
+def service(ruled):
+    return ruled.published.open("town")
 
 
-def test_another_table_is_refused_with_the_nearest_that_are_published(door):
+def test_another_table_is_refused_with_the_nearest_that_are_published(service):
     for asked in (
         TableRequest("town", ("sex",), ("age",), ("job",)),
         TableRequest("town", ("sex",), filters=(("age", ("old",)),)),
         TableRequest("town", ("sex",), totals=False),
         TableRequest("town", ("area",)),
     ):
-        with pytest.raises(NotPublished, match="nearest") as refused:
-            door.check(asked)
+        with pytest.raises(errors.NotPublished, match="nearest") as refused:
+            service.check(asked)
         assert refused.value.http_status == 403
-        assert door.foresee(asked).refusal is not None
-        for near in door.repairs(asked, counting=False):
-            door.check(near)
-        told = door.dry_run(asked)
+        assert service.foresee(asked).refusal is not None
+        for near in service.repairs(asked, counting=False):
+            service.check(near)
+        told = service.dry_run(asked)
         assert (told["allowed"], told["verdict"]["rules"][0]["code"]) == (False, "not-published")
-    near = door.repairs(TableRequest("town", ("sex",), ("age",), ("job",)), counting=False)[0]
+    near = service.repairs(TableRequest("town", ("sex",), ("age",), ("job",)), counting=False)[0]
     assert (near.rows, near.columns, near.layers) == (("sex",), ("age",), ())
 
 
-def test_a_choice_leads_to_a_published_table_or_nowhere(door):
-    assert door.offer(TableRequest("town", ("area",))).levels == AREA
-    assert door.offer(TableRequest("town", ("sex",), ("age",), ("job",))) is None
-    larger = door.offer(TableRequest("town", ("area",), ("sex",), ("job",)))
+def test_a_choice_leads_to_a_published_table_or_nowhere(service):
+    assert service.offer(TableRequest("town", ("area",))).levels == AREA
+    assert service.offer(TableRequest("town", ("sex",), ("age",), ("job",))) is None
+    larger = service.offer(TableRequest("town", ("area",), ("sex",), ("job",)))
     assert (set(larger.variables), larger.layers) == ({"area", "sex", "job"}, ("job",))
-    assert door.offer(TableRequest("town", ("sex",), totals=False)) is None
-    assert door.offer(TableRequest("town", ("region",))) is None
-    assert door.start(TableRequest("town", ("region",))) in door.tables
+    assert service.offer(TableRequest("town", ("sex",), totals=False)) is None
+    assert service.offer(TableRequest("town", ("region",))) is None
+    assert service.start(TableRequest("town", ("region",))) in service.tables
 
 
-def test_a_table_that_is_not_that_of_its_entry_is_not_given(ruled, door):
+def test_a_table_that_is_not_that_of_its_entry_is_not_given(service, monkeypatch):
     """A signed list whose files were mixed up by its writer would answer with another table."""
-    from discreet.errors import PublicationUnusable
-    from discreet.publish.published_service import _read_table
-
-    one, two = (door.check(table).asked for table in door.tables[:2])
-    files = {request.variables: ref for request, ref in zip(door.tables, door._files.values(), strict=True)}
-    _read_table(door._place, files[one.request.variables], one)
-    with pytest.raises(PublicationUnusable, match="is not the table"):
-        _read_table(door._place, files[one.request.variables], two)
+    one, two = service.tables[:2]
+    service.release(one)
+    monkeypatch.setitem(service._files, two.identity, service._files[one.identity])
+    with pytest.raises(errors.PublicationUnusable, match="is not the table"):
+        service.release(two)
 
 
-def test_answers_are_kept_within_a_limit(door, monkeypatch):
-    size = max(door.release(table).values.size for table in door.tables[:3])
-    monkeypatch.setattr(door, "_cache", LRUCache(size, published_service._cells))
-    for table in door.tables[:3]:
-        door.release(table)
-        door.release(replace(table, rows=table.variables, columns=()))
-    assert len(door._cache) == 1
+def test_answers_are_kept_within_a_limit(service, monkeypatch):
+    size = max(service.release(table).values.size for table in service.tables[:3])
+    monkeypatch.setattr(service, "_cache", LRUCache(size, service._cache.getsizeof))
+    for table in service.tables[:3]:
+        service.release(table)
+        service.release(replace(table, rows=table.variables, columns=()))
+    assert len(service._cache) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ruled", "universe"])
-def test_laws_and_promises_follow_from_what_is_public(side_of, name):
-    door = side_of(name).live.door("town")
-    keyless = public_protector(door.dataset, door.noise_text())
-    question = door.check(TableRequest("town", ("sex",), ("age",)))
-    law, tables = laws_of(keyless, question.shape)
-    release = door.answer(question)
-    assert law.document() == release.law.document()
+def test_distributions_and_promises_follow_from_what_is_public(side_of, name):
+    service = side_of(name).live.open("town")
+    keyless = public_protector(service.dataset, service.noise_text())
+    question = service.check(TableRequest("town", ("sex",), ("age",)))
+    distribution, tables = distributions_of(keyless, question.shape)
+    release = service.answer(question)
+    assert distribution.document() == release.distribution.document()
     assert tables
-    assert keyless.promise(door.dataset) == door.promise()
+    assert keyless.promise(service.dataset) == service.promise()
 
 
 @pytest.mark.slow
-def test_nothing_is_counted_protected_or_charged_without_keys(side_of):
+def test_nothing_is_counted_protected_or_charged_without_keys(side_of, ruled):
     side = side_of("universe")
-    published = side.published.door("town")
-    with pytest.raises(OutsideUniverse):
+    published = side.published.open("town")
+    with pytest.raises(errors.OutsideUniverse):
         published.check(TableRequest("town", ("sex",), ("age",), ("job",), filters=(("area", ("N1",)),)))
     protector = unlock_service(published).protector
     noise = next(each.noise for each in protector.plan.joint.residuals if each.noise is not None)
-    with pytest.raises(WorkspaceUnusable):
-        protector.source.named(noise, ("sex",), 3)
-    for use in (lambda: ABSENT(1), lambda: ABSENT.derive):
-        with pytest.raises(WorkspaceUnusable):
+    stored = unlock_service(ruled.published.open("town"))
+    for use in (  # what is in the place of records and keys refuses any use
+        lambda: protector.source.named(noise, ("sex",), 3),
+        lambda: stored.engine.aggregate,
+        lambda: stored.protector.keys(1),
+        lambda: stored.protector.dice(1),
+    ):
+        with pytest.raises(errors.WorkspaceUnusable, match="no records and no keys"):
             use()

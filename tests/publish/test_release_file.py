@@ -15,7 +15,7 @@ import pytest
 from discreet.model.messages.text import Count, Label, Message, message, plural_message
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
-from discreet.publish.published_service import laws_of, public_protector
+from discreet.publish.published_service import distributions_of, public_protector
 from discreet.publish.publisher import same_release
 from discreet.publish.release_file import (
     READER_FIELDS,
@@ -28,16 +28,16 @@ from discreet.publish.release_file import (
 
 
 def written(side, request):
-    door = side.live.door("town")
-    question = door.check(request)
-    return door, question, door.answer(question)
+    service = side.live.open("town")
+    question = service.check(request)
+    return service, question, service.answer(question)
 
 
 def test_a_release_comes_back_and_another_number_in_it_is_another_release(ruled):
-    door, question, release = written(ruled, TableRequest("town", ("age",), ("job",)))
+    service, question, release = written(ruled, TableRequest("town", ("age",), ("job",)))
     content = write_release(release, question.asked)
-    laws = partial(laws_of, public_protector(door.dataset, door.noise_text()))
-    again = read_release(content).for_request(question.asked, door.dataset, door.digest, laws)
+    distributions = partial(distributions_of, public_protector(service.dataset, service.noise_text()))
+    again = read_release(content).for_request(question.asked, service.dataset, service.digest, distributions)
     assert same_release(release, again)
     assert content == write_release(release, question.asked)  # the same release is the same file
     for name in ("values", "noisy"):

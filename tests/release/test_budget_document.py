@@ -32,7 +32,7 @@ from discreet.release.budget_document import (
     open_share,
 )
 from discreet.workspace.ledger_location import open_accounts
-from discreet.workspace.versions.lineage import lineage_defaults
+from discreet.workspace.versions.history import lineage_defaults
 from discreet.workspace.workspace import Workspace
 
 KEY = bytes(range(32))

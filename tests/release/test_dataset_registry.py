@@ -4,21 +4,21 @@ import pytest
 
 from discreet.errors import BadKey, UnknownDataset
 from discreet.model.request import TableRequest
-from discreet.release.dataset_registry import Authoriser, DatasetRegistry, open_registry
+from discreet.release.dataset_registry import Authoriser, DatasetRegistry, open_registry, unlock_service
 from discreet.workspace.ledger_location import open_accounts
 
 
 def test_who_asks_is_known_by_the_key_and_a_wrong_one_opens_nothing(town, tmp_path):
     town.load(tmp_path / "w").close()
     key = open_accounts(tmp_path / "w").create("ann", "reader")
-    doors = open_registry(tmp_path / "w")
-    assert doors.folder == tmp_path / "w"
-    assert (doors.door("town").account, doors.door("town", key).account) == (None, "ann")
+    registry = open_registry(tmp_path / "w")
+    assert registry.folder == tmp_path / "w"
+    assert (registry.open("town").account, registry.open("town", key).account) == (None, "ann")
     with pytest.raises(BadKey):
-        doors.door("town", key[:-1] + ("a" if key[-1] != "a" else "b"))
+        registry.open("town", key[:-1] + ("a" if key[-1] != "a" else "b"))
     with pytest.raises(UnknownDataset, match="town"):
-        doors.door("twon")
-    doors.close()
+        registry.open("twon")
+    registry.close()
 
 
 class Closed(Authoriser):
@@ -36,12 +36,12 @@ def test_a_dataset_that_may_not_be_seen_is_refused_by_as_much_work_as_one_that_i
     town.load(tmp_path / "w", town.description.replace('"town"', '"open"')).close()
     looked, stored = [], workspace.stored
     monkeypatch.setattr(workspace, "stored", lambda *given: looked.append(given) or stored(*given))
-    doors, numbers = DatasetRegistry(workspace, gate=Closed()), []
-    assert doors.ids() == ["open"]
+    registry, numbers = DatasetRegistry(workspace, gate=Closed()), []
+    assert registry.ids() == ["open"]
     for name in ("town", "none"):
         looked.clear()
         with pytest.raises(UnknownDataset, match=name):
-            doors.door(name)
+            registry.open(name)
         numbers.append(len(looked))
     assert numbers[0] == numbers[1] > 0
     workspace.close()
@@ -56,5 +56,13 @@ def test_an_authoriser_admits_each_answer_of_a_workspace(town, tmp_path):
 
     registry = DatasetRegistry(town.load(tmp_path / "w"), gate=Refusing())
     with pytest.raises(BadKey, match="by sex"):
-        registry.door("town").release(TableRequest("town", ("sex",)))
+        registry.open("town").release(TableRequest("town", ("sex",)))
     registry.close()
+
+
+def test_a_service_holds_nothing_that_a_caller_could_read_records_through(town_workspace):
+    service = DatasetRegistry(town_workspace).open("town")
+    assert not {"engine", "stored", "secret"} & set(dir(service))
+    assert not hasattr(service, "__dict__")
+    assert repr(service) == f"<DatasetService of town {service.digest[:8]}>"
+    assert unlock_service(service).dataset is service.dataset

@@ -1,4 +1,4 @@
-"""Weighted tables under `dp`: made of noisy counts and public constants alone; rules see noisy cells alone."""
+"""Weighted tables under `dp`: made of noisy counts and public constants alone."""
 
 from fractions import Fraction
 
@@ -8,9 +8,8 @@ import pytest
 
 from discreet.errors import BadData, BadDescription, OutsideUniverse
 from discreet.model.release import ERROR_STEPS
-from discreet.model.request import TableRequest, request_from_text
+from discreet.model.request import TableRequest
 from discreet.records.storage import sum_columns
-from discreet.release import verdicts
 from discreet.release.measures import weighted as measure
 from discreet.release.pipeline import release_table
 from discreet.workspace.versions.load_version import load_dataset
@@ -136,10 +135,10 @@ def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):
     release = release_table(stored(tmp_path, "average-weight"), weighted(("likes",), ("state",)))
     assert release.errors is not None
-    law = release.law.at(0, 0)
+    distribution = release.distribution.at(0, 0)
     n, noisy = 600, int(release.noisy[0, 0])
     sampling = Fraction(17, 16) * (1 - Fraction(600, 24000)) * noisy * (1 - Fraction(noisy, n))
-    square = (sampling + law.variance) / noisy**2
+    square = (sampling + distribution.variance) / noisy**2
     assert release.errors[0, 0] == min(rung for rung in ERROR_STEPS if rung**2 >= square * 10**6)
 
 
@@ -156,28 +155,3 @@ def test_errors_read_no_weight_of_a_record(form, tmp_path, monkeypatch):
     assert (release.errors > 0).all()
     assert not any("design effect of the cell" in sentence for sentence in release.promise)
     assert sum_columns(release.dataset) == ()
-
-
-def test_a_rule_on_counts_sees_released_noisy_cells(private_town, tmp_path, monkeypatch):
-    ruled = private_town.description.replace(
-        "[protection]",
-        '[[rule]]\nkind = "mean-cell-size"\nleast = 3\nlevel = "area"\nfrom_variables = 1\n\n[protection]',
-        1,
-    )
-    load_dataset(tmp_path / "ruled", ruled, private_town.records)
-    town = Workspace(tmp_path / "ruled").stored("town")
-    seen = []
-    monkeypatch.setattr(
-        verdicts,
-        "verdict_of",
-        lambda rules, table, dataset, real=verdicts.verdict_of: (
-            seen.append(table) or real(rules, table, dataset)
-        ),
-    )
-    filtered = request_from_text("town", rows=["sex"], columns=["area"], filters=["sex=1"])
-    release_table(town, filtered)
-    (table,) = seen
-    names = [dimension.name for dimension in table.shape.dimensions]
-    levels = (("area", ("region", "area")),)  # the rules see the coarser levels, too
-    whole = release_table(town, TableRequest("town", tuple(names), levels=levels))
-    assert (table.noisy == whole.noisy).all()

@@ -1,12 +1,9 @@
 """Totals of a declared level leave exactly, and nothing else does, whichever way the universe is made."""
 
-import json
-
 import numpy as np
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.formats import format_by_name
 from discreet.inference.confidence_intervals.table_intervals import every_interval, interval_of
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
@@ -43,12 +40,12 @@ def test_the_totals_of_the_level_are_exact_and_nothing_else_is(stored, regions, 
     """Wrong alternatives: noise on a declared total; no noise on its parts or on a finer level."""
     release = release_table(stored, TABLE)
     assert [release.value(each, "_T") for each in ("N", "S", "_T")] == [regions["N"], regions["S"], 3000]
-    assert release.law.exact.tolist() == [[False, False, True]] * 2 + [[False, False, True]]
-    assert all(release.law.at(place, 2) is NO_NOISE for place in range(3))
-    assert (release.law.variance()[:, :2] > 0).all()
+    assert release.distribution.exact.tolist() == [[False, False, True]] * 2 + [[False, False, True]]
+    assert all(release.distribution.at(place, 2) is NO_NOISE for place in range(3))
+    assert (release.distribution.variance()[:, :2] > 0).all()
     areas = release_table(stored, TableRequest("town", ("area",), levels=(("area", ("region", "area")),)))
     assert [areas.value(each) for each in ("N", "S")] == [regions["N"], regions["S"]]
-    assert [areas.law.at(place) is NO_NOISE for place in range(8)] == [
+    assert [areas.distribution.at(place) is NO_NOISE for place in range(8)] == [
         True,
         False,
         False,
@@ -80,7 +77,7 @@ def test_an_interval_of_an_exact_number_has_no_width(stored, regions):
     found = interval_of(release, cells=["region=N"], level=0.95)
     assert (found.low, found.estimate, found.high) == (regions["N"],) * 3
     low, high = every_interval(release, 0.95)
-    assert (low == high).tolist() == release.law.exact.tolist()
+    assert (low == high).tolist() == release.distribution.exact.tolist()
 
 
 def test_fitted_and_clipped_tables_keep_the_exact_numbers(stored, regions):
@@ -92,17 +89,12 @@ def test_fitted_and_clipped_tables_keep_the_exact_numbers(stored, regions):
     assert not any("declared public" in note for note in sums.notes)
 
 
-def test_documents_name_the_invariants(stored):
-    said = json.loads(format_by_name("json").write(release_table(stored, TABLE)))
-    assert "declared public" in json.dumps(said)
-
-
 @pytest.mark.slow
 def test_without_the_declaration_no_total_is_exact(joint_town, tmp_path, regions):
     load_dataset(tmp_path, described(joint_town, "joint", '["n"]'), joint_town.records)
     release = release_table(Workspace(tmp_path).stored("town"), TABLE)
-    assert release.law.exact.sum() == 1
-    assert np.count_nonzero(release.law.variance() == 0) == 1
+    assert release.distribution.exact.sum() == 1
+    assert np.count_nonzero(release.distribution.variance() == 0) == 1
 
 
 @pytest.mark.parametrize(

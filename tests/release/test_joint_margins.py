@@ -1,13 +1,10 @@
 """Many margins of a dataset at once: charged before a record is read, keyed, repeatable, and true to their plan."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.main import app
 from discreet.errors import BadDescription, BadRequest, BudgetSpent, Refused, TooManyCells, UnknownVariable
 from discreet.ledger.ledger import Ledger
 from discreet.margins import optimum
@@ -24,17 +21,9 @@ def wish(folder, text="sex*age,age*job", method="optimum", epsilon=1.0, delta=0.
     return JointMargins.of(stored, dataset_margins(stored.dataset, text), method, epsilon, delta, weights)
 
 
-def spent(folder):
-    ledger = open_ledger(folder)
-    try:
-        return float(ledger.state("town").spent[0])
-    finally:
-        ledger.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_margins_are_released_charged_and_free_when_asked_again(private_town, method):
+def test_margins_are_released_charged_and_free_when_asked_again(private_town, method, spent):
     before = spent(private_town.folder)
     first = wish(private_town.folder, method=method).release().document()
     assert spent(private_town.folder) - before == pytest.approx(1.0, abs=1e-9)
@@ -67,7 +56,7 @@ def test_the_noise_is_that_of_the_plan_and_other_budgets_have_other_noise(privat
     assert (one - exact != other - exact).any()
 
 
-def test_a_dry_run_advises_and_charges_nothing(private_town, monkeypatch):
+def test_a_dry_run_advises_and_charges_nothing(private_town, monkeypatch, spent):
     before = spent(private_town.folder)
     asked = wish(private_town.folder, epsilon=2.0, delta=1e-6)
     monkeypatch.setattr(type(asked.stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
@@ -87,7 +76,7 @@ def test_what_the_budget_does_not_cover_is_not_read(private_town, monkeypatch):
         asked.release().document()
 
 
-def test_what_cannot_be_answered_is_not_charged(private_town, monkeypatch):
+def test_what_cannot_be_answered_is_not_charged(private_town, monkeypatch, spent):
     before = spent(private_town.folder)
     monkeypatch.setattr("discreet.margins.holistic.MOST_CELLS", 5)
     with pytest.raises(TooManyCells):
@@ -95,7 +84,7 @@ def test_what_cannot_be_answered_is_not_charged(private_town, monkeypatch):
     assert spent(private_town.folder) == before
 
 
-def test_a_plan_that_comes_out_differently_is_charged_again(private_town, monkeypatch):
+def test_a_plan_that_comes_out_differently_is_charged_again(private_town, monkeypatch, spent):
     """A newer solver that finds slightly other scales must not give fresh noise for free."""
     before = spent(private_town.folder)
     wish(private_town.folder).release().document()
@@ -143,7 +132,7 @@ def test_the_last_tenth_of_a_budget_can_be_spent(private_town, tmp_path):
         wish(folder, "sex*age", epsilon="0.2").release()
 
 
-def test_an_excluded_margin_is_never_released_for_money(private_town, tmp_path):
+def test_an_excluded_margin_is_never_released_for_money(private_town, tmp_path, spent):
     folder = tmp_path / "w"
     text = private_town.description.replace("up_to = 1\n", 'up_to = 1\nexclude = [["area", "job"]]\n')
     load_dataset(folder, text, private_town.records)
@@ -158,21 +147,6 @@ def test_margins_that_would_be_nearly_exact_are_refused(private_town):
         wish(private_town.folder, "sex*age", "independent", epsilon=4.9).release()
 
 
-def run(folder, *options):
-    return CliRunner().invoke(app, ["margins", "town", "-w", str(folder), *options])
-
-
-def test_the_command_line_releases_and_refuses_what_belongs_to_studies(private_town):
-    weights = ("--weights", "sex*age=5,age*job=1")
-    done = run(private_town.folder, "--margins", "sex*age,age*job", *weights, "--json")
-    assert done.exit_code == 0, done.exception
-    assert json.loads(done.stdout)["charged"]["spent"]
-    for option in (["--seed", "1"], ["--reps", "2"], ["--as-published"], ["--neighbours", "add-remove"]):
-        refused = run(private_town.folder, "--margins", "sex*age", *option)
-        assert isinstance(refused.exception, BadRequest)
-        assert option[0] in refused.exception.message
-
-
 def ruled(private_town, tmp_path, rule):
     """The town under one more rule, in a workspace of its own."""
     description = private_town.description.replace("[protection]", f"[[rule]]\n{rule}\n\n[protection]", 1)
@@ -181,7 +155,7 @@ def ruled(private_town, tmp_path, rule):
 
 
 def test_a_margin_that_a_rule_of_shape_refuses_is_neither_charged_nor_read(
-    private_town, tmp_path, monkeypatch
+    private_town, tmp_path, monkeypatch, spent
 ):
     folder = ruled(private_town, tmp_path, 'kind = "forbidden-combination"\nvariables = ["sex", "age"]')
     before = spent(folder)

@@ -1,6 +1,5 @@
 """Free groups counted by account, through every face: repeats are free, the last one is taken once."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -50,15 +49,6 @@ def test_nobody_signed_in_has_no_groups_and_all_other_tables(folder):
         ask(catalogue, ("child", "adult"))
     catalogue.table("town", rows=["age"])
     ask(catalogue, ("child",), ("adult",))
-
-
-def test_a_refused_request_takes_nothing(folder):
-    catalogue = discreet.open(folder, key=open_accounts(folder).create("ann", "reader"))
-    ask(catalogue, ("0", "1"), rows="job")
-    for _ in range(3):
-        with pytest.raises(TooManyGroups):
-            ask(catalogue, ("0", "2"), ("1", "9"), rows="job")
-    ask(catalogue, ("2", "9"), rows="job")
 
 
 def test_a_dry_run_takes_nothing(folder):
@@ -115,26 +105,3 @@ def test_a_key_without_a_ledger_gets_no_answer(folder):
     (folder / "ledger.sqlite").unlink()
     with pytest.raises(BadKey, match="no accounts"):
         discreet.open(folder, key="dk_something").table("town", rows=["sex"])
-
-
-def test_a_wrong_key_gets_no_answer_even_to_what_needs_none(folder):
-    open_accounts(folder).create("ann", "reader")
-    with pytest.raises(BadKey):
-        discreet.open(folder, key="dk_wrong").table("town", rows=["sex"])
-
-
-def test_on_the_command_line(folder, run_here):
-    def run(*words, key=None):
-        return run_here(*words, "-w", folder, **({"DISCREET_KEY": key} if key else {}))
-
-    key = run("account", "create", "ann", "--role", "analyst").stdout.strip()
-    assert key.startswith("dk_")
-    table = ("table", "town", "--rows", "age", "--group", "age=child+old", "--json")
-    assert run(*table).returncode == 3
-    assert run(*table, key=key).returncode == 0
-    listed = json.loads(run("account", "list", "--json").stdout)
-    assert [(one["account"], one["role"]) for one in listed] == [("ann", "analyst")]
-    assert key not in json.dumps(listed)
-    assert run("account", "revoke", "ann").returncode == 0
-    assert run(*table, key=key).returncode == 3
-    assert run("account", "create", "ann", "--role", "boss").returncode == 2

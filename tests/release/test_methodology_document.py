@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet import privacy
-from discreet.model.messages.red_team import RED_TEAM
+from discreet.model.messages.sentences import RED_TEAM
 from discreet.model.protection import KEY_MODES
 from discreet.noise.files import content_hash, from_document
 from discreet.release.dataset_registry import DatasetRegistry
@@ -22,11 +22,11 @@ NAMES = re.compile(r"[0-9a-f]{32}|(?<=\()[0-9a-f]{8}(?=\))|(?<=version=)[0-9a-f]
 
 
 def document(folder):
-    doors = DatasetRegistry(Workspace(folder))
+    registry = DatasetRegistry(Workspace(folder))
     try:
-        return doors.methodology("town")
+        return registry.methodology("town")
     finally:
-        doors.close()
+        registry.close()
 
 
 def masked(found):
@@ -69,14 +69,14 @@ def test_the_audit_is_that_of_the_integers_that_can_be_downloaded(found, town_wo
 
 
 def _swapped(stored):
-    """The rows with the law of the largest counts in the place of the first: another noise table."""
+    """The rows with the distribution of the largest counts in the place of the first: another noise table."""
     rows = json.loads(noise_text(stored))["rows"]
     return [rows[0], {**rows[-1], "count": 1}, *rows[2:]]
 
 
 def test_under_dp_the_claim_the_budget_and_every_table_are_told(private_town):
-    doors = DatasetRegistry(Workspace(private_town.folder))
-    told, text = doors.methodology("town"), doors.door("town").noise_text()
+    registry = DatasetRegistry(Workspace(private_town.folder))
+    told, text = registry.methodology("town"), registry.open("town").noise_text()
     stored = Workspace(private_town.folder).stored("town")
     claim = stored.dp.plan.claim
     assert told["privacy"]["sentences"][0] == claim.sentence
@@ -85,7 +85,7 @@ def test_under_dp_the_claim_the_budget_and_every_table_are_told(private_town):
     assert told["budget"]["spent"]["epsilon"] == pytest.approx(4, abs=0.01)
     assert "if_dropped" not in told["budget"]
     assert hashlib.sha256(text.encode()).hexdigest() == told["noise"]["sha256"]
-    hashes = {law["content_sha256"] for law in json.loads(text)["noise"].values()}
+    hashes = {distribution["content_sha256"] for distribution in json.loads(text)["noise"].values()}
     assert {each["content_sha256"] for each in told["noise"]["tables"]} == hashes
     assert told["mechanism"]["negative_counts_shown"]
     assert "shown as they are" in " ".join(told["mechanism"]["sentences"])

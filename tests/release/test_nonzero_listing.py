@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.release.surveys import description, survey_records
 
 from discreet.errors import BadRequest, Refused, TooManyCells
 from discreet.formats import format_by_name
@@ -179,23 +180,6 @@ class TestWhatIsRefused:
 
 
 def survey(folder, form):
-    random = np.random.RandomState(4)
-    state = random.choice(["A", "B"], 900, p=[0.6, 0.4])
-    weight = (np.where(state == "A", 30, 10) + random.randint(0, 500, 900) / 100).round(2)
-    columns = {
-        "sex": random.choice(["1", "2"], 900),
-        "age": random.choice(["y", "m", "o"], 900, p=[0.02, 0.5, 0.48]),
-    }
-    codes = {"state": '["A", "B"]', "sex": '["1", "2"]', "age": '["y", "m", "o"]'}
-    variables = "".join(
-        f'[[variable]]\nname = "{name}"\ncategories = {each}\n' for name, each in codes.items()
-    )
-    spread = round(float(900 * (weight**2).sum() / weight.sum() ** 2 - 1), 4)
-    text = (
-        'id = "survey"\nlabel = "Survey"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
-        f'{variables}[survey]\nform = "{form}"\nsample_size = 900\npopulation_size = {round(float(weight.sum()), 2)}\n'
-        f"largest_weight = {weight.max()}\nrelative_variance = {spread}\n"
-        'stratum = "state"\nstratum_weights = { A = 32.5, B = 12.5 }\n'
-    )
-    load_dataset(folder, text, pa.table({"id": np.arange(900), "state": state, "w": weight, **columns}))
+    frame = survey_records()
+    load_dataset(folder, description(frame, form), frame)
     return Workspace(folder).stored("survey")

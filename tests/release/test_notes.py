@@ -9,7 +9,7 @@ from discreet.formats import format_by_name
 from discreet.formats.json_stat import json_stat
 from discreet.model.request import request_from_text
 from discreet.release.load_cautions import load_with_cautions
-from discreet.release.notes import DP_NOTES, joint_note, mandatory_note
+from discreet.release.notes import DP_NOTES, mandatory_note
 from discreet.release.pipeline import release_table
 from discreet.workspace.versions.load_version import LoadJob
 
@@ -33,29 +33,18 @@ def test_under_dp_neither_small_amounts_nor_the_same_value_are_claimed(dataset):
         assert "small amounts" not in note
 
 
-def test_under_dp_totals_are_told_dimension_by_dimension(private_town):
+@pytest.mark.parametrize("margins", ["own", pytest.param("sums", marks=pytest.mark.slow)])
+def test_under_dp_totals_are_told_dimension_by_dimension(private_town, tmp_path, margins):
     """Sums of one margin add up; a total that a margin of its own answers does not, and the note names both."""
-    stored = private_town.load(private_town.folder).stored("town")
+    text = private_town.description.replace('margins = "own"', f'margins = "{margins}"')
+    stored = private_town.load(tmp_path / "w", text).stored("town")
     release = release_table(stored, request_from_text("town", rows=["sex"], columns=["age"]))
     for axis, dimension in enumerate(release.dimensions):
         parts = release.noisy.take(range(len(dimension.outputs)), axis).sum(axis)
         adds_up = bool((parts == release.noisy.take(-1, axis)).all())
-        claimed = release.law.adds_up(axis, dimension.wholes)
-        assert claimed == adds_up
-    sums = [d.label.lower() for a, d in enumerate(release.dimensions) if release.law.adds_up(a, d.wholes)]
-    assert ("are the sums of their parts" in release.notes[0]) == bool(sums)
-
-
-@pytest.mark.slow
-def test_a_table_by_sums_says_so_and_one_by_own_margins_does_not(private_town, tmp_path):
-    text = private_town.description.replace('margins = "own"', 'margins = "sums"')
-    stored = private_town.load(tmp_path / "sums", text).stored("town")
-    asked = request_from_text("town", rows=["sex"], columns=["age"])
-    summed = release_table(stored, asked)
-    own = release_table(private_town.load(private_town.folder).stored("town"), asked)
-    assert "Totals over" in summed.notes[0]
-    assert "are the sums of their parts" in summed.notes[0]
-    assert "Totals are adjusted separately" in own.notes[0]
+        assert release.distribution.adds_up(axis, dimension.wholes) == adds_up == (margins == "sums")
+    assert ("are the sums of their parts" in release.notes[0]) == (margins == "sums")
+    assert ("Totals are adjusted separately" in release.notes[0]) == (margins == "own")
     plain = request_from_text("town", rows=["sex"], totals=False)
     assert "Totals" not in release_table(stored, plain).notes[0]
 
@@ -71,11 +60,6 @@ def test_a_total_of_more_people_than_are_shown_says_so_on_every_face(town_worksp
     assert json_stat(release)["dimension"]["age"]["category"]["label"]["_T"] == "Total (all persons)"
     whole = request_from_text("town", rows=["age"], columns=["sex"], groups=["age=child,adult+old"])
     assert release_table(town_workspace.stored("town"), whole).dimensions[0].labels[-1] == "Total"
-
-
-def test_margins_released_together_say_so():
-    assert "adjusted together" in joint_note()
-    assert joint_note().startswith("Counts in this table have been randomly adjusted to protect")
 
 
 @pytest.mark.slow

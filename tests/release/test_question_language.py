@@ -2,7 +2,6 @@
 
 import csv
 import io
-from fractions import Fraction
 from urllib.parse import urlencode
 
 import numpy as np
@@ -14,7 +13,6 @@ from discreet.model.request import request_from_text
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.pipeline import release_table
 from discreet.web.app import create_app
-from discreet.workspace.ledger_location import open_accounts, open_ledger
 from discreet.workspace.options import read_options
 
 #: Ways to write one question: only persons with a job, children and adults against the old.
@@ -69,24 +67,13 @@ def test_a_hostile_name_is_escaped_on_the_page(client):
     assert "&lt;b id=x&gt;" in page.text
 
 
-def test_a_name_changes_no_charge(private_town):
-    key = open_accounts(private_town.folder).create("ann", "analyst")
-    ledger = open_ledger(private_town.folder)
-    ledger.allow("town", "ann", (Fraction(2), Fraction(1, 10**9)))
-    ledger.close()
+def test_a_name_changes_no_charge(private_town, share, spent):
+    key = share(private_town.folder, "ann", 2)
     parts = {"rows": "sex", "columns": "job", "layers": "area"}
-    spent, tables = [_spent(private_town.folder)], []
+    charged, tables = [spent(private_town.folder)], []
     with discreet.open(private_town.folder, key=key) as catalogue:
         for groups in ({"Busy": "1..2", "Not": "0"}, {"Work": "1..2", "Idle": "0"}, [["1", "2"], ["0"]]):
             tables.append(catalogue.table("town", **parts, groups={"job": groups}).release)
-            spent.append(_spent(private_town.folder))
-    assert spent[0] < spent[1] == spent[2] == spent[3]
+            charged.append(spent(private_town.folder))
+    assert charged[0] < charged[1] == charged[2] == charged[3]
     assert all(np.array_equal(table.noisy, tables[0].noisy) for table in tables)
-
-
-def _spent(folder):
-    ledger = open_ledger(folder)
-    try:
-        return ledger.state("town").spent[0]
-    finally:
-        ledger.close()

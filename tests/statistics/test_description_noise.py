@@ -1,4 +1,4 @@
-"""Keyed noise by description, seen from outside: the law that is published, the promise that is made, no shared noise.
+"""Keyed noise by description, seen from outside: the published distribution, the promise, no shared noise.
 
 2,000 disjoint cells with one true count under 100 secrets: 200,000 draws a side. Each test has a wrong answer beside it
 that the same test rejects.
@@ -74,10 +74,10 @@ def releases(dataset, count, table=TABLE, *, version="1", fingerprint=None, tota
     return np.concatenate(found)
 
 
-def chi_square(noise, law):
-    """The p-value of draws against a law, rare values taken together."""
-    values = np.array(sorted(law))
-    expected = np.array([law[v] for v in values.tolist()]) * noise.size
+def chi_square(noise, distribution):
+    """The p-value of draws against a distribution, rare values taken together."""
+    values = np.array(sorted(distribution))
+    expected = np.array([distribution[v] for v in values.tolist()]) * noise.size
     common = expected >= 20
     counts = np.array([(noise == v).sum() for v in values[common].tolist()])
     observed = np.append(counts, noise.size - counts.sum())
@@ -87,11 +87,7 @@ def chi_square(noise, law):
 
 def clopper_pearson(successes, trials):
     """A two-sided interval that misses with probability at most `FALSE_ALARM`."""
-    low = stats.beta.ppf(FALSE_ALARM / 2, successes, trials - successes + 1) if successes else 0.0
-    high = (
-        stats.beta.ppf(1 - FALSE_ALARM / 2, successes + 1, trials - successes) if successes < trials else 1.0
-    )
-    return float(low), float(high)
+    return stats.binomtest(successes, trials).proportion_ci(1 - FALSE_ALARM, method="exact")
 
 
 def hockey_stick(one, other, epsilon):
@@ -106,18 +102,18 @@ def hockey_stick(one, other, epsilon):
     return max(lows), max(highs)
 
 
-LAW = {v: float(p) for v, p in TABLE.rows[0].probabilities().items()}
+DISTRIBUTION = {v: float(p) for v, p in TABLE.rows[0].probabilities().items()}
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])
-def test_released_noise_follows_the_published_law_zeros_included(dataset, count):
-    assert chi_square(releases(dataset, count) - count, LAW) > FALSE_ALARM
+def test_released_noise_follows_the_published_distribution_zeros_included(dataset, count):
+    assert chi_square(releases(dataset, count) - count, DISTRIBUTION) > FALSE_ALARM
 
 
 def test_noise_whose_scale_is_five_percent_off_is_found_out(dataset):
-    assert chi_square(releases(dataset, 0, SHARPER), LAW) < FALSE_ALARM
+    assert chi_square(releases(dataset, 0, SHARPER), DISTRIBUTION) < FALSE_ALARM
     wider = laplace(epsilon=0.95 * EPSILON, modulus=2**64)
-    assert chi_square(releases(dataset, 0, wider), LAW) < FALSE_ALARM
+    assert chi_square(releases(dataset, 0, wider), DISTRIBUTION) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("counts", [(0, 1), (1, 0), (1, 2), (2, 1)])
@@ -141,12 +137,12 @@ def test_zeros_without_noise_break_the_promise_visibly(dataset):
     one, other = np.zeros(CELLS * SECRETS, dtype=np.int64), releases(dataset, 1)
     low, _ = hockey_stick(one, other, EPSILON)
     assert low > 0.1
-    assert chi_square(one, LAW) < FALSE_ALARM
+    assert chi_square(one, DISTRIBUTION) < FALSE_ALARM
 
 
 def same_noise(one, other):
     """Whether two noises agree as often as independent ones do."""
-    chance = sum(p * p for p in LAW.values())
+    chance = sum(p * p for p in DISTRIBUTION.values())
     low, high = clopper_pearson(int((one == other).sum()), one.size)
     return low <= chance <= high
 
@@ -177,18 +173,18 @@ def test_scales_never_share_noise(dataset, monkeypatch):
 
 
 def test_a_scale_is_in_the_key_even_where_the_integers_agree(dataset):
-    """Two tables of the same law that were designed for different epsilons."""
+    """Two tables of the same distribution that were designed for different epsilons."""
     relabelled = replace(TABLE, parameters={**TABLE.parameters, "epsilon": 2.0})
     assert same_noise(releases(dataset, 0), releases(dataset, 0, relabelled))
     assert not same_noise(releases(dataset, 0), releases(dataset, 0))
 
 
-def test_a_sum_of_released_cells_has_the_law_that_is_stated(dataset):
+def test_a_sum_of_released_cells_has_the_distribution_that_is_stated(dataset):
     from discreet.noise.cell_distribution import SumDistribution
 
     noise = releases(dataset, 3, totals=True) - 24
-    law = {v: float(p) for v, p in SumDistribution(TABLE.rows[0], 8).exact_distribution().items()}
-    assert chi_square(noise, law) > FALSE_ALARM
+    distribution = {v: float(p) for v, p in SumDistribution(TABLE.rows[0], 8).exact_distribution().items()}
+    assert chi_square(noise, distribution) > FALSE_ALARM
     wrong = {v: float(p) for v, p in SumDistribution(TABLE.rows[0], 7).exact_distribution().items()}
     assert chi_square(noise, wrong) < FALSE_ALARM
 

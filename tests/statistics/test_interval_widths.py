@@ -1,7 +1,7 @@
 """Intervals beside a slow exact inversion: never narrower than it, and at most 1.2 times as wide.
 
 The inversion goes through every vector of true counts that is possible behind the released ones. For each it has the
-exact law of the released statistic, by convolution of noise rows, and keeps the vector's sum, difference, share or ratio
+exact distribution of the released statistic, by convolution of noise rows, and keeps its sum, difference, share or ratio
 when neither tail is as small as half of what the level leaves. Where there are too many vectors, some of them
 are tried: what these keep lies inside of what all of them keep, so the widths that are compared with are too small.
 
@@ -61,7 +61,7 @@ def row(n, noise):
     return values[0], chances
 
 
-def law(counts, noise):
+def distribution(counts, noise):
     """The values and chances of the sum of the noise of true counts."""
     first, chances = 0, np.ones(1)
     for n in counts:
@@ -71,9 +71,9 @@ def law(counts, noise):
 
 
 def by_sum(cells, noise):
-    """Each sum and law of noise that a vector of possible counts has, once: counts in another order are the same."""
+    """Each sum and distribution of noise of a vector of possible counts, once: the order does not matter."""
     vectors = {tuple(sorted(n)) for n in product(*(possible(x, noise) for x in cells))}
-    return [(sum(n), *law(n, noise)) for n in vectors]
+    return [(sum(n), *distribution(n, noise)) for n in vectors]
 
 
 def inversion(one, two, noise, level, target):
@@ -191,7 +191,7 @@ def test_a_width_of_1_9_times_the_exact_one_would_be_found_out():
 
 def coverage(a, b, noise, level, limits):
     """The exact chance that an interval of the share of two cells holds the true one."""
-    (t, p), (u, q) = law([a], noise), law([b], noise)
+    (t, p), (u, q) = distribution([a], noise), distribution([b], noise)
     covered = 0.0
     for z, chance in zip(t, p, strict=True):
         for w, other in zip(u, q, strict=True):
@@ -248,7 +248,7 @@ def kept_by_some(cells, noise, level):
 
 
 def _keeps(counts, x, noise, alpha):
-    values, chances = law(counts, noise)
+    values, chances = distribution(counts, noise)
     seen = x - sum(counts)
     return min(chances[values >= seen].sum(), chances[values <= seen].sum()) > alpha
 

@@ -54,7 +54,7 @@ def test_the_independent_rows_of_table_3(row):
     assert (found.df == 81).all()
     naive = rejected(found.naive_p_value)
     assert binomtest(rejected(found.p_value), TABLES, LEVEL, alternative="greater").pvalue > FALSE_ALARM
-    aware = rejected(chi_square(found.statistic, found.df))  # the paper's law
+    aware = rejected(chi_square(found.statistic, found.df))  # the paper's distribution
     assert same_share(aware, TABLES, recomputed["LR"]["pct"], of_tables)
     assert same_share(aware, TABLES, expected["printed"][2]["pct"], of_tables)
     assert binomtest(naive, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
@@ -100,7 +100,7 @@ def test_noise_costs_power_and_leaves_most_of_it():
     assert 0.75 * exact < aware < exact
 
 
-#: Some points of the published grid: what the plain chi-square law rejects there at 5 % is written beside it.
+#: Some points of the published grid: what the plain chi-square distribution rejects there at 5 % is written beside it.
 POINTS = {
     "laplace.5-10x10-10": 0.21,
     "laplace.5-6x8-8": 0.15,
@@ -111,7 +111,7 @@ POINTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(POINTS))
-def test_true_hypotheses_are_rejected_as_often_as_said_and_by_the_chi_square_law_far_too_often(name):
+def test_true_hypotheses_are_rejected_as_often_as_said_and_by_the_chi_square_distribution_far_too_often(name):
     point = next(each for each in GRID if each.name == name)
     found = p_values(point, TABLES, seed=67)
     for level in (0.05, 0.01):
@@ -130,12 +130,3 @@ def test_the_bootstrap_keeps_its_size_in_small_tables_and_the_naive_test_does_no
     assert found.methods.count("bootstrap") > 210
     assert binomtest(rejected(found.aware), 300, LEVEL).pvalue > FALSE_ALARM
     assert binomtest(rejected(found.naive), 300, LEVEL, alternative="greater").pvalue < FALSE_ALARM
-
-
-def test_the_law_by_moments_at_a_few_hundred_tables():
-    """The fast form of the same: one point, and the chi-square law is found out."""
-    point = next(each for each in GRID if each.name == "laplace.5-6x8-8")
-    found = p_values(point, 300, seed=69)
-    assert set(found.methods) == {"moments"}
-    assert binomtest(rejected(found.aware), 300, LEVEL, alternative="greater").pvalue > FALSE_ALARM
-    assert binomtest(rejected(found.chi_square), 300, LEVEL, alternative="greater").pvalue < FALSE_ALARM

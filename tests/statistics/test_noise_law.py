@@ -61,18 +61,13 @@ def changes(records, folder, keys):
 
 
 def p_value(observed, probabilities):
-    """Chi-square of observed changes against a law, rare values taken together."""
-    expected = np.array(list(probabilities.values()), dtype=float) * observed.size
-    counts = np.array([(observed == value).sum() for value in probabilities])
-    assert counts.sum() == observed.size
-    rare = expected < 10
-    if rare.any():
-        expected, counts = (
-            np.append(expected[~rare], expected[rare].sum()),
-            np.append(counts[~rare], counts[rare].sum()),
-        )
-    keep = expected > 0
-    return stats.chisquare(counts[keep], expected[keep]).pvalue
+    """Chi-square of observed changes against a distribution, rare values taken together."""
+    values, expected = np.array(list(probabilities)), np.array(list(probabilities.values())) * observed.size
+    assert np.isin(observed, values).all()
+    counts, rare = (observed[:, None] == values).sum(axis=0), expected < 10
+    counts = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    return stats.chisquare(counts[expected > 0], expected[expected > 0]).pvalue
 
 
 @pytest.mark.slow
@@ -81,14 +76,14 @@ def test_the_noise_of_every_row_follows_the_table(records, tmp_path, keys):
     counts, noise, table = changes(records, tmp_path / "workspace", keys)
     for count in range(1, 9):
         observed = noise[np.minimum(counts, 8) == count]
-        law = {value: float(p) for value, p in table.row(count).probabilities().items()}
+        distribution = {value: float(p) for value, p in table.row(count).probabilities().items()}
         assert observed.size > 1500
-        assert p_value(observed, law) > FALSE_ALARM
+        assert p_value(observed, distribution) > FALSE_ALARM
 
 
 @pytest.mark.slow
 def test_a_table_that_is_five_percent_wrong_is_rejected(records, tmp_path):
-    """The same test on all counts from 3 up, against a law whose chance of no change is 5 % too small."""
+    """The same test on all counts from 3 up, against a distribution whose chance of no change is 5 % too small."""
     counts, noise, table = changes(records, tmp_path / "workspace", "hashed")
     observed = noise[counts >= 3]
     truth = _mixture(counts[counts >= 3], table)
@@ -102,10 +97,10 @@ def test_a_table_that_is_five_percent_wrong_is_rejected(records, tmp_path):
 
 
 def _mixture(counts, table):
-    """The law of the changes of cells with these counts taken together."""
-    law: dict[int, float] = {}
+    """The distribution of the changes of cells with these counts taken together."""
+    distribution: dict[int, float] = {}
     values, times = np.unique(counts, return_counts=True)
     for count, share in zip(values.tolist(), (times / times.sum()).tolist(), strict=True):
         for value, p in table.row(count).probabilities().items():
-            law[value] = law.get(value, 0.0) + share * float(p)
-    return dict(sorted(law.items()))
+            distribution[value] = distribution.get(value, 0.0) + share * float(p)
+    return dict(sorted(distribution.items()))

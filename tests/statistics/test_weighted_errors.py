@@ -53,12 +53,12 @@ def compared(folder):
     (folder / "secret").chmod(0o600)
     load_dataset(folder, spudlandia_description(), pa.Table.from_batches(list(spudlandia_batches())))
     found = {kind: [] for kind in KINDS}
-    door = DatasetRegistry(Workspace(folder)).door("spudlandia")
+    service = DatasetRegistry(Workspace(folder)).open("spudlandia")
     for row, column in TABLES:
         asked = TableRequest("spudlandia", (row,), (column,))
-        release = door.release(TableRequest("spudlandia", (row,), (column,), measure="weighted"))
+        release = service.release(TableRequest("spudlandia", (row,), (column,), measure="weighted"))
         for kind, texts in words(release).items():
-            for each in survey_errors(door, asked, texts).estimates:
+            for each in survey_errors(service, asked, texts).estimates:
                 if each.standard_error > FIXED * abs(each.value):
                     told = each.printed_error and each.printed_error * abs(each.printed_value)
                     found[kind].append(told and told / each.standard_error)

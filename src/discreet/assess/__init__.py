@@ -3,8 +3,6 @@
 Besides the pipeline this is the only package where true and released counts meet. The real keys are never used.
 """
 
-from __future__ import annotations
-
 from discreet.assess.assessment import Assessment, assess, assess_subject
 from discreet.assess.subject import Case, Subject, cases_of, subject_of
 

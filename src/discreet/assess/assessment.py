@@ -1,4 +1,4 @@
-"""The assessment of one table under many cases: risk, utility, and the conclusions of readers.
+"""The assessment of one table under many cases: risk, utility, the conclusions of readers, and its pictures.
 
     dataset + request -> subject;   families + epsilons -> cases
     each case -> exact audit, exact expectations, simulated releases -> outcome
@@ -6,8 +6,6 @@
 It is made from true counts, so it is confidential, and choosing a case by it is outside any claim of differential privacy.
 Source: Shlomo, Krenzke & Li (2019), section 3.5, for the risk-utility map.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet import privacy
 from discreet.assess.risk_utility import (
+    SMALL,
     Averaging,
     Expectations,
     averaging_factor,
@@ -29,11 +28,11 @@ from discreet.assess.simulation import Summary, analyse, simulate, summary
 from discreet.assess.subject import Case, Subject, cases_of, subject_of
 from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
+from discreet.model.messages.text import nearest
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.noise.table import NO_NOISE, NoiseTable
-from discreet.release.dataset_service import DatasetService, unlock_service
-from discreet.workspace.workspace import StoredDataset
+from discreet.release.dataset_registry import DatasetService, unlock_service
 
 DEFAULT_FAMILIES = ("laplace", "normal", "maxent", "pram", "dropadd", "current")
 DEFAULT_EPSILONS = (0.1, 0.5, 1.0, 2.0)
@@ -63,14 +62,9 @@ INDEPENDENT = (
 class Privacy:
     """The exact audit of one count, for one person added or removed.
 
-    Args:
-        epsilon: The epsilon of `delta`: the requested one, or 1.
-        delta: The exact delta there, for the worst count.
-        delta_above: The same for counts above the largest change.
-        epsilon_at: The smallest epsilon at the assessment's delta, for the worst count; infinite where there is none.
-        epsilon_above: The same for counts above the largest change.
-        largest: The largest change, D.
-        sd: The largest standard deviation of the noise of any count.
+    `delta` is exact at `epsilon` (the requested one, or 1), `epsilon_at` the smallest at the assessment's delta, infinite
+    where there is none: for the worst count, and `_above` the largest change, D. `sd` is the largest standard deviation of
+    the noise of any count.
     """
 
     epsilon: float
@@ -102,16 +96,10 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The result of one case.
+    """The result of one case: the exact audit, exact expectations, and simulated measures, where they apply.
 
-    Args:
-        case: The case.
-        privacy: The exact audit.
-        expected: Exact expectations.
-        simulated: Simulated measures, where they apply.
-        same_naive: Share of releases whose naive test agrees with the true table.
-        same_aware: The same of the noise-aware test.
-        draws: Every simulated value, for pictures.
+    `same_naive` and `same_aware` are the shares of releases whose naive and noise-aware test agree with the true table;
+    `draws` are all simulated values, for pictures.
     """
 
     case: Case
@@ -133,9 +121,6 @@ class Outcome:
 class Assessment:
     """A table under every case. Confidential."""
 
-    dataset: str
-    digest: str
-    query: str
     title: str
     sides: tuple[str, str, str]
     refusal: str | None
@@ -143,9 +128,12 @@ class Assessment:
     reps: int
     seed: int
     truth: Truth
-    averaging: Averaging | None
     outcomes: tuple[Outcome, ...]
     left_out: tuple[str, ...] = ()
+    averaging: Averaging | None = None
+    dataset: str = ""
+    digest: str = ""
+    query: str = ""
 
     def unbeaten(self) -> tuple[Outcome, ...]:
         """The cases that no other beats on the risk-utility map, with lower RM and smaller Hellinger distance."""
@@ -180,7 +168,7 @@ class Assessment:
 
 
 def assess(
-    door: DatasetService,
+    service: DatasetService,
     request: TableRequest,
     *,
     families: Sequence[str] = DEFAULT_FAMILIES,
@@ -194,43 +182,22 @@ def assess(
 ) -> Assessment:
     """Assess one table of a dataset under every case.
 
-    Args:
-        door: The dataset.
-        request: The table.
-        families: Noise families, `current` for the dataset's own, or files of noise tables.
-        epsilons: For the families that have one.
-        delta: The delta of these epsilons.
-        keep_zeros: Do not perturb empty cells, in every family.
-        reps: Simulated releases of each case.
-        seed: Of the simulation: the same seed gives the same assessment.
-        workers: Threads; the result does not depend on it.
-        progress: Called with the number of chunks done and in total.
+    `families` are names, `current` for the dataset's own noise, or files of noise tables. `keep_zeros` leaves empty cells
+    unperturbed in every family. `workers` are threads, on which the result does not depend.
     """
-    stored = unlock_service(door)
-    current = current_noise(stored, request)
-    cases, left_out = cases_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
-    return assess_subject(
-        subject_of(door, request),
-        cases,
-        delta=delta,
-        reps=reps,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-        dataset=stored.dataset.id,
-        digest=stored.digest,
-        query=request.permalink,
-        ways=averaging_factor(stored, request),
-        left_out=left_out,
-    )
-
-
-def current_noise(stored: StoredDataset, request: TableRequest) -> NoiseTable | None:
-    """The noise table of a dataset's own protection for the inner cells of a table; None where they differ."""
+    stored = unlock_service(service)
+    # The dataset's own noise for the inner cells of the table, if it is one noise table.
     asked = canonical(replace(request, totals=False), stored.dataset)
-    laws = stored.protector.law(table_shape(asked, stored.dataset)).laws
-    noisy = [law for law in laws if law != NO_NOISE]
-    return noisy[0] if len(noisy) == 1 and isinstance(noisy[0], NoiseTable) else None
+    distributions = stored.protector.distribution(table_shape(asked, stored.dataset)).distributions
+    noisy = [each for each in distributions if each != NO_NOISE]
+    current = noisy[0] if len(noisy) == 1 and isinstance(noisy[0], NoiseTable) else None
+    cases, left_out = cases_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
+    subject, ways = subject_of(service, request), averaging_factor(stored, request)
+    found = assess_subject(
+        subject, cases, delta=delta, reps=reps, seed=seed, workers=workers, progress=progress
+    )
+    dataset, digest, query = stored.dataset.id, stored.digest, request.permalink
+    return replace(found, left_out=left_out, averaging=ways, dataset=dataset, digest=digest, query=query)
 
 
 def assess_subject(
@@ -242,11 +209,6 @@ def assess_subject(
     seed: int = DEFAULT_SEED,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
-    dataset: str = "",
-    digest: str = "",
-    query: str = "",
-    ways: Averaging | None = None,
-    left_out: tuple[str, ...] = (),
 ) -> Assessment:
     """Assess given counts: a paper's table, a simulated one."""
     if not 2 <= reps <= MOST_REPS:
@@ -257,46 +219,26 @@ def assess_subject(
         raise BadRequest("Nobody is in this table.", "Choose other categories or filters.")
     tables = [case.noise for case in cases]
     draws = simulate(subject, tables, reps, seed, workers=workers, progress=progress)
-    truth = truth_of(subject)
+    people, spread = int(subject.flat.sum()), float(entropy(subject.flat))
+    truth = Truth(people, spread)
+    if subject.two_way:
+        found = analyse(subject.counts[None], subject.possible)
+        statistics = (found.pearson, found.df, found.p_value, found.ratio, found.association)
+        truth = Truth(people, spread, *(each[0].item() for each in statistics))
     outcomes = tuple(
         _outcome(subject, case, drawn, truth, delta) for case, drawn in zip(cases, draws, strict=True)
     )
-    return Assessment(
-        dataset, digest, query, subject.title, subject.sides, subject.refusal, delta, reps, seed, truth,
-        ways, outcomes, left_out,
-    )  # fmt: skip
-
-
-def truth_of(subject: Subject) -> Truth:
-    """The statistics of the true table."""
-    people, spread = int(subject.flat.sum()), float(entropy(subject.flat))
-    if not subject.two_way:
-        return Truth(people, spread)
-    found = analyse(subject.counts[None], subject.possible)
-    return Truth(
-        people,
-        spread,
-        float(found.pearson[0]),
-        int(found.df[0]),
-        float(found.p_value[0]),
-        float(found.ratio[0]),
-        float(found.association[0]),
-    )
+    title, sides, refusal = subject.title, subject.sides, subject.refusal
+    return Assessment(title, sides, refusal, delta, reps, seed, truth, outcomes)
 
 
 def privacy_of(noise: NoiseTable, epsilon: float | None, delta: float) -> Privacy:
     """The exact audit of a noise table at an epsilon, and at a delta."""
     at = 1.0 if epsilon is None else epsilon
     by_epsilon, by_delta = privacy.audit(noise, epsilon=at), privacy.audit(noise, delta=delta)
-    return Privacy(
-        at,
-        float(by_epsilon.delta),
-        float(by_epsilon.above_D.delta),
-        by_delta.epsilon,
-        by_delta.above_D.epsilon,
-        noise.largest,
-        math.sqrt(max(row.variance() for row in noise.rows)),
-    )
+    deltas = float(by_epsilon.delta), float(by_epsilon.above_D.delta)
+    sd = math.sqrt(max(row.variance() for row in noise.rows))
+    return Privacy(at, *deltas, by_delta.epsilon, by_delta.above_D.epsilon, noise.largest, sd)
 
 
 def _outcome(
@@ -315,7 +257,7 @@ def _outcome(
 
 
 def _same(p_values: NDArray[np.float64] | None, truth: Truth) -> float | None:
-    """The share of releases whose test agrees with the true table at 5 %."""
+    """The share of releases whose test agrees with the true table."""
     known = np.array([]) if p_values is None else p_values[np.isfinite(p_values)]
     if not known.size or truth.associated is None:
         return None
@@ -357,3 +299,150 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+#: Titles of the box plots by measure.
+BOXES = {
+    "l1": "Mean absolute error of a cell",
+    "hellinger": "Hellinger distance",
+    "cramers_v": "Cramér's V, naive (dashed: true)",
+    "total_variation": "Total variation of the MLEs",
+    "chi_square": "Chi-square statistic (dashed: true)",
+    "p_value": "p-value of independence (dashed: true)",
+}
+#: Axes of the box plots; logarithmic by default.
+SCALES = {"p_value": "share", "cramers_v": "plain"}
+
+
+def figure(found: Assessment, name: str) -> Any:
+    """A picture by its name, as a chart."""
+    if name not in FIGURES:
+        raise BadRequest(f'There is no picture "{name}".', nearest(name, FIGURES))
+    chart = draw(found, name)
+    if chart is None:
+        raise BadRequest(
+            f'This table has no picture "{name}".', "Tests need a table with two sides: rows and columns."
+        )
+    return chart
+
+
+def draw(found: Assessment, name: str) -> Any:
+    """A picture as a chart; None if this table does not have it."""
+    from discreet.pictures import assessment_charts  # noqa: PLC0415 - pictures are an extra
+
+    return FIGURES[name](found, assessment_charts)
+
+
+def boxes(found: Assessment, pictures: Any) -> Any:
+    """Box plots by epsilon."""
+    measures = []
+    for measure in BOXES:
+        highs = [o.simulated[measure].high for o in found.outcomes if measure in o.simulated]
+        if highs and (
+            measure != "p_value" or max(highs) > LEVEL
+        ):  # p-values that are all close to 0 tell nothing
+            measures.append(measure)
+    ordered = sorted(found.outcomes, key=lambda o: (o.case.epsilon is None, o.case.epsilon or 0.0))
+    records = [box for measure in measures for o in ordered for box in _box(o, measure)]
+    truths = [
+        {"measure": BOXES[m], "value": value}
+        for m in measures
+        if (value := getattr(found.truth, m, None)) is not None
+    ]
+    subtitle = (
+        f"{found.reps} simulated releases each: median, quartiles, and lines from the 5 % to the 95 % point"
+    )
+    # Families in the order of the assessment, because the first record of each decides.
+    order, places, titles = (
+        list(dict.fromkeys(each))
+        for each in ((o.case.family for o in found.outcomes), (r["place"] for r in records), BOXES.values())
+    )
+    records.sort(
+        key=lambda r: (titles.index(r["measure"]), places.index(r["place"]), order.index(r["family"]))
+    )
+    return pictures.boxes(records, truths, subtitle)
+
+
+def _box(outcome: Outcome, measure: str) -> list[dict[str, Any]]:
+    values = outcome.draws.get(measure)
+    if measure not in outcome.simulated or values is None:
+        return []
+    per_cell = outcome.expected.cells if measure == "l1" else 1
+    marks = np.quantile(values[np.isfinite(values)] / per_cell, (0.05, 0.25, 0.5, 0.75, 0.95))
+    names = ("low", "lower", "median", "upper", "high")
+    epsilon = outcome.case.epsilon
+    place = "no epsilon" if epsilon is None else f"{epsilon:g}"
+    return [
+        {"measure": BOXES[measure], "family": outcome.case.family, "place": place}
+        | {"scale": SCALES.get(measure, "log")}
+        | {name: float(mark) for name, mark in zip(names, marks, strict=True)}
+    ]
+
+
+def risk_utility_map(found: Assessment, pictures: Any) -> Any:
+    """The risk-utility map; None where RM is undefined."""
+    unbeaten = {id(outcome) for outcome in found.unbeaten()}
+    records = [
+        {
+            "family": o.case.family,
+            "place": "" if o.case.epsilon is None else f"{o.case.epsilon:g}",
+            "loss": o.simulated["hellinger"].mean,
+            "risk": o.simulated["rm"].mean,
+            "order": o.case.epsilon or 0.0,
+            "unbeaten": id(o) in unbeaten,
+        }
+        for o in found.outcomes
+        if "rm" in o.simulated
+    ]
+    subtitle = "Means of the simulated releases; numbers are epsilons. Right and low is best."
+    return pictures.risk_utility(records, subtitle) if records else None
+
+
+def confirmation(found: Assessment, pictures: Any) -> Any:
+    """Of the cells shown with a small count, the share that has it."""
+    records = [
+        _bar(o, o.expected.confirmation_small, none=f"none shown from 1 to {SMALL}") for o in found.outcomes
+    ]
+    subtitle = f"Of the cells shown as 1 to {SMALL}, how many are what they show; exact expectations"
+    title, axis = "Small counts that a reader can believe", "Shown small counts that are true"
+    return pictures.shares(records, title, axis, subtitle, most=1.0)
+
+
+def false_zeros(found: Assessment, pictures: Any) -> Any:
+    """Cells with people that are shown empty."""
+    records = [_bar(o, o.expected.false_zero_share) for o in found.outcomes]
+    occupied = found.outcomes[0].expected.occupied
+    subtitle = f"Share of the {occupied:,} cells with people that are shown as zero; exact expectations"
+    return pictures.shares(records, "False zeros", "Cells with people shown as zero", subtitle)
+
+
+def _bar(outcome: Outcome, share: float | None, none: str = "") -> dict[str, Any]:
+    note = none if share is None else f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+    about = {"case": outcome.case.label, "family": outcome.case.family}
+    return about | {"share": share, "end": share or 0.0, "note": note}
+
+
+def conclusions(found: Assessment, pictures: Any) -> Any:
+    """The results of readers' tests; None for a table with one row or column."""
+    if found.truth.p_value is None:
+        return None
+    records = [
+        {"case": o.case.label, "reader": reader, "share": share}
+        for o in found.outcomes
+        for reader, share in (("naive", o.same_naive), ("noise-aware", o.same_aware))
+        if share is not None
+    ]
+    verdict = "are associated" if found.truth.associated else "show no association"
+    said = [f"{found.sides[0]} and {found.sides[1]} {verdict} in the true table, at 5 %."]
+    if found.truth.associated:
+        said.append("A naive reader finds an association in noise, too: agreeing is no merit here.")
+    return pictures.conclusions(records, said)
+
+
+FIGURES: dict[str, Callable[[Assessment, Any], Any]] = {
+    "map": risk_utility_map,
+    "boxes": boxes,
+    "confirmation": confirmation,
+    "zeros": false_zeros,
+    "conclusions": conclusions,
+}

@@ -10,8 +10,6 @@ It uses public facts of the description, the rules and the noise table, and coun
 Source: Desai, Ritchie & Welpton (2016), Five Safes: designing data access for research.
 """
 
-from __future__ import annotations
-
 import math
 import stat
 from collections import Counter
@@ -23,8 +21,7 @@ from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
 from discreet.assess.report_pages import render_page
 from discreet.assess.risk_utility import averaging_factor
 from discreet.model.request import TableRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService, unlock_service
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService, unlock_service
 from discreet.workspace.ledger_location import has_ledger, open_accounts
 from discreet.workspace.options import Options
 from discreet.workspace.workspace import StoredDataset
@@ -35,13 +32,7 @@ KNOWN, OPEN = "known", "open"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line of the checklist.
-
-    Args:
-        question: The question.
-        status: `known` if the system answers it, `open` if people must.
-        answer: The known answer, or advice on what an answer should contain.
-    """
+    """A question that the system answers (`known`), or people must (`open`: then `answer` says what it should contain)."""
 
     question: str
     status: str
@@ -104,15 +95,15 @@ class Checklist:
         return render_page(self.title, NOTICE, "\n".join(parts))
 
 
-def five_safes(doors: DatasetRegistry, dataset_id: str, options: Options) -> Checklist:
+def five_safes(registry: DatasetRegistry, dataset_id: str, options: Options) -> Checklist:
     """The checklist of a dataset, with the answers that the system knows."""
-    door = doors.door(dataset_id)
-    stored = unlock_service(door)
+    service = registry.open(dataset_id)
+    stored = unlock_service(service)
     safes = (
         _projects(stored),
-        _people(doors, stored),
-        _settings(doors, options),
-        _data(door),
+        _people(registry, stored),
+        _settings(registry, options),
+        _data(service),
         _outputs(stored),
     )
     return Checklist(dataset_id, stored.digest, f"Five Safes: {stored.dataset.label}", safes)
@@ -137,7 +128,7 @@ def _projects(stored: StoredDataset) -> Safe:
     )  # fmt: skip
 
 
-def _people(doors: DatasetRegistry, stored: StoredDataset) -> Safe:
+def _people(registry: DatasetRegistry, stored: StoredDataset) -> Safe:
     metered = any(rule.kind == "free-groups" and getattr(rule, "per_account", None) for rule in stored.rules)
     who = (
         "Groups of one's own are counted by account; everything else that the rules allow is answered to anybody."
@@ -148,24 +139,24 @@ def _people(doors: DatasetRegistry, stored: StoredDataset) -> Safe:
         "Safe people",
         "Can the users be trusted to use it properly?",
         (
-            Item("Who may ask?", KNOWN, f"{who} {_accounts(doors)}"),
+            Item("Who may ask?", KNOWN, f"{who} {_accounts(registry)}"),
             Item("Who is the custodian?", OPEN, "Name who decides on protection and who holds the secret's backup."),
             Item("What do readers know?", OPEN, "Say where readers learn that counts are perturbed and how to test them."),
         ),
     )  # fmt: skip
 
 
-def _accounts(doors: DatasetRegistry) -> str:
-    if not has_ledger(doors.folder):
+def _accounts(registry: DatasetRegistry) -> str:
+    if not has_ledger(registry.folder):
         return "There are no accounts."
-    active = [holder for holder in open_accounts(doors.folder).listing() if holder.revoked is None]
+    active = [holder for holder in open_accounts(registry.folder).listing() if holder.revoked is None]
     by_role = Counter(holder.role for holder in active)
     listed = ", ".join(f"{number} {role}" for role, number in sorted(by_role.items())) or "none"
     return f"Active accounts: {listed}."
 
 
-def _settings(doors: DatasetRegistry, options: Options) -> Safe:
-    mode = stat.S_IMODE(doors.folder.stat().st_mode)
+def _settings(registry: DatasetRegistry, options: Options) -> Safe:
+    mode = stat.S_IMODE(registry.folder.stat().st_mode)
     readers = "by its owner only" if not mode & 0o077 else f"by others too (mode {mode:o}): close it"
     local = options.host in {"127.0.0.1", "localhost", "::1"}
     where = (
@@ -187,8 +178,8 @@ def _settings(doors: DatasetRegistry, options: Options) -> Safe:
     )  # fmt: skip
 
 
-def _data(door: DatasetService) -> Safe:
-    dataset, protection = door.dataset, door.dataset.protection
+def _data(service: DatasetService) -> Safe:
+    dataset, protection = service.dataset, service.dataset.protection
     geography = dataset.finest_geography
     finest = (
         f"; finest geography {geography} ({len(dataset.variable(geography)):,} areas)" if geography else ""
@@ -202,7 +193,7 @@ def _data(door: DatasetService) -> Safe:
             Item("What can be asked about?", KNOWN, f"{len(dataset.variables)} variables{finest}; "
                  f"{len(dataset.structural_zeros)} structural zeros are declared."),
             Item("How is it protected?", KNOWN, f"Method {protection.method}, noise {known}{keyed}."),
-            *_promise_items(door),
+            *_promise_items(service),
             Item("Which variables are sensitive?", OPEN, "Name them, and the harm if somebody's value became known."),
             Item("Which counts are small?", OPEN, "Run `discreet assess` on the tables that matter and keep its report "
                  "under lock."),
@@ -210,13 +201,13 @@ def _data(door: DatasetService) -> Safe:
     )  # fmt: skip
 
 
-def _promise_items(door: DatasetService) -> tuple[Item, ...]:
+def _promise_items(service: DatasetService) -> tuple[Item, ...]:
     """The guarantee for one count, and for many tables."""
-    stored = unlock_service(door)
+    stored = unlock_service(service)
     if stored.dp is not None:
         return (
-            Item("What do all tables promise together?", KNOWN, " ".join(door.promise()[:2])),
-            Item("What is left of the budget?", KNOWN, door.budget_left() or ""),
+            Item("What do all tables promise together?", KNOWN, " ".join(service.promise()[:2])),
+            Item("What is left of the budget?", KNOWN, service.budget_left() or ""),
         )
     many = (
         "Nothing is bounded under composition by the cell key method; averaging gains about "

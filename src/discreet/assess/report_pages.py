@@ -1,17 +1,11 @@
-"""Self-contained HTML pages for the custodian: no scripts, no external files, light and dark, for screens and print.
+"""Self-contained HTML pages for the custodian: the report of an assessment, and the auditor's statement of a ledger.
 
-All values are escaped. Pictures are inline SVG with unique ids. A file is written atomically, readable by its owner only,
-and never replaces a file that is not such a page.
+No scripts, no external files, light and dark, for screens and print. All values are escaped. Pictures are inline SVG with
+unique ids. A file is written atomically, readable by its owner only, and never replaces a file that is not such a page.
 
-The report of an assessment: sentences, and a one-page HTML document with pictures and tables.
-
-The auditor's statement of a privacy ledger as an HTML page, made from the signed document, which it contains.
-
-The same document gives the same page, so a check renders the page again and compares it: changed words are detected, as
-well as changed numbers.
+The page of a statement contains the signed document. The same document gives the same page, so a check renders the page
+again and compares it: changed words are detected, as well as changed numbers.
 """
-
-from __future__ import annotations
 
 import json
 import math
@@ -28,17 +22,18 @@ from typing import Any
 from discreet import __version__
 from discreet.assess.assessment import (
     CONFIDENTIAL,
+    FIGURES,
     INDEPENDENT,
     NOT_THE_KEYS,
     OUTSIDE_DP,
     Assessment,
     Outcome,
+    draw,
 )
-from discreet.assess.figures import FIGURES
 from discreet.assess.risk_utility import SMALL
 from discreet.errors import BadRequest, SignatureUnusable
 from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
-from discreet.pictures.save import render
+from discreet.pictures.drawing import render
 
 #: Marks a page as one of ours.
 MARKER = "<!-- discreet: confidential -->"
@@ -93,11 +88,7 @@ def inline_svg(svg: bytes, label: str, number: int) -> str:
 
 
 def write_page(text: str, path: Path) -> None:
-    """Write a page atomically, readable by its owner only, over nothing but an earlier page.
-
-    Raises:
-        BadRequest: The file exists and is not such a page.
-    """
+    """Write a page atomically, readable by its owner only, over nothing but an earlier page."""
     if path.exists() and MARKER not in path.read_text("utf-8", errors="replace")[:400]:
         raise BadRequest(
             f"The file {str(path)!r} is there already and is no earlier assessment.", "Choose another name."
@@ -211,7 +202,12 @@ def report(found: Assessment) -> str:
         f"Dataset {found.dataset}, version {found.digest[:8]}, query {found.query}; delta {found.delta:g}, "
         f"{found.reps} simulated releases of each case, seed {found.seed}."
     )
-    pictures = _pictures(found)
+    # Each picture as HTML; empty for those that the table does not have.
+    pictures = {}
+    for number, name in enumerate(FIGURES):
+        chart = draw(found, name)
+        label = f"Picture: {name} of {found.title}"
+        pictures[name] = "" if chart is None else inline_svg(render(chart, "svg"), label, number)
     parts = [
         f"<h1>{escape(heading)}</h1>",
         f'<p class="soft">{escape(about)}</p>',
@@ -236,16 +232,6 @@ def report(found: Assessment) -> str:
     return render_page(heading, f"{CONFIDENTIAL} {OUTSIDE_DP}", "\n".join(part for part in parts if part))
 
 
-def _pictures(found: Assessment) -> dict[str, str]:
-    """Each picture as HTML; empty for those that the table does not have."""
-    drawn = {}
-    for number, (name, make) in enumerate(FIGURES.items()):
-        chart = make(found)
-        label = f"Picture: {name} of {found.title}"
-        drawn[name] = "" if chart is None else inline_svg(render(chart, "svg"), label, number)
-    return drawn
-
-
 def risk_table(found: Assessment) -> str:
     """Epsilon, delta and disclosure measures of each case."""
     headers = [
@@ -255,8 +241,8 @@ def risk_table(found: Assessment) -> str:
     lines = [
         [
             o.case.label,
-            f"{_format_delta(o.privacy.delta)} at {o.privacy.epsilon:g}",
-            _format_delta(o.privacy.delta_above),
+            f"{o.privacy.delta:.2g} at {o.privacy.epsilon:g}",
+            f"{o.privacy.delta_above:.2g}",
             _epsilon(o.privacy.epsilon_at),
             _epsilon(o.privacy.epsilon_above),
             f"{o.expected.perturbed:.1%}",
@@ -286,17 +272,8 @@ def utility_table(found: Assessment) -> str:
         means = [f"{moments.mean / cells:.3g}" for moments in (e.l1, e.l2, e.l3)]
         zeros = f"{e.false_zeros:.1f} ({e.false_zero_share:.1%})"
         simulations = [mean_with_error(o, "hellinger"), mean_with_error(o, "total_variation")]
-        lines.append(
-            [
-                o.case.label,
-                *means,
-                *simulations,
-                zeros,
-                f"{e.false_people:.1f}",
-                _share(e.existence),
-                f"{e.bias:+,.1f}",
-            ]
-        )
+        shown = [f"{e.false_people:.1f}", _share(e.existence), f"{e.bias:+,.1f}"]
+        lines.append([o.case.label, *means, *simulations, zeros, *shown])
     return html_table("Means over releases; the smaller, the more useful.", headers, lines)
 
 
@@ -312,7 +289,17 @@ def conclusion_table(found: Assessment) -> str:
     true_line = [
         "true table", f"{truth.chi_square:,.1f}", p_text(truth.p_value), "", "", f"{truth.cramers_v:.3f}", "", "", "", "",
     ]  # fmt: skip
-    lines = [true_line, *(_conclusion_line(o, truth.likelihood_ratio or 0.0) for o in found.outcomes)]
+    lines = [true_line]
+    for o in found.outcomes:
+        shift = o.simulated["likelihood_ratio"]
+        chi_square, p_value, naive_v, corrected_v, aware = (
+            mean_with_error(o, name)
+            for name in ("chi_square", "p_value", "cramers_v", "corrected_v", "aware_p_value")
+        )
+        shifted = f"{shift.mean - (truth.likelihood_ratio or 0.0):+,.1f} ± {shift.error:,.1f}"
+        same = [_share(o.same_naive), _share(o.same_aware)]
+        line = [o.case.label, chi_square, p_value, same[0], shifted, naive_v, corrected_v, aware, same[1]]
+        lines.append([*line, str(o.tested)])
     return html_table(
         "Means over releases; 'agrees': share of releases with the true table's answer at 5 %.",
         headers,
@@ -320,33 +307,11 @@ def conclusion_table(found: Assessment) -> str:
     )
 
 
-def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
-    shift = o.simulated["likelihood_ratio"]
-    return [
-        o.case.label,
-        mean_with_error(o, "chi_square"),
-        mean_with_error(o, "p_value"),
-        _share(o.same_naive),
-        f"{shift.mean - ratio:+,.1f} ± {shift.error:,.1f}",
-        mean_with_error(o, "cramers_v"),
-        mean_with_error(o, "corrected_v"),
-        mean_with_error(o, "aware_p_value"),
-        _share(o.same_aware),
-        str(o.tested),
-    ]
-
-
 def cases_table(found: Assessment) -> str:
     """The definition of each case."""
     headers = ["case", "how", "largest change", "largest standard deviation", "empty cells"]
     lines = [
-        [
-            o.case.label,
-            o.case.how,
-            str(o.privacy.largest),
-            f"{o.privacy.sd:.3g}",
-            o.case.zeros,
-        ]
+        [o.case.label, o.case.how, str(o.privacy.largest), f"{o.privacy.sd:.3g}", o.case.zeros]
         for o in found.outcomes
     ]
     return html_table(
@@ -371,10 +336,6 @@ def _epsilon(epsilon: float) -> str:
     return "∞" if math.isinf(epsilon) else f"{epsilon:.3g}"
 
 
-def _format_delta(delta: float) -> str:
-    return f"{delta:.2g}"
-
-
 NOTICE = "Statement of a privacy ledger for its auditor. It is signed: check it with discreet ledger verify."
 _HELD = re.compile(r'<script type="application/json" id="statement">(.*?)</script>', re.DOTALL)
 _CHARGES = ["Entry", "When (UTC)", "For", "Records a person", "Exact", "Paid by"]
@@ -395,6 +356,7 @@ def statement_html(document: Mapping[str, Any]) -> str:
         ["signature", " ".join(re.findall(".{1,32}", document["signature"]))],
     ]
     others = [list(each.values()) for each in document["without_a_budget"]]
+    held = json.dumps(document, indent=1).replace("<", "\\u003c")  # cannot end the script element
     body = [
         "<h1>Statement of a privacy ledger</h1>",
         html_table("The statement", ["What", "Value"], facts, words=frozenset({1})),
@@ -402,17 +364,13 @@ def statement_html(document: Mapping[str, Any]) -> str:
         html_table("Loaded without a budget", ["Dataset", "Lineage", "Method"], others) if others else "",
         "<h2>What this rests on</h2>" + html_list(document["assumptions"]),
         "<h2>What a check of this statement does not tell</h2>" + html_list(document["not_checked"]),
-        f'<script type="application/json" id="statement">{_embed_json(document)}</script>',
+        f'<script type="application/json" id="statement">{held}</script>',
     ]
     return render_page("Statement of a privacy ledger", NOTICE, "\n".join(body))
 
 
 def read_statement(path: Path) -> tuple[dict[str, Any], str]:
-    """A statement from an HTML or JSON file, and the result of checking the page; empty for JSON.
-
-    Raises:
-        SignatureUnusable: It is not a statement, or the page does not show the signed document.
-    """
+    """A statement from an HTML or JSON file, and the result of checking the page; empty for JSON."""
     try:
         text = path.read_text("utf-8")
         held = _HELD.search(text)
@@ -422,13 +380,11 @@ def read_statement(path: Path) -> tuple[dict[str, Any], str]:
             f"{path.name!r} is no statement of a ledger.",
             "Give a file that `discreet ledger statement` wrote.",
         ) from None
-    return document, _of_page(document, text) if held else ""
-
-
-def _of_page(document: dict[str, Any], text: str) -> str:
+    if not held:
+        return document, ""
     program = document.get("program") if isinstance(document, dict) else None
     if program != f"discreet {__version__}":
-        return f"The words of the page were not compared: it was made by {program}."
+        return document, f"The words of the page were not compared: it was made by {program}."
     try:
         again = statement_html(document)
     except (KeyError, TypeError, AttributeError, IndexError):
@@ -438,12 +394,7 @@ def _of_page(document: dict[str, Any], text: str) -> str:
             "The page does not show what was signed: its words or numbers were changed.",
             "Ask whoever signed it for the page or for the JSON.",
         )
-    return "The page shows what was signed, word for word."
-
-
-def _embed_json(document: Mapping[str, Any]) -> str:
-    """The document as JSON that cannot end the script element."""
-    return json.dumps(document, indent=1).replace("<", "\\u003c")
+    return document, "The page shows what was signed, word for word."
 
 
 def _budget(budget: Mapping[str, Any]) -> str:

@@ -20,8 +20,6 @@ share their noise, so it can be smaller.
 Source: the weighing-design argument of Rinott et al. (2018), section 2.2, on averaging; best linear unbiased weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -144,14 +142,11 @@ class Expectations:
     """Exact expectations for one table under one noise table.
 
     Args:
-        cells: The number of possible cells.
-        occupied: Of these, cells with people.
         small: Of these, cells with 1 to `SMALL` people.
         l1: Sum of absolute errors.
         l2: Sum of squared errors.
         l3: Sum of absolute errors of square roots.
         hellinger_squared: The mean of the squared Hellinger distance; its root bounds the mean distance.
-        perturbed: Share of cells whose count is changed.
         perturbed_occupied: The same of cells with people.
         p_exact: Share of cells shown with their true count.
         false_zeros: Expected number of cells with people that are shown empty.
@@ -199,10 +194,7 @@ class _Cell(NamedTuple):
 def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bool = True) -> Expectations:
     """The exact expectations of a table's measures: E l = sum over cells sum over z of p(z | a) loss(a, a + z).
 
-    Args:
-        counts: The true counts of all possible cells.
-        noise: The noise table.
-        clip: Whether counts below zero are shown as zero.
+    `counts` are those of all possible cells; with `clip`, counts below zero are shown as zero.
 
     >>> from discreet.noise import laplace
     >>> found = exact_expectations(np.array([50, 80]), laplace(epsilon=1.0))
@@ -220,6 +212,7 @@ def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bo
     occupied = int(times[full].sum())
     l1, l2, l3 = (Moments(float(m), sqrt(v)) for m, v in zip(means, variances, strict=True))
     false_zeros = float(times[full] @ shown[full, 0])
+    seen = times * (1 - shown[:, 0])  # cells shown with people
     return Expectations(
         cells=whole,
         occupied=occupied,
@@ -236,7 +229,7 @@ def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bo
         false_zero_by_count=tuple(_at(values, shown[:, 0], count) for count in range(1, SMALL + 1)),
         false_people=float(times[~full] @ (1 - shown[~full, 0])),
         bias=float(times @ np.array([cell.bias for cell in cells])),
-        existence=_existence(times, shown[:, 0], full),
+        existence=float(seen[full].sum() / seen.sum()) if seen.sum() > 0 else None,
         shown_small=float((times @ shown)[1:].sum()),
         confirmation=tuple(_confirmation(values, times, shown, [v]) for v in range(SMALL + 1)),
         confirmation_small=_confirmation(values, times, shown, list(range(1, SMALL + 1))),
@@ -244,26 +237,21 @@ def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bo
 
 
 def _cell(count: int, row: NoiseRow, *, clip: bool) -> _Cell:
-    law = np.array(row.masses(), dtype=np.float64) / row.modulus
+    distribution = np.array(row.masses(), dtype=np.float64) / row.modulus
     raw = count + np.array(row.values, dtype=np.int64)
     bounded = np.maximum(raw, 0)
     seen = bounded if clip else raw
     roots = np.abs(np.sqrt(bounded) - sqrt(count))
     losses = np.array([np.abs(seen - count), (seen - count).astype(np.float64) ** 2, roots])
-    shown = np.array([law[bounded == value].sum() for value in range(SMALL + 1)])
-    moments = np.column_stack([losses @ law, losses**2 @ law])
+    shown = np.array([distribution[bounded == value].sum() for value in range(SMALL + 1)])
+    moments = np.column_stack([losses @ distribution, losses**2 @ distribution])
     return _Cell(
         moments,
-        float(0.5 * roots**2 @ law),
-        float(law[seen == count].sum()),
-        float((seen - count) @ law),
+        float(0.5 * roots**2 @ distribution),
+        float(distribution[seen == count].sum()),
+        float((seen - count) @ distribution),
         shown,
     )
-
-
-def _existence(times: NDArray[np.int64], empty: NDArray[np.float64], full: NDArray[np.bool_]) -> float | None:
-    shown = times * (1 - empty)
-    return float(shown[full].sum() / shown.sum()) if shown.sum() > 0 else None
 
 
 def _at(values: NDArray[np.int64], chances: NDArray[np.float64], count: int) -> float | None:
@@ -287,12 +275,7 @@ _MOST_ADDED = 4
 
 @dataclass(frozen=True, slots=True)
 class Averaging:
-    """The gain by averaging for a cell of a table.
-
-    Args:
-        factor: The reduction of the variance of the noise.
-        tables: The number of tables needed, the table itself included.
-    """
+    """The gain by averaging for a cell: the reduction of the noise's variance, and the number of tables that it takes."""
 
     factor: float
     tables: int
@@ -301,21 +284,21 @@ class Averaging:
 def averaging_factor(stored: StoredDataset, request: TableRequest) -> Averaging:
     """The averaging factor of a table's variables among all variables of its dataset."""
     asked = canonical(replace(request, groups=(), levels=(), totals=False), stored.dataset)
-    shares = [1.0]
-    for added, cells in _wider(stored.dataset, asked):
-        if _is_allowed(stored, asked, added):
-            shares.append(1.0 / cells)
+    wider = _wider(stored.dataset, asked)
+    shares = [1.0, *(1.0 / cells for added, cells in wider if _is_allowed(stored, asked, added))]
     return Averaging(sum(shares), len(shares))
 
 
 def _wider(dataset: Dataset, asked: TableRequest) -> Iterator[tuple[tuple[str, ...], float]]:
     """Sets of variables to add, and the number of cells that then make up one; never two levels of one hierarchy."""
-    sizes = {
-        variable.name: _times(dataset, variable.name, asked.variables)
-        for variable in dataset.variables
-        if variable.name not in asked.used
-        and not any(is_at_least_as_fine(dataset, own, variable.name) for own in asked.used)
-    }
+    sizes = {}  # categories of an added variable per cell; for a finer level, per coarser category
+    for variable in dataset.variables:
+        name = variable.name
+        if name in asked.used or any(is_at_least_as_fine(dataset, own, name) for own in asked.used):
+            continue
+        coarser = [other for other in asked.variables if is_at_least_as_fine(dataset, name, other)]
+        finest = max((len(dataset.variable(other)) for other in coarser), default=1)
+        sizes[name] = len(variable) / finest
     for number in range(1, _MOST_ADDED + 1):
         for added in combinations(sizes, number):
             cells = prod(sizes[name] for name in added)
@@ -323,13 +306,6 @@ def _wider(dataset: Dataset, asked: TableRequest) -> Iterator[tuple[tuple[str, .
                 is_level_of(dataset, a, b) for a, b in combinations(added, 2)
             ):
                 yield added, cells
-
-
-def _times(dataset: Dataset, name: str, own: tuple[str, ...]) -> float:
-    """The number of categories of an added variable per cell; for a finer level, per coarser category."""
-    coarser = [other for other in own if is_at_least_as_fine(dataset, name, other)]
-    finest = max((len(dataset.variable(other)) for other in coarser), default=1)
-    return len(dataset.variable(name)) / finest
 
 
 def _is_allowed(stored: StoredDataset, asked: TableRequest, added: tuple[str, ...]) -> bool:

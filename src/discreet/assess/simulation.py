@@ -50,13 +50,8 @@ class NaiveAnalysis:
         X2 = sum (b - f)^2 / f,   G2 = 2 sum b log(b / f),   V = sqrt(X2 / sum over layers of n (min(r, c) - 1)),
         p-hat = f / n, the maximum likelihood estimate.
 
-    Args:
-        pearson: X2.
-        ratio: G2.
-        df: Degrees of freedom of both.
-        p_value: Of X2, by the chi-square.
-        association: Cramer's V; NaN where fewer than two rows or columns have people.
-        fitted: p-hat of each cell; NaN for an empty table.
+    `p_value` is that of X2 by the chi-square; `association` is V, NaN where fewer than two rows or columns have people;
+    `fitted` is p-hat of each cell, NaN for an empty table.
     """
 
     pearson: Floats
@@ -70,9 +65,7 @@ class NaiveAnalysis:
 def analyse(tables: NDArray[np.int64], possible: Flags) -> NaiveAnalysis:
     """Analyse a batch of tables, laid out as tables x layers x rows x columns; empty rows and columns are left out.
 
-    Args:
-        tables: Counts; negative ones are taken as zero.
-        possible: Which cells of a table can occur, as layers x rows x columns.
+    Negative counts are taken as zero; `possible` says which cells of a table can occur.
 
     >>> found = analyse(np.array([[[[10, 20], [30, 40]]]]), np.ones((1, 2, 2), dtype=bool))
     >>> found.ratio.round(4).tolist(), found.df.tolist()
@@ -84,20 +77,16 @@ def analyse(tables: NDArray[np.int64], possible: Flags) -> NaiveAnalysis:
     safe = np.where(fitted > 0, fitted, 1.0)
     pearson = np.where(fitted > 0, (counts - fitted) ** 2 / safe, 0.0).sum(axis=cells)
     ratio = 2 * (xlogy(counts, counts) - xlogy(counts, safe)).sum(axis=cells)
-    df = sum(
-        (degrees_of_freedom(counts[:, k], possible[k]) for k in range(len(possible))),
-        np.zeros(len(counts), np.int64),
+    df = np.sum([degrees_of_freedom(counts[:, k], possible[k]) for k in range(len(possible))], axis=0)
+    rows = (counts.sum(axis=3) > 0).sum(axis=2)
+    columns = (counts.sum(axis=2) > 0).sum(axis=2)
+    most = (counts.sum(axis=(2, 3)) * (np.minimum(rows, columns) - 1).clip(0)).sum(axis=1)
+    association = np.sqrt(
+        np.minimum(np.where(most > 0, pearson, np.nan) / np.where(most > 0, most, 1.0), 1.0)
     )
-    people = counts.sum(axis=cells)
-    whole = np.where(people > 0, people, np.nan)[:, None, None, None]
-    return NaiveAnalysis(
-        pearson,
-        np.maximum(ratio, 0.0),
-        df,
-        chi_square(pearson, df),
-        _association(counts, pearson),
-        fitted / whole,
-    )
+    people = counts.sum(axis=cells, keepdims=True)
+    estimates = fitted / np.where(people > 0, people, np.nan)
+    return NaiveAnalysis(pearson, np.maximum(ratio, 0.0), df, chi_square(pearson, df), association, estimates)
 
 
 def fit_independence(counts: Floats, possible: Flags) -> Floats:
@@ -134,14 +123,6 @@ def _pattern_freedom(rows: Flags, columns: Flags, possible: Flags) -> int:
     return int(at_row.size - nodes + parts)
 
 
-def _association(counts: Floats, pearson: Floats) -> Floats:
-    rows = (counts.sum(axis=3) > 0).sum(axis=2)
-    columns = (counts.sum(axis=2) > 0).sum(axis=2)
-    most = (counts.sum(axis=(2, 3)) * (np.minimum(rows, columns) - 1).clip(0)).sum(axis=1)
-    share = np.where(most > 0, pearson, np.nan) / np.where(most > 0, most, 1.0)
-    return np.asarray(np.sqrt(np.minimum(share, 1.0)))
-
-
 def total_variation(first: Floats, second: Floats) -> Floats:
     """1/2 sum |p - q| between one distribution and each of a batch; Yang et al. print twice this.
 
@@ -166,32 +147,18 @@ def releases_to_test(subject: Subject, noise: NoiseTable, reps: int) -> int:
     return min(reps, MOST_TESTED, PATIENCE // (subject.counts.size * behind))
 
 
-def aware_tests(
+def _aware_tests(
     released: NDArray[np.int64], possible: NDArray[np.bool_], noise: NoiseTable
 ) -> tuple[Floats, Floats]:
-    """The noise-aware statistic and p-value of each release, laid out as releases x layers x rows x columns."""
     looked_at = by_cell(noise, possible.shape[1:])
-    statistic, laws = np.zeros(len(released)), []
+    statistic, distributions = np.zeros(len(released)), []
     for layer, cells in enumerate(possible):
         if cells.any():
             model = HierarchicalModel.of(MAIN_EFFECTS, cells.astype(np.float64))
             found = likelihood_ratios(released[:, layer], looked_at, model)
             statistic = statistic + found.statistic
-            laws.append(null_distribution(found, model, looked_at))
-    return statistic, NullDistribution.of_sum(laws).by_law(statistic)
-
-
-def association_without_noise(
-    released: NDArray[np.int64], possible: NDArray[np.bool_], noise: NoiseTable
-) -> Floats:
-    """Cramer's V corrected for the noise, for tables of one layer without impossible cells.
-
-    It is NaN for other tables, and where too few people were released.
-    """
-    if len(possible) > 1 or not possible.all():
-        return np.full(len(released), np.nan)
-    found = (strength(table[0], noise) for table in released)
-    return np.array([np.nan if each is None else each.estimate for each in found])
+            distributions.append(null_distribution(found, model, looked_at))
+    return statistic, NullDistribution.of_sum(distributions).by_distribution(statistic)
 
 
 Draws = dict[str, Floats]
@@ -238,25 +205,18 @@ def simulate(
 ) -> list[Draws]:
     """Every measure of `reps` simulated releases under each noise table.
 
-    Args:
-        subject: The assessed table.
-        tables: The noise tables.
-        reps: The number of releases of each.
-        seed: Of the generator.
-        workers: The number of chunks computed in parallel; the result does not depend on it.
-        progress: Called with the number of chunks done and in total.
+    `workers` chunks are computed in parallel, on which the result does not depend; `progress` is called with the number of
+    chunks done and in total.
     """
     size = max(1, min(CHUNK, _ROOM // subject.counts.size))
     starts = range(0, reps, size)
     tasks = [(table, start) for table in tables for start in starts]
-    done = 0
     progress(0, len(tasks))
     parts: list[Draws] = []
     with ThreadPoolExecutor(workers) as pool:
-        work = (pool.submit(_chunk, subject, t, s, min(size, reps - s), seed, reps) for t, s in tasks)
-        for part in list(work):
+        work = [pool.submit(_chunk, subject, t, s, min(size, reps - s), seed, reps) for t, s in tasks]
+        for done, part in enumerate(work, 1):
             parts.append(part.result())
-            done += 1
             progress(done, len(tasks))
     each = len(starts)
     chunks = [parts[k * each : (k + 1) * each] for k in range(len(tables))]
@@ -286,29 +246,16 @@ def _chunk(subject: Subject, noise: NoiseTable, start: int, reps: int, seed: int
         "false_zeros": ((shown <= 0) & (true > 0)).sum(axis=1).astype(np.float64),
     }
     tested = max(0, min(reps, releases_to_test(subject, noise, of) - start))
-    return draws | _naive(subject, released) | _aware(subject, released, noise, tested)
-
-
-def _naive(subject: Subject, released: NDArray[np.int64]) -> Draws:
     exact, found = analyse(subject.counts[None], subject.possible), analyse(released, subject.possible)
-    draws = {"total_variation": total_variation(exact.fitted[0], found.fitted)}
-    if subject.two_way:
-        draws |= {
-            "chi_square": found.pearson,
-            "p_value": found.p_value,
-            "likelihood_ratio": found.ratio,
-            "cramers_v": found.association,
-        }
-    return draws
-
-
-def _aware(subject: Subject, released: NDArray[np.int64], noise: NoiseTable, tested: int) -> Draws:
+    draws["total_variation"] = total_variation(exact.fitted[0], found.fitted)
     if not subject.two_way:
-        return {}
-    blank = np.full(len(released), np.nan)
-    draws = {name: blank.copy() for name in ("aware_ratio", "aware_p_value", "corrected_v")}
+        return draws
+    draws |= {"chi_square": found.pearson, "p_value": found.p_value}
+    draws |= {"likelihood_ratio": found.ratio, "cramers_v": found.association}
+    aware = np.full((3, len(released)), np.nan)
     if tested:
-        statistic, p_value = aware_tests(released[:tested], subject.possible, noise)
-        draws["aware_ratio"][:tested], draws["aware_p_value"][:tested] = statistic, p_value
-        draws["corrected_v"][:tested] = association_without_noise(released[:tested], subject.possible, noise)
-    return draws
+        aware[:2, :tested] = _aware_tests(released[:tested], subject.possible, noise)
+        if len(subject.possible) == 1 and subject.possible.all():  # else V cannot be corrected for the noise
+            found_v = (strength(table[0], noise) for table in released[:tested])
+            aware[2, :tested] = [np.nan if each is None else each.estimate for each in found_v]
+    return draws | dict(zip(("aware_ratio", "aware_p_value", "corrected_v"), aware, strict=True))

@@ -17,10 +17,8 @@ together are one variable, and so are the column variables. A table without colu
 layers, as columns.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,7 +35,7 @@ from discreet.noise.family import Family
 from discreet.noise.files import read_noise_table
 from discreet.noise.table import NoiseTable, keep_zero
 from discreet.records.tabulate import tabulate
-from discreet.release.dataset_service import DatasetService, unlock_service
+from discreet.release.dataset_registry import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
 
 CURRENT = "current"
@@ -45,14 +43,7 @@ CURRENT = "current"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One noise table to be assessed.
-
-    Args:
-        family: Its family.
-        epsilon: The requested epsilon; None for families without one.
-        noise: The noise table.
-        how: How its parameters follow from epsilon, in words.
-    """
+    """One noise table to be assessed; `epsilon` is the requested one, `how` says how the parameters follow from it."""
 
     family: str
     epsilon: float | None
@@ -83,23 +74,13 @@ def cases_of(
     current: NoiseTable | None = None,
     keep_zeros: bool = False,
 ) -> tuple[tuple[Case, ...], tuple[str, ...]]:
-    """Every case, family by family, and a sentence for each that is infeasible.
-
-    Args:
-        families: Names from `case_names`, or files of noise tables.
-        epsilons: For families that have one.
-        delta: The delta of these epsilons.
-        current: The dataset's own noise table.
-        keep_zeros: Do not perturb empty cells, as in the cell key method.
-
-    Raises:
-        BadRequest: An unknown family, an epsilon or delta outside its range, or no case.
-    """
+    """Every case, family by family, and a sentence for each that is infeasible."""
     _check(families, epsilons, delta)
     found: list[Case] = []
     left_out: list[str] = []
     for family in dict.fromkeys(families):
-        for epsilon in _epsilons_for(family, epsilons):
+        with_epsilon = (known := _family(family)) is not None and known.at_epsilon is not None
+        for epsilon in sorted(set(epsilons)) if with_epsilon else [math.nan]:
             try:
                 case = _case(family, epsilon, delta, current)
             except InfeasibleDesign as error:
@@ -127,11 +108,6 @@ def _check(families: Sequence[str], epsilons: Sequence[float], delta: float) -> 
             raise BadRequest(f"Epsilon is {epsilon}.", "Give numbers above 0, at most 100.")
     if not 0 < delta < 1:
         raise BadRequest(f"Delta is {delta}.", "Give a probability between 0 and 1, as in 1e-4.")
-
-
-def _epsilons_for(name: str, epsilons: Iterable[float]) -> list[float]:
-    family = _family(name)
-    return sorted(set(epsilons)) if family is not None and family.at_epsilon is not None else [math.nan]
 
 
 def _family(name: str) -> Family | None:
@@ -166,15 +142,10 @@ MOST_CELLS = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Subject:
-    """The true counts of a table, and its public properties. Like an exact table it cannot be printed.
+    """The true counts of a table, as layers x rows x columns without totals. Like an exact table it cannot be printed.
 
-    Args:
-        counts: Layers x rows x columns, without totals.
-        possible: Which cells can occur.
-        clip: Whether released counts below zero are shown as zero.
-        title: The title of the table.
-        sides: The labels of rows, columns and layers in tests of independence.
-        refusal: Why the rules would refuse the table; None if they would not.
+    `possible` says which cells can occur, `clip` whether released counts below zero are shown as zero; `sides` are the
+    labels of rows, columns and layers; `refusal` says why the rules would refuse the table, if they would.
     """
 
     counts: NDArray[np.int64]
@@ -209,20 +180,17 @@ class Subject:
         return bool(min(self.counts.shape[1:]) > 1)
 
 
-def subject_of(door: DatasetService, request: TableRequest) -> Subject:
+def subject_of(service: DatasetService, request: TableRequest) -> Subject:
     """Count the table of a request, as a release would.
 
     A table that the rules refuse is assessed as well, because whether to allow it may be the question.
-
-    Raises:
-        BadRequest: The request is invalid, weighted, or too large.
     """
     if request.measure != "count":
         raise BadRequest(
             "Weighted tables are not assessed.",
             "Assess their sample counts, or their errors (survey_errors).",
         )
-    stored = unlock_service(door)
+    stored = unlock_service(service)
     refusal = try_request(stored, request).refusal
     asked = canonical(replace(request, totals=False), stored.dataset)
     shape = table_shape(asked, stored.dataset)

@@ -8,8 +8,6 @@ share of the whole table, and the published errors and status. Ratios and differ
     "C,1 / C,_T - D,1 / D,_T"      a difference
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -25,7 +23,7 @@ from discreet.model.shape import TableShape, table_shape
 from discreet.records.sample_rows import sample_rows
 from discreet.records.storage import sum_columns
 from discreet.records.tabulate import tabulate
-from discreet.release.dataset_service import DatasetService, unlock_service
+from discreet.release.dataset_registry import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
 from discreet.release.measures.weighted import design_variances, in_people
 from discreet.survey.variance import Estimate, Sample, design_effects
@@ -87,18 +85,11 @@ class SurveyErrors:
         return {"confidential": True, **asdict(self), "printed_over_exact": self.printed_over_exact}
 
 
-def survey_errors(door: DatasetService, request: TableRequest, estimates: Sequence[str] = ()) -> SurveyErrors:
-    """The exact errors of a weighted table.
-
-    Args:
-        door: Of a dataset with a survey.
-        request: The table; its measure is taken as weighted.
-        estimates: Totals, ratios and differences of its cells, as text.
-
-    Raises:
-        BadRequest: The dataset has no survey, its method is dp, the table is too large, or an estimate cannot be parsed.
-    """
-    stored, request = unlock_service(door), replace(request, measure="weighted", totals=True)
+def survey_errors(
+    service: DatasetService, request: TableRequest, estimates: Sequence[str] = ()
+) -> SurveyErrors:
+    """The exact errors of a table, which is taken as weighted, and of totals, ratios and differences of its cells."""
+    stored, request = unlock_service(service), replace(request, measure="weighted", totals=True)
     dataset = stored.dataset
     if dataset.survey is None or dataset.protection.is_dp:
         raise BadRequest(
@@ -112,13 +103,13 @@ def survey_errors(door: DatasetService, request: TableRequest, estimates: Sequen
             f"The table has {shape.cells:,} cells.", f"An assessment takes at most {MOST_CELLS:,}."
         )
     sample = Sample(sample_rows(stored.engine, shape, dataset), dataset.survey.design)
-    release = door.release(request) if refusal is None else None
+    release = service.release(request) if refusal is None else None
     return SurveyErrors(
         dataset.id,
         table_title(dataset, shape.dimensions, request),
         dataset.survey.design.in_words or "sampling errors by the squares of the weights",
         None if refusal is None else refusal.message,
-        _cells(door, release, shape, sample),
+        _cells(service, release, shape, sample),
         tuple(_estimate_error(text, sample, shape, release) for text in estimates),
     )
 
@@ -134,9 +125,9 @@ def _median_ratio(pairs: Iterable[tuple[float | None, float | None, float | None
 
 
 def _cells(
-    door: DatasetService, release: Release | None, shape: TableShape, sample: Sample
+    service: DatasetService, release: Release | None, shape: TableShape, sample: Sample
 ) -> tuple[CellError, ...]:
-    stored = unlock_service(door)
+    stored = unlock_service(service)
     exact = tabulate(stored.engine, shape, weights=True, sums=sum_columns(stored.dataset))
     variance = design_variances(exact, stored.engine, stored.dataset)
     if exact.weight_sums is None:
@@ -208,7 +199,6 @@ def _reader_estimate_of_terms(
 
 
 def _terms(text: str, shape: TableShape) -> list[list[Codes]]:
-    """One or two totals or ratios of cells, each by its codes."""
     lists = [dimension.codes for dimension in shape.dimensions]
     terms = [
         [tuple(code.strip() for code in cell.split(",")) for cell in part.split(" / ")]

@@ -5,8 +5,6 @@ with its noise distribution. It never sees a record, a key or a true count. The 
 attacks on invented people and scores them.
 """
 
-from __future__ import annotations
-
 from discreet.attacks.knowledge import PROTECTIONS, Answer, Interface, Knowledge
 
 __all__ = ["PROTECTIONS", "Answer", "Interface", "Knowledge"]

@@ -21,8 +21,6 @@ Source: Rinott et al. (2018), section 2.2, second paragraph, and section 4.1 (th
 zero without Bob).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -62,12 +60,6 @@ def _probabilities(row: NoiseRow) -> dict[int, float]:
 @lru_cache(maxsize=65536)
 def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -> float:
     """The evidence of two released numbers that the first cell holds one person more.
-
-    Args:
-        noise: The noise table.
-        first: The number of the cell that Bob may be in.
-        second: The number of the same cell without him.
-        shared: Whether the same people have the same number (noise keyed by participants alone).
 
     >>> from discreet.noise import maxent
     >>> noise = maxent(D=5, V=3, js=2)
@@ -155,7 +147,6 @@ class Findings:
     Args:
         evidence: Log-likelihood ratio of yes against no of each pair; infinite for a proof.
         differs: Whether the two numbers differ, in the column "yes" and in the column "no".
-        queries: The number of distinct queries sent up to each pair.
         epsilon: Under `dp`, the joint epsilon of the margins queried so far.
         rows: Under `dp`, the noise of the margins in which Bob's cells were read, in order.
     """
@@ -201,9 +192,10 @@ def attack(
             here = np.array([number for number, plan in enumerate(plans) if plan[pair] == context])
             evidence[here, pair], differs[here, pair] = asking.pair(context, here)
         queries.append(asking.cache.queries)
-        losses.append(asking.loss())
-    epsilon = tuple(losses) if knowledge.protection == DP else None
-    return Findings(evidence, differs, tuple(queries), epsilon, tuple(asking.read.values()))
+        if knowledge.protection == DP:
+            margins = {knowledge.margin_of(request)[0].margin for request in asking.cache.answers}
+            losses.append(float(epsilon_of_margins(knowledge.noise_plan, margins)))
+    return Findings(evidence, differs, tuple(queries), tuple(losses) or None, tuple(asking.read.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +207,6 @@ class _Queries:
     scene: Scene
     bobs: Sequence[Bob]
     read: dict[Margin, NoiseRow] = field(default_factory=dict)
-    answered: dict[TableRequest, Margin] = field(default_factory=dict)
 
     def pair(
         self, context: Context, here: NDArray[np.int64]
@@ -229,20 +220,11 @@ class _Queries:
         columns = apply_to_pairs(self._pair_evidence, first, second)
         return add_evidence(columns[:, 0], columns[:, 1]), first != second
 
-    def loss(self) -> float:
-        """Under `dp`, the epsilon of all margins queried so far."""
-        if self.knowledge.protection != DP:
-            return 0.0
-        for request in self.cache.answers:
-            if request not in self.answered:
-                self.answered[request] = self.knowledge.margin_of(request)[0].margin
-        return float(epsilon_of_margins(self.knowledge.noise_plan, set(self.answered.values())))
-
     def _pair_evidence(self, first: int, second: int) -> float:
         if self.knowledge.protection == UNPROTECTED:
             return log_ratio(float(first - second == 1), float(first == second))
         shared = self.knowledge.protection == CELLKEY
-        return pair_evidence(self.knowledge.law, first, second, shared=shared)
+        return pair_evidence(self.knowledge.distribution, first, second, shared=shared)
 
     def _target_cells(self, context: Context, here: NDArray[np.int64]) -> NDArray[np.float64]:
         """Under `dp`, Bob's cells of a margin; unions are sums of known cells."""

@@ -6,8 +6,6 @@ noise. A protected dataset and the true counts implement the same interface.
 Source: docs/reference/dataset-toml.md, docs/reference/dp-universe.md.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +17,6 @@ from numpy.typing import NDArray
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
-from discreet.model.release import Release
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import Margin, dp_terms, margin_zeros
@@ -34,14 +31,7 @@ PROTECTIONS = (UNPROTECTED, CELLKEY, DESCRIBED, DP)
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Public knowledge about one dataset.
-
-    Args:
-        dataset: The description.
-        protection: One of `PROTECTIONS`.
-        noise: The noise table (`cellkey`, `participants-and-description`).
-        plan: The released margins and their noise (`dp`).
-    """
+    """Public knowledge about one dataset."""
 
     dataset: Dataset
     protection: str
@@ -55,7 +45,7 @@ class Knowledge:
             )
 
     @property
-    def law(self) -> NoiseTable:
+    def distribution(self) -> NoiseTable:
         """The noise table of a cell key protection."""
         if self.noise is None:
             raise BadRequest(f"The protection {self.protection} has no noise table of its own.")
@@ -69,11 +59,7 @@ class Knowledge:
         return self.plan
 
     def margin_of(self, request: TableRequest) -> tuple[PlannedTable, float]:
-        """The margin that answers a query under `dp`, and the mean number of noise terms per cell.
-
-        Raises:
-            BadRequest: The answer combines several margins.
-        """
+        """The margin that answers a query under `dp`, and the mean number of noise terms per cell."""
         plan = self.noise_plan
         shape = table_shape(canonical(request, self.dataset), self.dataset)
         parts = choose_margins(shape, plan.universe, self.dataset, plan.variances())
@@ -96,18 +82,6 @@ def epsilon_of_margins(plan: NoisePlan, margins: set[Margin]) -> Fraction:
     return sum(
         (table.share for table in plan.tables if table.margin in margins), start=0 * plan.terms.epsilon
     )
-
-
-def noise_table(release: Release) -> NoiseTable:
-    """The noise table of a release under cell keys.
-
-    Raises:
-        BadRequest: The cells have different noise.
-    """
-    laws = release.law.laws
-    if len(laws) != 1 or not isinstance(laws[0], NoiseTable):
-        raise BadRequest("The cells of this table have no noise table in common.")
-    return laws[0]
 
 
 def plan_of(dataset: Dataset) -> NoisePlan:
@@ -151,14 +125,3 @@ class QueryCache:
     def queries(self) -> int:
         """The number of distinct queries sent."""
         return len(self.answers)
-
-
-def read_release(release: Release) -> Answer:
-    """A release as an attacker sees it."""
-    return Answer(
-        tuple(dimension.codes for dimension in release.dimensions),
-        release.values.astype(np.int64),
-        release.missing,
-        release.errors,
-        release.noise_shares,
-    )

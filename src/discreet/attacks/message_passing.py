@@ -12,16 +12,15 @@ counts the same lines are solved by counts alone: that is the baseline.
 Source: Pearl (1988), chapter 4; Kschischang, Frey & Loeliger (2001).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 #: For counts of a total and an interval of its weight, how likely that is.
-Fits = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Fits = Callable[[NDArray[np.int64], Floats, Floats], Floats]
 
 #: A line whose parts have more combinations is solved by its counts alone.
 MOST_COMBINATIONS = 40_000
@@ -37,15 +36,13 @@ class Unknown:
     Args:
         counts: The possible counts, a range.
         likelihood: Of each count; zero once it is ruled out.
-        low: The smallest weighted count, for each count.
-        high: The largest weighted count, for each count.
         fits: The likelihood of the cell, as a total, for a count and an interval of weight; None where unknown.
     """
 
     counts: NDArray[np.int64]
-    likelihood: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    likelihood: Floats
+    low: Floats
+    high: Floats
     fits: Fits | None = None
 
     @property
@@ -68,7 +65,7 @@ class Line:
 
     total: Unknown
     parts: Sequence[Unknown]
-    heard: list[NDArray[np.float64]] = field(default_factory=list)
+    heard: list[Floats] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.heard = [np.ones(cell.counts.size) for cell in self.cells]
@@ -78,19 +75,13 @@ class Line:
         """The total first."""
         return [self.total, *self.parts]
 
-    @property
-    def uses_weights(self) -> bool:
-        """Whether the line has weights and few enough combinations to use them."""
-        sizes = [int(np.count_nonzero(part.likelihood)) for part in self.parts]
-        return self.total.fits is not None and float(np.prod(sizes, dtype=float)) <= MOST_COMBINATIONS
-
-    def messages(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    def messages(self, said: Sequence[Floats]) -> list[Floats]:
         """The messages of the line to its cells, given the messages of the cells."""
-        return self._by_weights(said) if self.uses_weights else self._by_counts(said)
-
-    def _by_weights(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Sum over every combination of parts, with its count and its weight."""
         kept = [np.flatnonzero(part.likelihood) for part in self.parts]
+        few = float(np.prod([places.size for places in kept], dtype=float)) <= MOST_COMBINATIONS
+        if self.total.fits is None or not few:
+            return self._by_counts(said)
+        # Sum over every combination of parts, with its count and its weight.
         mesh = np.meshgrid(*kept, indexing="ij")
         pairs = list(zip(self.parts, mesh, strict=True))
         counts = np.asarray(sum(part.counts[at] for part, at in pairs))
@@ -99,7 +90,6 @@ class Line:
         place = counts - self.total.counts[0]
         inside = (place >= 0) & (place < self.total.counts.size)
         place = np.where(inside, place, 0)
-        assert self.total.fits is not None  # noqa: S101 - checked by `uses_weights`
         score = np.where(inside, self.total.fits(counts, low, high), 0.0)
         for axis, (at, words) in enumerate(zip(kept, said[1:], strict=True)):
             score = score * words[at].reshape([-1 if a == axis else 1 for a in range(len(kept))])
@@ -113,7 +103,7 @@ class Line:
             told.append(message)
         return told
 
-    def _by_counts(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    def _by_counts(self, said: Sequence[Floats]) -> list[Floats]:
         """Convolve the distributions of the counts, without weights."""
         parts = said[1:]
         before, after = _running(parts), _running(parts[::-1])[::-1]
@@ -121,25 +111,24 @@ class Line:
         told = [_at(before[-1], least, self.total)]
         for number, part in enumerate(self.parts):
             others = np.convolve(before[number], after[number + 1])
-            law = np.convolve(said[0], others[::-1])
+            distribution = np.convolve(said[0], others[::-1])
             start = int(self.total.counts[0]) - (least - int(part.counts[0])) - others.size + 1
-            told.append(_at(law, start, part))
+            told.append(_at(distribution, start, part))
         return told
 
 
-def _running(laws: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """The distributions of the sums of the first 0, 1, 2, ... of them."""
+def _running(distributions: Sequence[Floats]) -> list[Floats]:
     sums = [np.ones(1)]
-    for law in laws:
-        sums.append(np.convolve(sums[-1], law))
+    for distribution in distributions:
+        sums.append(np.convolve(sums[-1], distribution))
     return sums
 
 
-def _at(law: NDArray[np.float64], start: int, cell: Unknown) -> NDArray[np.float64]:
+def _at(distribution: Floats, start: int, cell: Unknown) -> Floats:
     """A distribution that begins at `start`, at the counts of a cell."""
     place = cell.counts - start
-    inside = (place >= 0) & (place < law.size)
-    return np.where(inside, law[np.where(inside, place, 0)], 0.0)
+    inside = (place >= 0) & (place < distribution.size)
+    return np.where(inside, distribution[np.where(inside, place, 0)], 0.0)
 
 
 def strike_out(lines: Sequence[Line]) -> None:
@@ -153,7 +142,7 @@ def strike_out(lines: Sequence[Line]) -> None:
                 changed |= cell.strike(told > _FLOOR)
 
 
-def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[NDArray[np.float64]]:
+def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[Floats]:
     """The belief in each count of each cell after message passing."""
     beliefs = {id(cell): cell.likelihood.copy() for cell in cells}
     for _sweep in range(SWEEPS):
@@ -170,6 +159,6 @@ def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[NDArray[np.
     return [beliefs[id(cell)] for cell in cells]
 
 
-def _unit(law: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = law.sum()
-    return law / total if total > 0 else law
+def _unit(distribution: Floats) -> Floats:
+    total = distribution.sum()
+    return distribution / total if total > 0 else distribution

@@ -13,31 +13,27 @@ The estimate is the mean of the answers, weighted by the inverse of their varian
     keyed by participants and description  every way has new noise
     dp                                     noise belongs to margins: a margin that was read adds nothing
 
-Source: Rinott et al. (2018), section 2.2, third paragraph; docs/methods/attack-averaging.md.
-
-Bounds on every attack that follow from epsilon and delta alone, and the optimal attack against known noise.
+Beside it, bounds on every attack that follow from epsilon and delta alone, and the optimal attack against known noise:
 
     distinguish two neighbours, even odds: success <= (1 + A)/2,  A = (e^eps - 1 + 2 delta)/(e^eps + 1)
     name a count exactly:                  P <= (1 + 2 sum_j e^(-j eps) delta_j)/(1 + 2 sum_j e^(-j eps)), any J terms,
                                            which is tanh(eps/2) for delta 0; delta_j is that of j persons
     root mean squared error of a count:    >= sqrt(2 e^-eps)/(1 - e^-eps), that of the geometric mechanism
 
-Proofs: docs/methods/attack-bob.md and docs/methods/attack-averaging.md.
-
-Source: Kairouz, Oh & Viswanath (2015) for A; Ghosh, Roughgarden & Sundararajan (2012) for the last.
+Source: Rinott et al. (2018), section 2.2, third paragraph; Kairouz, Oh & Viswanath (2015) for A; Ghosh, Roughgarden &
+Sundararajan (2012) for the last; proofs in docs/methods/attack-bob.md and docs/methods/attack-averaging.md.
 """
-
-from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.differencing import cell_evidence
 from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, Interface, Knowledge, QueryCache
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
@@ -54,7 +50,6 @@ class Cell:
     """The target cells, one per place, and public knowledge about them.
 
     Args:
-        place: The variable of the places.
         of: The variable and code of the people.
         always: A variable and the code that all these people have by public knowledge.
         split: A variable by which they can be split.
@@ -75,7 +70,6 @@ class Way:
 
     @property
     def tables(self) -> tuple[TableRequest, ...]:
-        """The tables to query."""
         return (self.table,) if self.less is None else (self.table, self.less)
 
 
@@ -85,7 +79,6 @@ class Estimates:
 
     Args:
         values: One row per place, one column per way.
-        queries: The number of distinct queries after each way.
         variance: The variance that the attacker expects after each way.
     """
 
@@ -96,26 +89,27 @@ class Estimates:
 
 def ways(cell: Cell, dataset: Dataset, kind: str) -> Iterator[Way]:
     """The ways of a kind; all query the same people, the first one plainly."""
+
+    def subsets(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """All subsets but the whole, small ones first."""
+        return chain.from_iterable(combinations(codes, size) for size in range(len(codes)))
+
     people = (cell.of[0], (cell.of[1],))
     yield Way(_table(cell, dataset, people))
     if kind == WORDS:
         name, own = cell.always
-        for more in _subsets([code for code in dataset.variable(name).codes if code != own]):
+        for more in subsets([code for code in dataset.variable(name).codes if code != own]):
             yield Way(_table(cell, dataset, people, (name, (own, *more))))
     elif kind == PARTS:
         others = tuple(code for code in dataset.variable(cell.of[0]).codes if code != cell.of[1])
         yield Way(_table(cell, dataset), less=_table(cell, dataset, (cell.of[0], others)))
         first, *rest = dataset.variable(cell.split).codes
-        for more in _subsets(rest):
+        for more in subsets(rest):
             other = tuple(code for code in rest if code not in more)
-            yield Way(_split_table(cell, dataset, ((first, *more), other)))
+            groups = ((cell.split, ((first, *more), other)),)
+            yield Way(replace(_table(cell, dataset, people), columns=(cell.split,), groups=groups))
     else:
         raise BadRequest(f'There is no way of asking "{kind}".', f"Take one of: {', '.join(KINDS)}.")
-
-
-def _subsets(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """All subsets but the whole, small ones first."""
-    return chain.from_iterable(combinations(codes, size) for size in range(len(codes)))
 
 
 def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, most: int) -> Estimates:
@@ -125,7 +119,9 @@ def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, mo
     weight, total = 0.0, np.zeros(len(knowledge.dataset.variable(cell.place)))
     values, queries, variance = [], [], []
     for way in islice(ways(cell, knowledge.dataset, kind), most):
-        answer = _answer(cache, way)
+        sums = [cache.ask(table).values for table in way.tables]
+        first, *less = [each.reshape(each.shape[0], -1).sum(axis=1) for each in sums]
+        answer = first - less[0] if less else first
         source, spread = _noise(knowledge, way)
         if source not in seen:
             seen.add(source)
@@ -134,12 +130,6 @@ def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, mo
         queries.append(cache.queries)
         variance.append(0.0 if knowledge.protection == UNPROTECTED else 1 / weight)
     return Estimates(np.stack(values, axis=1), tuple(queries), tuple(variance))
-
-
-def _answer(cache: QueryCache, way: Way) -> NDArray[np.int64]:
-    sums = [cache.ask(table).values for table in way.tables]
-    numbers: list[NDArray[np.int64]] = [each.reshape(each.shape[0], -1).sum(axis=1) for each in sums]
-    return numbers[0] if way.less is None else numbers[0] - numbers[1]
 
 
 def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
@@ -155,19 +145,13 @@ def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
         )
         return frozenset(table.margin for table, _ in answered), spread
     one_number = knowledge.protection == CELLKEY and sum(columns) == 1
-    return "participants" if one_number else way, float(knowledge.law.rows[-1].variance()) * sum(columns)
+    return "participants" if one_number else way, float(knowledge.distribution.rows[-1].variance()) * sum(
+        columns
+    )
 
 
 def _table(cell: Cell, dataset: Dataset, *filters: tuple[str, tuple[str, ...]]) -> TableRequest:
     return TableRequest(dataset.id, (cell.place,), filters=filters, totals=False)
-
-
-def _split_table(cell: Cell, dataset: Dataset, groups: tuple[tuple[str, ...], ...]) -> TableRequest:
-    return replace(
-        _table(cell, dataset, (cell.of[0], (cell.of[1],))),
-        columns=(cell.split,),
-        groups=((cell.split, groups),),
-    )
 
 
 _ROUNDED = 9
@@ -224,27 +208,14 @@ def optimum(rows: Sequence[NoiseRow]) -> float:
     """
     total: dict[float, float] = {0.0: 1.0}
     for row in rows:
-        for law in (_evidence_distribution(row, 1), _evidence_distribution(row, 0)):
-            total = _convolve(total, law)
+        for bob in (1, 0):  # the cell that holds Bob if the answer is yes, and the other
+            one: dict[float, float] = defaultdict(float)
+            for value, mass in zip(row.values, row.masses(), strict=True):
+                evidence = cell_evidence(row, value + bob)
+                one[round(evidence if bob else -evidence, _ROUNDED)] += mass / row.modulus
+            both: dict[float, float] = defaultdict(float)
+            for (before, weight), (more, part) in product(total.items(), one.items()):
+                if part * weight > _NEGLIGIBLE:
+                    both[round(before + more, _ROUNDED)] += part * weight
+            total = both
     return sum(mass for value, mass in total.items() if value > 0) + total.get(0.0, 0.0) / 2
-
-
-def _evidence_distribution(row: NoiseRow, count: int) -> dict[float, float]:
-    """The distribution of the evidence of the cell with Bob (count 1), or of the other (count 0), if the answer is yes."""
-    masses = dict(zip(row.values, row.masses(), strict=True))
-    found: dict[float, float] = defaultdict(float)
-    for value, mass in masses.items():
-        released = value + count
-        yes, no = masses.get(released - 1, 0), masses.get(released, 0)
-        ratio = math.inf if no == 0 else -math.inf if yes == 0 else math.log(yes / no)
-        found[round(ratio if count else -ratio, _ROUNDED)] += mass / row.modulus
-    return found
-
-
-def _convolve(left: dict[float, float], right: dict[float, float]) -> dict[float, float]:
-    found: dict[float, float] = defaultdict(float)
-    for value, mass in left.items():
-        for other, weight in right.items():
-            if mass * weight > _NEGLIGIBLE:
-                found[round(value + other, _ROUNDED)] += mass * weight
-    return found

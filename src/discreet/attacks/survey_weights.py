@@ -7,8 +7,7 @@ Tables of both measures are queried. The same cell in two tables is one unknown.
     common denominators  people of one weighting class have one weight w: n w = W in all its cells, so w divides them
                          all, unless it is known anyway; then n = W / w must be whole
     addition             parts add up to totals in counts and in weights, over all tables (`message_passing`)
-    errors               evidence of errors and noise shares about counts: by the rule that produces them where the
-                         weights of a cell are known, else learnt from invented surveys (`Experience`)
+    errors               evidence of errors and noise shares about counts, which the caller knows
 
 With ñ the released count, R the released weighted count (rounded to whole people) and w̄ the average weight:
 
@@ -23,11 +22,8 @@ between n times the smallest and n times the largest weight.
 Source: docs/methods/attack-weights.md, docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), eqs 3-5.
 """
 
-from __future__ import annotations
-
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -36,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.knowledge import Interface, QueryCache
-from discreet.attacks.message_passing import Fits, Line, Unknown, believe, strike_out
+from discreet.attacks.message_passing import Line, Unknown, believe, strike_out
 from discreet.model.request import TableRequest
 from discreet.model.survey import Survey
 from discreet.model.variable import TOTAL
@@ -48,6 +44,8 @@ CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS, STEPS = (
     "largest-weight-with-counts",
     "largest-weight",
 )
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 #: Rounding to whole people, and to the last decimal of a weight before it.
 HALF = 0.501
 
@@ -58,7 +56,7 @@ class Reader:
 
     form: str
     survey: Survey
-    law: NoiseTable
+    distribution: NoiseTable
 
     @property
     def average(self) -> float:
@@ -72,7 +70,7 @@ class Reader:
 
     def by_counts(self, shown: int) -> Unknown:
         """A cell of which only the released count is known."""
-        counts, likelihood = possible_counts(self.law, shown)
+        counts, likelihood = possible_counts(self.distribution, shown)
         return Unknown(counts, likelihood, np.zeros(counts.size), counts.astype(np.float64) * self.step)
 
     def read(self, shown: int, weighted: int) -> Unknown:
@@ -82,23 +80,30 @@ class Reader:
         if interval is not None:
             cell.low, cell.high = interval
             cell.strike((cell.high >= 0) & (cell.low <= cell.counts * self.step + HALF))
-            cell.fits = _interval_likelihood(self, shown, weighted)
+
+            def fits(counts: Counts, low: Floats, high: Floats) -> Floats:
+                """For a total: whether the weight of the parts lies in the interval of the release."""
+                ends = self._interval(counts, shown, weighted) or (low, high)
+                return np.asarray(((low <= ends[1]) & (high >= ends[0])).astype(float))
+
+            cell.fits = fits
         return cell
 
     def read_steps(self, weighted: int, least: float, most: float) -> Unknown:
         """A cell of which only the noisy weighted count is known; weights lie between two values."""
         shown = round(weighted / self.step)
-        steps, likelihood = possible_counts(self.law, shown)
+        steps, likelihood = possible_counts(self.distribution, shown)
         top = int(np.ceil((steps[-1] + 1) * self.step / least))
         first = int(max(0, (steps[0] - 1) * self.step / most))
         counts = np.arange(first, top + 1)
         low, high = (counts.astype(np.float64) * weight for weight in (least, most))
-        mean = _mean_between(likelihood, int(steps[0]), low / self.step, high / self.step)
-        return Unknown(counts, mean, low, high, _step_likelihood(self, shown))
 
-    def _interval(
-        self, counts: NDArray[np.int64], shown: int, weighted: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        def fits(_counts: Counts, low: Floats, high: Floats) -> Floats:
+            return _mean_between(likelihood, int(steps[0]), low / self.step, high / self.step)
+
+        return Unknown(counts, fits(counts, low, high), low, high, fits)
+
+    def _interval(self, counts: Counts, shown: int, weighted: int) -> tuple[Floats, Floats] | None:
         """The smallest and largest weighted count for each count; None where nothing is known."""
         if shown <= 0 or weighted <= 0:
             return None
@@ -114,34 +119,7 @@ class Reader:
         return None
 
 
-def _interval_likelihood(reader: Reader, shown: int, weighted: int) -> Fits:
-    """For a total: whether the weight of the parts lies in the interval of the release."""
-
-    def fits(
-        counts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        interval = reader._interval(counts, shown, weighted)  # noqa: SLF001 - of this module
-        assert interval is not None  # noqa: S101 - readings without one have no fits
-        return ((low <= interval[1]) & (high >= interval[0])).astype(float)
-
-    return fits
-
-
-def _step_likelihood(reader: Reader, shown: int) -> Fits:
-    """For a total: the likelihood of the released steps, given the weight of the parts."""
-    steps, likelihood = possible_counts(reader.law, shown)
-
-    def fits(
-        _counts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        return _mean_between(likelihood, int(steps[0]), low / reader.step, high / reader.step)
-
-    return fits
-
-
-def _mean_between(
-    likelihood: NDArray[np.float64], start: int, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _mean_between(likelihood: Floats, start: int, low: Floats, high: Floats) -> Floats:
     """The mean likelihood of the whole steps between two bounds; `likelihood` begins at `start`."""
     below = np.concatenate([[0.0], np.cumsum(likelihood)])
     first, last = (np.floor(each + 0.5).astype(np.int64) - start for each in (low, high))
@@ -150,35 +128,31 @@ def _mean_between(
 
 
 @lru_cache(maxsize=4096)
-def possible_counts(law: NoiseTable, shown: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def possible_counts(distribution: NoiseTable, shown: int) -> tuple[Counts, Floats]:
     """The counts that may have become a released one, as a range, with their probability. Negative numbers become zero."""
-    counts = np.arange(max(0, shown - law.largest), shown + law.largest + 1)
-    likelihood = np.array([_chance(law, int(count), shown) for count in counts])
+    counts = np.arange(max(0, shown - distribution.largest), shown + distribution.largest + 1)
+    likelihood = np.array(
+        [
+            float(sum(p for z, p in distribution.row(n).probabilities().items() if max(0, n + z) == shown))
+            for n in counts.tolist()
+        ]
+    )
     used = np.flatnonzero(likelihood)
     inside = slice(int(used[0]), int(used[-1]) + 1)
     return counts[inside], likelihood[inside]
 
 
-def _chance(law: NoiseTable, count: int, shown: int) -> float:
-    laws = law.row(count).probabilities()
-    return float(sum(chance for noise, chance in laws.items() if max(0, count + noise) == shown))
-
-
 #: Who is counted: the code of each variable that is not a total.
 Cell = frozenset[tuple[str, str]]
 Class = tuple[str, ...]
-#: How believable each count of a cell is by its errors; None where the rule does not tell.
-ErrorRule = Callable[[Cell, "ReleasedCell", NDArray[np.int64]], NDArray[np.float64] | None]
+#: How believable each count of a cell is by its errors.
+ErrorEvidence = Callable[[Cell, "ReleasedCell", Counts], Floats]
 
 COUNT, WEIGHTED = "count", "weighted"
 #: A weight of a class may be off by so much: weights are rounded to decimals.
 _WEIGHT_ROUNDING = 0.001
 #: Calibrated weights add up to their populations to one in a million.
 _CALIBRATION = 1e-6
-#: Few cases are drawn towards what is believed without an error, as if so many had said it.
-_PRIOR = 20.0
-#: The logarithm of the ratio of two steps in which errors are told apart; a public ladder has wider ones.
-_ERROR_STEP = math.log(1.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +162,7 @@ class PublicFacts:
     Args:
         classes: The weighting variables, and the group of each of their codes: people of the same groups have one weight.
         totals: The populations that the weights were calibrated to.
-        counts: Published counts, such as the sample size.
         weights: The weight of each class where it is known; empty where it is not.
-        least: The smallest weight.
     """
 
     classes: Mapping[str, Mapping[str, str]]
@@ -227,59 +199,13 @@ class ReleasedCell:
     error: int | None = None
     noise_share: int | None = None
 
-    @property
-    def shown(self) -> int:
-        """The number that an error refers to."""
-        return int(self.count if self.count is not None else self.weighted or 0)
-
-    @property
-    def step(self) -> tuple[int, int | None]:
-        """The error in steps of a tenth of itself (design effects differ a little between surveys), and the noise share."""
-        error = -1 if self.error is None or self.error <= 0 else round(math.log(self.error) / _ERROR_STEP)
-        return error, self.noise_share
-
-
-class Experience:
-    """The relation of counts to released numbers and errors, learnt where the truth is known.
-
-        factor(n | shown, error) = P(n | shown, error) / P(n | shown)
-
-    Both are shares among the cells of invented surveys, shrunk towards 1 where there are few cases. If the errors are a
-    function of the number shown, every factor is 1.
-    """
-
-    def __init__(self, lessons: Iterable[tuple[ReleasedCell, int]] = ()) -> None:
-        self._with: dict[tuple[int, tuple[int, int | None]], Counter[int]] = defaultdict(Counter)
-        self._without: dict[int, Counter[int]] = defaultdict(Counter)
-        for seen, truth in lessons:
-            if seen.error is not None:
-                self._with[seen.shown, seen.step][truth] += 1
-                self._without[seen.shown][truth] += 1
-
-    def factors(self, seen: ReleasedCell, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The factor of each count, given the error."""
-        both, alone = self._with.get((seen.shown, seen.step)), self._without.get(seen.shown)
-        if not both or both == alone:
-            return np.ones(counts.size)
-        share = np.array([(alone or both)[int(n)] + 1.0 for n in counts])
-        share /= share.sum()
-        cases = np.array([both[int(n)] for n in counts]) + _PRIOR * share
-        return np.asarray(cases / cases.sum() / share)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """The estimate of each cell.
-
-    Args:
-        cells: The codes of each cell.
-        guesses: The count with the highest belief.
-        certain: Whether no other count is possible.
-        queries: The number of queries.
-    """
+    """The estimate of each cell."""
 
     cells: tuple[Cell, ...]
-    guesses: NDArray[np.int64]
+    guesses: Counts
     certain: NDArray[np.bool_]
     queries: int
 
@@ -290,20 +216,15 @@ def attack(
     tables: Sequence[TableRequest],
     outside: PublicFacts,
     measures: Sequence[str] = (COUNT, WEIGHTED),
-    experience: Experience | None = None,
-    rule: ErrorRule = lambda _cell, _seen, _counts: None,
+    errors: ErrorEvidence | None = None,
 ) -> Findings:
     """Query some tables in some measures, and estimate the counts."""
     cache = QueryCache(interface)
     seen, frames = query_tables(cache, tables, measures)
     unknowns = {cell: _unknown_count(reader, outside, cell, each) for cell, each in seen.items()}
-    for cell, unknown in unknowns.items():
-        if experience is not None:
-            factors = rule(cell, seen[cell], unknown.counts)
-            # A rule that no count fits is not the rule of this server.
-            if factors is None or not factors.any():
-                factors = experience.factors(seen[cell], unknown.counts)
-            unknown.likelihood = unknown.likelihood * factors
+    if errors is not None:
+        for cell, unknown in unknowns.items():
+            unknown.likelihood = unknown.likelihood * errors(cell, seen[cell], unknown.counts)
     _apply_class_weights(reader, outside, unknowns)
     lines = [
         Line(unknowns[total], [unknowns[part] for part in parts])
@@ -376,20 +297,17 @@ def _unknown_count(reader: Reader, outside: PublicFacts, cell: Cell, seen: Relea
     if cell in outside.counts:
         unknown.strike(unknown.counts == outside.counts[cell])
     if seen.weighted is not None and cell in outside.totals:
-        _apply_weight(unknown, outside.totals[cell], flat=reader.form == STEPS)
+        # Keep the counts that agree with the known weighted count; a noisy one has no further information.
+        weight = outside.totals[cell]
+        slack = 1 + weight * _CALIBRATION
+        possible = (unknown.low <= weight + slack) & (unknown.high >= weight - slack)
+        if reader.form == STEPS:
+            unknown.likelihood, unknown.fits = possible.astype(float), None
+        elif unknown.fits is not None:
+            unknown.strike(possible)
+            unknown.low = np.full(unknown.counts.size, weight - slack)
+            unknown.high = np.full(unknown.counts.size, weight + slack)
     return unknown
-
-
-def _apply_weight(unknown: Unknown, weight: float, *, flat: bool) -> None:
-    """Keep the counts that agree with a known weighted count; a noisy weighted count has no further information."""
-    slack = 1 + weight * _CALIBRATION
-    possible = (unknown.low <= weight + slack) & (unknown.high >= weight - slack)
-    if flat:
-        unknown.likelihood, unknown.fits = possible.astype(float), None
-    elif unknown.fits is not None:
-        unknown.strike(possible)
-        unknown.low = np.full(unknown.counts.size, weight - slack)
-        unknown.high = np.full(unknown.counts.size, weight + slack)
 
 
 def _apply_class_weights(reader: Reader, outside: PublicFacts, unknowns: Mapping[Cell, Unknown]) -> None:
@@ -404,36 +322,27 @@ def _apply_class_weights(reader: Reader, outside: PublicFacts, unknowns: Mapping
         known = None if weight is None else [(weight - _WEIGHT_ROUNDING, weight + _WEIGHT_ROUNDING)]
         weights = known or common_weights(cells)
         for unknown in cells if weights else ():
-            _strike_by_weights(unknown, weights)
+            each = np.maximum(unknown.counts, 1)
+            low, high = unknown.low / each, unknown.high / each
+            met = [(low <= b + _WEIGHT_ROUNDING) & (high >= a - _WEIGHT_ROUNDING) for a, b in weights]
+            unknown.strike(np.any(met, axis=0) | (unknown.counts == 0))
+            least, most = min(a for a, _ in weights), max(b for _, b in weights)
+            unknown.low = np.maximum(unknown.low, unknown.counts * (least - _WEIGHT_ROUNDING))
+            unknown.high = np.minimum(unknown.high, unknown.counts * (most + _WEIGHT_ROUNDING))
 
 
 def common_weights(cells: Sequence[Unknown]) -> list[tuple[float, float]]:
     """The possible weights of one person, as intervals, if all people of these cells have the same weight."""
     found = [(0.0, float("inf"))]
+    slack = _WEIGHT_ROUNDING
     for cell in sorted(cells, key=lambda each: -each.counts[-1]):
+        at = np.flatnonzero((cell.likelihood > 0) & (cell.counts > 0))
+        lows, highs = (ends[at] / cell.counts[at] for ends in (cell.low, cell.high))
+        # The weight of one person, for each possible count; each interval once.
+        each = sorted(
+            set(zip((lows - slack).round(9).tolist(), (highs + slack).round(9).tolist(), strict=True))
+        )
         found = [
-            (max(low, a), min(high, b))
-            for low, high in found
-            for a, b in _each_weight(cell)
-            if max(low, a) <= min(high, b)
+            (max(low, a), min(high, b)) for low, high in found for a, b in each if max(low, a) <= min(high, b)
         ]
     return found
-
-
-def _each_weight(cell: Unknown) -> list[tuple[float, float]]:
-    """The weight of one person, for each possible count above zero; each interval once."""
-    at = np.flatnonzero((cell.likelihood > 0) & (cell.counts > 0))
-    slack = _WEIGHT_ROUNDING
-    pairs = zip(cell.low[at] / cell.counts[at] - slack, cell.high[at] / cell.counts[at] + slack, strict=True)
-    return sorted({(round(float(low), 9), round(float(high), 9)) for low, high in pairs})
-
-
-def _strike_by_weights(cell: Unknown, weights: Sequence[tuple[float, float]]) -> None:
-    """Keep the counts whose weight per person is possible, and narrow their weighted counts."""
-    each = np.maximum(cell.counts, 1)
-    low, high = cell.low / each, cell.high / each
-    met = [(low <= b + _WEIGHT_ROUNDING) & (high >= a - _WEIGHT_ROUNDING) for a, b in weights]
-    cell.strike(np.any(met, axis=0) | (cell.counts == 0))
-    least, most = min(a for a, _ in weights), max(b for _, b in weights)
-    cell.low = np.maximum(cell.low, cell.counts * (least - _WEIGHT_ROUNDING))
-    cell.high = np.minimum(cell.high, cell.counts * (most + _WEIGHT_ROUNDING))

@@ -1,7 +1,8 @@
-"""File formats of a release: one module per format, found by the registry.
+"""File formats of a release, found by the registry.
 
-A module of this folder binds `FORMAT`; other packages call `register`. Formats can share a file extension, but one of them
-owns it, for files without a format. A format yields a document in `pieces`, so that a large one is sent while it is made.
+A module of this folder binds `FORMAT` to its format, or to several; other packages call `register`. Formats can share a file
+extension, but one of them owns it, for files without a format. A format yields a document in `pieces`, so that a large one
+is sent while it is made.
 """
 
 from __future__ import annotations
@@ -60,27 +61,23 @@ class Format:
         return chain([next(pieces, b"")], pieces)
 
     def write(self, release: Release) -> bytes:
-        """The whole document."""
         return b"".join(self.pieces(release))
 
     @property
     def method(self) -> str:
-        """The method of a `Table` that writes it."""
+        """The method of a `Table`."""
         return f"to_{self.python_name or self.name.replace('-', '_')}"
 
     @property
     def is_picture(self) -> bool:
-        """Whether a document is a picture."""
         return self.media_type.startswith("image/")
 
     @property
     def is_text(self) -> bool:
-        """Whether a document is text."""
         return "charset=" in self.media_type
 
     @property
     def installed(self) -> bool:
-        """Whether its dependencies are installed."""
         return self.needs is None or not self.needs.missing
 
 

@@ -1,4 +1,4 @@
-"""Arrow stream: the columns of the tidy CSV, dictionary-encoded, with the metadata in the schema.
+"""Arrow stream and Parquet: the columns of the tidy CSV, dictionary-encoded, with the metadata in the schema.
 
 Codes, labels and status are dictionaries of text; `value` and the other numbers are null where nothing is released. The
 schema has the metadata key `discreet`: a JSON object with title, notes, promise, version, digest and citation. Each column
@@ -38,6 +38,20 @@ def to_arrow(release: Release | Listing) -> Iterator[bytes]:
     with pa.ipc.new_stream(outbox, make(slice(0, 0)).schema) as stream:
         for lines in parts(release, BATCH):
             stream.write_batch(make(lines))
+            yield outbox.taken()
+    yield outbox.taken()
+
+
+def to_parquet(release: Release | Listing) -> Iterator[bytes]:
+    """The release as a Parquet file, row group by row group."""
+    import pyarrow.parquet as pq
+
+    from discreet.model.columns import parts
+
+    make, outbox = batch_maker(release), Outbox()
+    with pq.ParquetWriter(outbox, make(slice(0, 0)).schema, compression="zstd") as file:
+        for lines in parts(release, BATCH):
+            file.write_batch(make(lines))
             yield outbox.taken()
     yield outbox.taken()
 
@@ -94,14 +108,26 @@ def _metadata(release: Release | Listing) -> str:
     )
 
 
-FORMAT = Format(
-    "arrow",
-    "Arrow",
-    message("an Arrow stream"),
-    "arrows",
-    "application/vnd.apache.arrow.stream",
-    to_arrow,
-    place=60,
-    python_name="arrow_stream",
-    lists=True,
+FORMAT = (
+    Format(
+        "parquet",
+        "Parquet",
+        message("a Parquet file"),
+        "parquet",
+        "application/vnd.apache.parquet",
+        to_parquet,
+        place=50,
+        lists=True,
+    ),
+    Format(
+        "arrow",
+        "Arrow",
+        message("an Arrow stream"),
+        "arrows",
+        "application/vnd.apache.arrow.stream",
+        to_arrow,
+        place=60,
+        python_name="arrow_stream",
+        lists=True,
+    ),
 )

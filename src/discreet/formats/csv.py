@@ -1,8 +1,13 @@
-"""Tidy CSV: one header row, one row per cell, UTF-8.
+"""Tidy CSV: one header row, one row per cell, UTF-8; and two dialects that Excel opens by itself.
 
 Each variable has a column of codes under its name and a column `<name>_label`; then follow `value`, empty where nothing is
 released, `status`, and the other numbers that the table has: `signed`, `relative_standard_error` and `noise_share`, both in
 percent. Text that a spreadsheet would take for a formula gets a leading apostrophe. Arrow joins the fields of a block.
+
+Excel splits a file by the separator of the reader's locale, which no server can know: semicolons where the comma is the
+decimal sign, as in most of Europe, and commas elsewhere. A first line `sep=;` does not help: Excel is said to ignore the
+byte order mark then, and the decimal sign stays the reader's. Every text that Excel would change gets a leading apostrophe:
+a formula, or a code that it would take for a date (`5-9`), a time, or a number with other digits (`007`, `1E5`).
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.model.columns import Listing, Numbers, Part
+    from discreet.model.columns import Listing, Numbers
     from discreet.model.release import Release
 
 
@@ -30,6 +36,19 @@ _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 #: Text that needs no quotes, unless it contains the separator.
 _PLAIN = re.compile(r"[\w .()/-]+\Z")
+#: Numbers that Excel does not change.
+_KEPT = re.compile(r"(0|-?[1-9]\d{0,14})\Z")
+#: Texts of digits and signs only, which Excel parses as a date, a time, an amount or a number.
+_DIGITS = re.compile(r"(?=.*\d)[\d\s.,:/+\-()%$€£eE]+\Z")
+#: The first letters of months in the languages of western and northern Europe.
+_MONTHS = (
+    "jan feb fév fev mar mär mrz mrt maa apr abr avr mai may maj mag mei jun jui giu jul lug aug ago aoû"
+)
+_MONTHS += " sep set okt oct out ott nov dec dez dic déc des gen ene"
+_MONTH = re.compile(
+    rf"(\d+[\s.\-/]*)?({'|'.join(_MONTHS.split())})\w*[\s.,\-/]*(\d[\d\s.,:\-/]*)?\Z", re.IGNORECASE
+)
+_OTHERS = re.compile(r"[=+\-@\t\r]|(\d+:\d+.*|\d+ *[ap]m?|true|false|wahr|falsch|vrai|faux)\Z", re.IGNORECASE)
 
 
 def to_csv(release: Release | Listing) -> Iterator[bytes]:
@@ -84,30 +103,23 @@ class Dialect:
 
 def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
     """The release as CSV of a dialect: the header, then block by block."""
-    from discreet.model.columns import NONE, numbers_of, parts
+    from discreet.model.columns import NONE, numbers_of, parts, places_of, statuses_of
+    from discreet.model.release import STATUSES
 
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
     value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
     yield (dialect.separator.join([*names, value, "status", *beside]) + "\n").encode()
     texts = [(quote_fields(d.codes, dialect), quote_fields(d.labels, dialect)) for d in release.dimensions]
+    letters = text_array(STATUSES)
     for lines in parts(release):
-        yield join_lines(_columns(release, lines, texts, dialect), dialect.separator)
-
-
-def _columns(
-    release: Release | Listing, lines: Part, texts: list[tuple[pa.Array, pa.Array]], dialect: Dialect
-) -> list[pa.Array]:
-    """The fields of some rows, column by column."""
-    from discreet.model.columns import numbers_of, places_of, statuses_of
-    from discreet.model.release import STATUSES
-
-    columns = [
-        take(each, places)
-        for (_, places), pair in zip(places_of(release, lines), texts, strict=True)
-        for each in pair
-    ]
-    value, *others = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release, lines)]
-    return [*columns, value, take(text_array(STATUSES), statuses_of(release, lines)), *others]
+        columns = [
+            take(each, places)
+            for (_, places), pair in zip(places_of(release, lines), texts, strict=True)
+            for each in pair
+        ]
+        number, *others = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release, lines)]
+        columns += [number, take(letters, statuses_of(release, lines)), *others]
+        yield join_lines(columns, dialect.separator)
 
 
 def join_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> bytes:
@@ -135,19 +147,67 @@ def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.
 
 
 def quote_fields(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
-    """Each text as a CSV field."""
-    return text_array(_quote_field(dialect.safe(text), dialect.separator) for text in texts)
+    """Each text as a CSV field: plain ones unchanged, others as quoted by Python's own writer."""
+
+    def quote(text: str) -> str:
+        if _PLAIN.match(text) and dialect.separator not in text:
+            return text
+        buffer = io.StringIO()
+        csv.writer(buffer, delimiter=dialect.separator, lineterminator="\r\n").writerow([text, ""])
+        return buffer.getvalue().removesuffix(f"{dialect.separator}\r\n")
+
+    return text_array(quote(dialect.safe(text)) for text in texts)
 
 
-def _quote_field(text: str, separator: str) -> str:
-    """A plain text unchanged; any other as quoted by Python's own writer."""
-    if _PLAIN.match(text) and separator not in text:
+def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[bytes]:
+    """The release as CSV for Excel with a decimal sign."""
+    yield b"\xef\xbb\xbf"
+    yield from csv_pieces(release, Dialect(separator, decimal, excel_safe_text))
+
+
+def excel_safe_text(text: str) -> str:
+    """Text that Excel does not change: with a leading apostrophe where needed.
+
+    >>> [excel_safe_text(text) for text in ("5-9", "007", "12", "=1+1", "North")]
+    ["'5-9", "'007", '12', "'=1+1", 'North']
+    """
+    if _KEPT.match(text):
         return text
-    buffer = io.StringIO()
-    csv.writer(buffer, delimiter=separator, lineterminator="\r\n").writerow([text, ""])
-    return buffer.getvalue().removesuffix(f"{separator}\r\n")
+    changed = _DIGITS.match(text) or _MONTH.match(text) or _OTHERS.match(text)
+    return f"'{text}" if changed else text
 
 
-FORMAT = Format(
-    "csv", "CSV", message("tidy CSV"), "csv", "text/csv; charset=utf-8", to_csv, place=10, lists=True
+def _format(name: str, label: str, summary: str, place: int, separator: str, decimal: str) -> Format:
+    return Format(
+        name,
+        label,
+        summary,
+        "csv",
+        "text/csv; charset=utf-8",
+        partial(excel_pieces, separator=separator, decimal=decimal),
+        owns_extension=False,
+        place=place,
+        for_people=True,
+        lists=True,
+    )
+
+
+FORMAT = (
+    Format("csv", "CSV", message("tidy CSV"), "csv", "text/csv; charset=utf-8", to_csv, place=10, lists=True),
+    _format(
+        "csv-excel",
+        message("CSV for Excel (semicolons)"),
+        message("CSV that Excel opens by itself where the comma is the decimal sign"),
+        20,
+        ";",
+        ",",
+    ),
+    _format(
+        "csv-excel-point",
+        message("CSV for Excel (commas)"),
+        message("CSV that Excel opens by itself where the point is the decimal sign"),
+        25,
+        ",",
+        ".",
+    ),
 )

@@ -38,9 +38,15 @@ _STYLE = (
 
 def to_html(release: Release) -> Iterator[bytes]:
     """The release as an HTML document: one table per layer, block by block."""
-    rows, columns, layers = _axes(release)
+    request = release.request
+    rows, columns, layers = (
+        [dimension for dimension in release.dimensions if dimension.name in names]
+        for names in (request.rows, request.columns, request.layers)
+    )
     count, width = (prod(d.length for d in axis) for axis in (layers, columns))
-    title, captions, head = safe_html(release.title), _captions(layers), _head(release, rows, columns)
+    title, head = safe_html(release.title), _head(release, rows, columns)
+    labelled = [[f"{safe_html(d.label)}: {text}" for text in _category_labels(d)] for d in layers]
+    captions = [f"<caption>{', '.join(each)}</caption>" if each else "" for each in product(*labelled)]
     yield (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escape(release.title)}</title>'
         f"<style>{_STYLE}</style></head><body><main>\n<h1>{title}</h1>\n<p>{safe_html(release.notes[0])}</p>\n"
@@ -63,21 +69,6 @@ def safe_html(text: str) -> str:
 
 def _escape(text: str) -> str:
     return escape(text.replace("\0", "\ufffd"))
-
-
-def _axes(release: Release) -> list[list[Dimension]]:
-    """The variables of the rows, the columns and the layers; the cells are in this order."""
-    request = release.request
-    return [
-        [dimension for dimension in release.dimensions if dimension.name in names]
-        for names in (request.rows, request.columns, request.layers)
-    ]
-
-
-def _captions(layers: list[Dimension]) -> list[str]:
-    """The caption of each layer's table; empty without layers."""
-    labelled = [[f"{safe_html(d.label)}: {text}" for text in _category_labels(d)] for d in layers]
-    return [f"<caption>{', '.join(each)}</caption>" if each else "" for each in product(*labelled)]
 
 
 def _category_labels(dimension: Dimension) -> list[str]:

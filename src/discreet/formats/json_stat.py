@@ -12,7 +12,9 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from discreet.formats import Format
 from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
@@ -22,6 +24,79 @@ if TYPE_CHECKING:  # help starts without NumPy
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
+
+
+class JsonStatCategory(TypedDict):
+    """The categories of a dimension: places and labels by code, and the parts of a category by its code."""
+
+    index: dict[str, int]
+    label: dict[str, str]
+    child: NotRequired[dict[str, list[str]]]
+
+
+class JsonStatDimension(TypedDict):
+    """One dimension."""
+
+    label: str
+    category: JsonStatCategory
+
+
+class JsonStatConfidentiality(TypedDict):
+    """What protects the numbers; `noise` and its kin are the public distribution of the noise."""
+
+    method: str
+    perturbed: bool
+    additivity: str
+    promise: list[str]
+    verdict: NotRequired[dict[str, Any]]
+
+
+class JsonStatStatus(TypedDict):
+    """What the letters of `status` mean."""
+
+    label: dict[str, str]
+
+
+class JsonStatExtension(TypedDict):
+    """What Discreet tells beside JSON-stat."""
+
+    dataset: str
+    dataset_version: str
+    digest: str
+    unit: str
+    population: str
+    reference_date: str
+    query: str
+    measure: str
+    status: JsonStatStatus
+    confidentiality: JsonStatConfidentiality
+    signed: NotRequired[list[float | None]]
+    relative_standard_error: NotRequired[list[float | None]]
+    noise_share: NotRequired[list[float | None]]
+    percent: NotRequired[list[float | None]]
+    rank: NotRequired[list[int | None]]
+    meaning: NotRequired[dict[str, str]]
+    selection: NotRequired[dict[str, list[str]]]
+    design_effect: NotRequired[float]
+
+
+_ClassJsonStat = TypedDict("_ClassJsonStat", {"class": Literal["dataset"]})
+
+
+class JsonStatDocument(_ClassJsonStat):
+    """A table as JSON-stat 2.0: dense values in the order of the dimensions, the last one runs fastest."""
+
+    version: Literal["2.0"]
+    label: str
+    source: str
+    note: list[str]
+    id: list[str]
+    size: list[int]
+    dimension: dict[str, JsonStatDimension]
+    value: list[float | None]
+    status: dict[str, str]
+    extension: JsonStatExtension
+    role: NotRequired[dict[str, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +112,6 @@ class Later:
     items: Callable[[], Iterator[bytes]]
 
     def pieces(self) -> Iterator[bytes]:
-        """Its JSON."""
         yield self.brackets[0].encode()
         before = b""
         for piece in filter(None, self.items()):
@@ -89,7 +163,7 @@ def json_stat(release: Release) -> dict[str, Any]:
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
         "dimension": {
-            d.name: json_dimension(d) | _variable_notes(dataset, d.name) for d in release.dimensions
+            d.name: {**json_dimension(d), **_variable_notes(dataset, d.name)} for d in release.dimensions
         },
         "value": columns.pop("value"),
         "status": Later("{}", lambda: _statuses(release)),
@@ -128,11 +202,11 @@ def _statuses(release: Release) -> Iterator[bytes]:
         yield join_lines([text_scalar('"'), places, take(letters, status[marked])], "", ",")
 
 
-def json_dimension(dimension: Dimension) -> dict[str, Any]:
+def json_dimension(dimension: Dimension) -> JsonStatDimension:
     """One dimension, with its hierarchy."""
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
-    category: dict[str, Any] = {"index": index, "label": labels}
+    category: JsonStatCategory = {"index": index, "label": labels}
     children: dict[str, list[str]] = {}
     for output in dimension.outputs:
         if output.parent >= 0:
@@ -179,7 +253,7 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
             "method": dataset.protection.method,
             "perturbed": True,
             "additivity": release.request.additivity or dataset.protection.additivity,
-            **release.law.document(),
+            **release.distribution.document(),
             "promise": list(release.promise),
             **({} if release.verdict is None else {"verdict": dict(release.verdict)}),
         },

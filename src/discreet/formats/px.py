@@ -36,7 +36,8 @@ _SYMBOLS = ('"..."', '"."', '".."', '"..."')
 def to_px(release: Release) -> Iterator[bytes]:
     """The release as a PX file: the keywords, then the data block by block."""
     from discreet.model.columns import NONE, blocks
-    from discreet.model.release import STATUSES
+    from discreet.model.messages.sentences import provenance
+    from discreet.model.release import STATUS_MEANING, STATUSES
 
     flagged = bool((release.status == STATUSES.index("u")).any())
     contents = _contents(release, NONE, flagged=flagged)
@@ -45,12 +46,18 @@ def to_px(release: Release) -> Iterator[bytes]:
         codes = tuple(numbers.name for numbers in contents)
         axes.append((CONTENT, CONTENT, codes, tuple(numbers.meaning for numbers in contents)))
     names = unique_texts(label for _, label, _, _ in axes)
-    lines = _head(release, names, decimals=_decimals(contents))
+    value, *beside = contents
+    floats = [numbers.values.dtype.kind == "f" for numbers in beside]
+    decimals = 15 if value.values.dtype.kind == "f" else int(any(floats))
+    lines = _head(release, names, decimals=decimals)
     named = list(zip(names, axes, strict=True))
     lines += [_line("VALUES", unique_texts(labels), name) for name, (_, _, _, labels) in named]
     lines += [_line("CODES", unique_texts(codes), name) for name, (_, _, codes, _) in named]
     lines += [_line("VARIABLECODE", [axis[0]], name) for name, axis in named]
-    lines += _words(release)
+    told = [f"{name}: {text}" for name, text in provenance(release) if text != release.notes[0]]
+    lines += [_line("SOURCE", [release.dataset.source])] if release.dataset.source else []
+    lines += [_line("NOTEX", [release.notes[0]]), _line("NOTE", [" # ".join(told)])]
+    lines += [_line("DATASYMBOL1", [STATUS_MEANING["c"]]), _line("DATASYMBOL2", [STATUS_MEANING["z"]])]
     yield ("\n".join(lines) + "\nDATA=\n").encode()
     for block in blocks(release):
         yield join_lines(_data(release, block, flagged=flagged), " ")
@@ -96,11 +103,6 @@ def _contents(release: Release, lines: Lines, *, flagged: bool) -> list[Numbers]
     return contents
 
 
-def _decimals(contents: list[Numbers]) -> int:
-    value, *beside = contents
-    return 15 if value.values.dtype.kind == "f" else int(any(n.values.dtype.kind == "f" for n in beside))
-
-
 def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
     """The keywords before the categories, in the order of the specification."""
     dataset = release.dataset
@@ -123,30 +125,13 @@ def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
     ]
 
 
-def _words(release: Release) -> list[str]:
-    """Source, the mandatory note, and the other provenance."""
-    from discreet.model.messages.sentences import provenance
-    from discreet.model.release import STATUS_MEANING
-
-    told = [f"{name}: {text}" for name, text in provenance(release) if text != release.notes[0]]
-    return [
-        *([_line("SOURCE", [release.dataset.source])] if release.dataset.source else []),
-        _line("NOTEX", [release.notes[0]]),
-        _line("NOTE", [" # ".join(told)]),
-        _line("DATASYMBOL1", [STATUS_MEANING["c"]]),
-        _line("DATASYMBOL2", [STATUS_MEANING["z"]]),
-    ]
-
-
 def _line(keyword: str, texts: Iterable[str], of: str = "") -> str:
     """One keyword with its texts; a long text is split into pieces on separate lines."""
-    return keyword + (f'("{of}")' if of else "") + "=" + ",\n".join(map(_quote, texts)) + ";"
-
-
-def _quote(text: str) -> str:
-    clean = clean_text(text)
-    pieces = [clean[start : start + PIECE] for start in range(0, len(clean), PIECE)] or [""]
-    return "\n".join(f'"{piece}"' for piece in pieces)
+    quoted = []
+    for clean in map(clean_text, texts):
+        pieces = [clean[start : start + PIECE] for start in range(0, len(clean), PIECE)] or [""]
+        quoted.append("\n".join(f'"{piece}"' for piece in pieces))
+    return keyword + (f'("{of}")' if of else "") + "=" + ",\n".join(quoted) + ";"
 
 
 def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:

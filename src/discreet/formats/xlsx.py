@@ -15,6 +15,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
@@ -59,36 +60,39 @@ def to_xlsx(release: Release) -> Iterator[bytes]:
         texts = _numbers_of_texts(made.read(_TEXTS))
         for name in made.namelist():
             with sent.open(name, "w") as part:
-                for piece in _part(release, name, made.read(name), texts):
+                whole = made.read(name)
+                if name in {_DATA, _SHEETS}:  # unchanged except for the rows of the data and their extent
+                    whole = _HEADER_ONLY.sub(rb"\g<1>%d" % (release.cells + 1), whole)
+                before, end, after = whole.partition(b"</sheetData>")
+                rows = _data(release, texts) if name == _DATA else ()
+                for piece in chain([before], rows, [end + after]):
                     part.write(piece)
                     yield outbox.taken()
     yield outbox.taken()
-
-
-def _part(release: Release, name: str, made: bytes, texts: dict[str, int]) -> Iterator[bytes]:
-    """A part of the file, unchanged except for the rows of the data and their extent."""
-    if name not in {_DATA, _SHEETS}:
-        yield made
-        return
-    reaching = _HEADER_ONLY.sub(rb"\g<1>%d" % (release.cells + 1), made)
-    before, end, after = reaching.partition(b"</sheetData>")
-    yield before
-    if name == _DATA:
-        yield from _data(release, texts)
-    yield end + after
 
 
 def _book(release: Release) -> io.BytesIO:
     """The workbook, with only the header of the sheet data."""
     import xlsxwriter
 
+    from discreet.model.columns import NONE, numbers_of
     from discreet.model.messages.sentences import provenance
 
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         book.set_properties({"title": release.title[:255], "comments": release.notes[0], "created": _MADE})
         bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
-        _write_header(book.add_worksheet("data"), release, bold)
+        data, names = (
+            book.add_worksheet("data"),
+            [n for d in release.dimensions for n in (d.name, f"{d.name}_label")],
+        )
+        value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
+        names += [value, "status", *beside]
+        for column, name in enumerate(names):
+            data.write_string(0, column, name, bold)
+        data.freeze_panes(1, 0)
+        data.autofilter(0, 0, 0, len(names) - 1)
+        data.set_column(0, len(names) - 1, 16)
         _write_lines(book.add_worksheet("notes"), ("name", "text"), provenance(release), bold, wrapped)
         header = ("name", "code", "label", "parent")
         _write_lines(book.add_worksheet("definitions"), header, _definitions(release), bold, wrapped)
@@ -115,19 +119,6 @@ def refuse_long(cells: int) -> None:
         )
 
 
-def _write_header(sheet: Any, release: Release, bold: Any) -> None:
-    from discreet.model.columns import NONE, numbers_of
-
-    names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
-    value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
-    names += [value, "status", *beside]
-    for column, name in enumerate(names):
-        sheet.write_string(0, column, name, bold)
-    sheet.freeze_panes(1, 0)
-    sheet.autofilter(0, 0, 0, len(names) - 1)
-    sheet.set_column(0, len(names) - 1, 16)
-
-
 def _data(release: Release, texts: dict[str, int]) -> Iterator[bytes]:
     from discreet.model.columns import blocks
     from discreet.model.release import STATUSES
@@ -151,6 +142,7 @@ def _lines(
     """The XML of some rows, column by column."""
     import numpy as np
     import pyarrow as pa
+    from xlsxwriter.utility import xl_col_to_name
 
     from discreet.model.columns import numbers_of, places_of
 
@@ -161,7 +153,7 @@ def _lines(
     cells += [value, take(letters, release.status.flat[lines]), *others]
     parts = [text_scalar('<row r="'), row, text_scalar('">')]
     for column, cell in enumerate(cells):
-        parts += [text_scalar(f'<c r="{_letters(column)}'), row, cell]
+        parts += [text_scalar(f'<c r="{xl_col_to_name(column)}'), row, cell]
     return [*parts, text_scalar("</row>")]
 
 
@@ -173,16 +165,6 @@ def _number_cells(texts: pa.Array) -> pa.Array:
     return pc.if_else(
         pc.equal(texts, nothing), empty, pc.binary_join_element_wise(start, texts, end, nothing)
     )
-
-
-def _letters(column: int) -> str:
-    """The name of a column.
-
-    >>> _letters(0), _letters(25), _letters(26)
-    ('A', 'Z', 'AA')
-    """
-    before, last = divmod(column, 26)
-    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def _write_lines(

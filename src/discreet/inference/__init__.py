@@ -5,9 +5,15 @@
 Interval(estimate=2000, low=1973, high=2027, level=0.95)
 """
 
-from __future__ import annotations
-
-from discreet.inference.channel import NoiseByCell
+from discreet.inference.channel import (
+    NoiseByCell,
+    Posterior,
+    Prior,
+    flat,
+    negative_binomial_prior,
+    poisson_prior,
+    posterior,
+)
 from discreet.inference.confidence_intervals.count_intervals import (
     Interval,
     cell_interval,
@@ -31,14 +37,6 @@ from discreet.inference.hypothesis_tests.independence import (
     log_linear_test,
 )
 from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
-from discreet.inference.posterior import (
-    Posterior,
-    Prior,
-    flat,
-    negative_binomial_prior,
-    poisson_prior,
-    posterior,
-)
 
 __all__ = [
     "CramersV",

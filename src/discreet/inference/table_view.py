@@ -31,18 +31,15 @@ from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, Places, Release, subset_places
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
-from discreet.model.view import BASES
+from discreet.model.view import BASES, Picture, View
 from discreet.noise.table_distribution import DistributionWithSums
 
 if TYPE_CHECKING:
-    from discreet.model.view import Limits, Picture, View
-
+    from discreet.model.view import Limits
 
 #: The probability with which the noise of a base is below it.
 BASE_LEVEL = 0.975
 _NUMBER = re.compile(r"([0-9]{1,15})")
-
-
 _BASE = {
     "row": message("the row total"),
     "column": message("the column total"),
@@ -51,11 +48,7 @@ _BASE = {
 
 
 def apply_view(release: Release, view: View) -> Release:
-    """The release with the derived columns and the rows of a view.
-
-    Raises:
-        BadRequest: The table has no rows, lacks a total that is needed, or has a variable with the name of a column.
-    """
+    """The release with the derived columns and the rows of a view."""
     if not view:
         return release
     check_view(view, release.request, release.dimensions)
@@ -69,11 +62,6 @@ def apply_view(release: Release, view: View) -> Release:
 
 def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, ...]) -> None:
     """Refuse a view that a table cannot have because of its dimensions, before it is counted and charged.
-
-    Args:
-        view: The view.
-        request: The table.
-        dimensions: Its variables, in the order of the arrays' axes.
 
     Raises:
         BadRequest: The table has no rows, lacks a total or cell that is needed, or has a variable with the name of a column.
@@ -100,7 +88,7 @@ def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, .
 
 def percentages(release: Release, percent: str) -> Derived:
     """Each number as a percentage of its base."""
-    base = _base(release, percent)
+    base = subset_places(replace(release, derived=()), _base_places(release, percent))
     missing = release.missing | ~above_noise(base)
     below = np.where(above_noise(base), base.before_clipping, 1)
     values = np.round(100 * release.before_clipping / below, 1) + 0.0  # no -0.0
@@ -131,11 +119,7 @@ def percent_limits(
 
 
 def bonferroni_level(level: float) -> float:
-    """The level of each of two intervals that hold jointly at a level, for any dependence.
-
-    Raises:
-        BadRequest: The level is not between 0 and 1.
-    """
+    """The level of each of two intervals that hold jointly at a level, for any dependence."""
     check_level(level)
     return 1 - (1 - level) / 2
 
@@ -158,29 +142,26 @@ def _reach(release: Release) -> NDArray[np.float64]:
     A sum of k areas has the noise of all of them: each stays within h with probability 1 - 0.025 / k, so the sum stays
     within k h for any dependence.
     """
-    reach, law = np.full(release.values.shape, np.inf), release.law
-    for here, one in law.kinds():
+    reach, distribution = np.full(release.values.shape, np.inf), release.distribution
+    for here, one in distribution.kinds():
         reach[here] = _half_width([one], BASE_LEVEL)
-    if isinstance(law, DistributionWithSums):
-        parts = _most_parts(release)
-        for count in np.unique(parts[law.added]).tolist():
-            width = _half_width(law.laws, 1 - (1 - BASE_LEVEL) / count)
-            reach[law.added & (parts == count)] = count * width
+    if isinstance(distribution, DistributionWithSums):
+        # The maximum number of areas that each cell adds up.
+        parts = np.ones(release.values.shape, dtype=np.int64)
+        for axis, dimension in enumerate(release.dimensions):
+            if dimension.geography:
+                sizes = np.array([max(len(members), 1) for members in dimension.members()])
+                parts *= sizes.reshape(tuple(-1 if a == axis else 1 for a in range(parts.ndim)))
+        for count in np.unique(parts[distribution.added]).tolist():
+            width = _half_width(distribution.distributions, 1 - (1 - BASE_LEVEL) / count)
+            reach[distribution.added & (parts == count)] = count * width
     return reach
 
 
-def _half_width(laws: Sequence[CellDistribution], level: float) -> int:
-    return max(each.half_width(level) for law in laws for each in law.laws)
-
-
-def _most_parts(release: Release) -> NDArray[np.int64]:
-    """The maximum number of areas that each cell adds up."""
-    parts = np.ones(release.values.shape, dtype=np.int64)
-    for axis, dimension in enumerate(release.dimensions):
-        if dimension.geography:
-            sizes = np.array([max(len(members), 1) for members in dimension.members()])
-            parts *= sizes.reshape(tuple(-1 if a == axis else 1 for a in range(parts.ndim)))
-    return parts
+def _half_width(distributions: Sequence[CellDistribution], level: float) -> int:
+    return max(
+        each.half_width(level) for distribution in distributions for each in distribution.distributions
+    )
 
 
 def ranks(release: Release) -> Derived:
@@ -188,7 +169,10 @@ def ranks(release: Release) -> Derived:
     rows = _rows(release.request, release.dimensions)
     height = prod(dimension.length for dimension in rows)
     numbers = release.before_clipping.reshape(height, -1)
-    ranked = ~release.missing.reshape(height, -1) & _leaf_rows(rows)[:, None]
+    leaves = np.array([True])
+    for dimension in rows:
+        leaves = np.outer(leaves, _leaves(dimension)).ravel()
+    ranked = ~release.missing.reshape(height, -1) & leaves[:, None]
     places = np.zeros(numbers.shape, dtype=np.int64)
     for column, among in enumerate(ranked.T):
         mine = numbers[among, column]
@@ -200,12 +184,7 @@ def ranks(release: Release) -> Derived:
     return Derived("rank", meaning, places.reshape(shape), ~ranked.reshape(shape))
 
 
-def _base(release: Release, percent: str) -> Release:
-    return subset_places(replace(release, derived=()), _base_places(release, percent))
-
-
 def _base_places(release: Release, percent: str) -> Places:
-    """The places of the bases along each variable."""
     if percent in BASES:
         return _total_places(release.dimensions, _base_variables(release.request, percent))
     at = cell_place(release, cell_codes(release.dimensions, percent))
@@ -268,17 +247,9 @@ def _rows(request: TableRequest, dimensions: tuple[Dimension, ...]) -> tuple[Dim
 
 
 def _leaves(dimension: Dimension) -> NDArray[np.bool_]:
-    """Which categories hold no other category of the dimension."""
     wholes = {output.parent for output in dimension.outputs}
     found = [place not in wholes for place in range(len(dimension.outputs))]
     return np.array(found + [False] * dimension.total)
-
-
-def _leaf_rows(rows: tuple[Dimension, ...]) -> NDArray[np.bool_]:
-    leaves = np.array([True])
-    for dimension in rows:
-        leaves = np.outer(leaves, _leaves(dimension)).ravel()
-    return leaves
 
 
 def _hide_empty(release: Release) -> Release:
@@ -298,13 +269,8 @@ def _hide_empty(release: Release) -> Release:
     shown = subset_places(release, tuple(places))
     if shown is release:
         return release
-    return replace(
-        shown,
-        notes=(
-            *shown.notes,
-            message("Rows are left out whose released numbers are all 0; there may be people in them."),
-        ),
-    )
+    note = message("Rows are left out whose released numbers are all 0; there may be people in them.")
+    return replace(shown, notes=(*shown.notes, note))
 
 
 def _top(release: Release, most: int) -> Release:
@@ -383,21 +349,11 @@ def _in_order(dimension: Dimension, keys: NDArray[np.float64]) -> NDArray[np.int
     return np.array([*found, *range(len(dimension.outputs), dimension.length)], dtype=np.int64)
 
 
-if TYPE_CHECKING:
-    Known = Callable[[Release, float], Limits]
+Known = Callable[[Release, float], "Limits"]
 
 
 def add_picture(release: Release, picture: Picture, known: Known = every_interval) -> Release:
-    """The release with a picture, and the limits of the numbers drawn where a distribution is known.
-
-    Args:
-        release: With its view.
-        picture: The chart.
-        known: Returns the limits of counts: from the distribution of the release, or from its server.
-
-    Raises:
-        BadRequest: The level is not between 0 and 1.
-    """
+    """The release with a picture, and the limits of the numbers drawn where a distribution is known."""
     bonferroni_level(picture.level)
     return replace(release, picture=replace(picture, limits=_picture_limits(release, picture.level, known)))
 

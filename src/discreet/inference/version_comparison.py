@@ -8,8 +8,6 @@ noise of two versions is dependent: under the cell key method the same people ha
 denominator above its noise (`above_noise`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
@@ -24,6 +23,39 @@ from discreet.inference.confidence_intervals.table_intervals import every_interv
 from discreet.inference.table_view import above_noise, bonferroni_level
 from discreet.model.messages.text import message
 from discreet.model.release import Release, subset_release
+
+
+class DifferenceDocument(TypedDict):
+    """A number of two versions with its limits; null where there is none."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+_WithComparedCell = TypedDict("_WithComparedCell", {"with": float | None})
+
+
+class ComparedCellDocument(_WithComparedCell):
+    """One cell in two versions; null where it is withheld."""
+
+    codes: list[str]
+    value: float | None
+    difference: DifferenceDocument
+    ratio: DifferenceDocument
+
+
+_WithCompared = TypedDict("_WithCompared", {"with": str})
+
+
+class ComparedDocument(_WithCompared):
+    """One table in two versions, which their digests name."""
+
+    dimensions: list[str]
+    version: str
+    level: float
+    note: list[str]
+    cells: list[ComparedCellDocument]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +72,6 @@ class VersionComparison:
     """Two versions of a table, restricted to the cells that both have.
 
     Args:
-        release: One version.
-        other: The version that it is compared with.
         difference: Of the two true counts, `other` subtracted.
         ratio: Of the two true counts, `other` as denominator.
         level: The minimum coverage probability of each interval.
@@ -55,7 +85,6 @@ class VersionComparison:
 
     @property
     def note(self) -> str:
-        """The note for readers on the two numbers."""
         return message(
             "Version {one} compared with {other}. Both numbers of a cell have noise, and it may be the same noise. "
             "Categories that only one version has are left out.",
@@ -63,7 +92,7 @@ class VersionComparison:
             other=self.other.digest[:8],
         )
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ComparedDocument:
         """All cells as JSON; null where there is no number or no limit."""
         codes = product(*(dimension.codes for dimension in self.release.dimensions))
         columns = (
@@ -131,7 +160,6 @@ def read_version_comparison(
 
 
 def _read(cells: list[dict[str, float | None]], shape: tuple[int, ...]) -> CellEstimates:
-    """The inverse of `_documents`; with a lower limit only, the upper one is infinite."""
     estimate, low, high = (
         np.array([cell[name] for cell in cells], dtype=np.float64).reshape(shape)
         for name in ("estimate", "low", "high")
@@ -140,11 +168,7 @@ def _read(cells: list[dict[str, float | None]], shape: tuple[int, ...]) -> CellE
 
 
 def common_cells(release: Release, other: Release) -> tuple[Release, Release]:
-    """Both tables restricted to the cells that both have.
-
-    Raises:
-        BadRequest: They have different queries, or share no category.
-    """
+    """Both tables restricted to the cells that both have."""
     if release.request.identity != other.request.identity:
         raise BadRequest("The two tables answer different questions.", "Ask both for the same table.")
     return _common(release, other), _common(other, release)
@@ -164,7 +188,7 @@ def _numbers(release: Release) -> list[float | None]:
     ]
 
 
-def _documents(measured: CellEstimates) -> list[dict[str, float | None]]:
+def _documents(measured: CellEstimates) -> list[DifferenceDocument]:
     columns = (measured.estimate, measured.low, measured.high)
     lists = ([number if np.isfinite(number) else None for number in c.ravel().tolist()] for c in columns)
     return [{"estimate": e, "low": low, "high": high} for e, low, high in zip(*lists, strict=True)]

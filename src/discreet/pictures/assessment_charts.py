@@ -5,8 +5,6 @@ Every function takes plain records, one per case (and measure), with the keys it
 Source: Rinott et al. (2018), figures 1 to 3 (box plots); Shlomo, Krenzke & Li (2019), figure 1 (the map).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -36,28 +34,20 @@ def boxes(records: Sequence[Record], truths: Sequence[Record], subtitle: str) ->
         truths: `measure`, `value`: the value of the true table, where it has one.
         subtitle: The meaning of the boxes.
     """
-    measures = list(dict.fromkeys(record["measure"] for record in records))
-    panels = [
-        _box_panel(
-            [r for r in records if r["measure"] == measure],
-            [t for t in truths if t["measure"] == measure],
-            measure,
-            records,
-        )
-        for measure in measures
-    ]
-    return apply_theme(
-        alt.concat(*panels, columns=2, spacing=34), "How the releases vary, by epsilon", subtitle
-    )
+    panels = []
+    for measure in _in_order(records, "measure"):
+        own, true = ([r for r in each if r["measure"] == measure] for each in (records, truths))
+        panels.append(_box_panel(own, true, measure, records))
+    chart = alt.concat(*panels, columns=2, spacing=34)
+    return apply_theme(chart, "How the releases vary, by epsilon", subtitle)
 
 
 def _box_panel(records: list[Record], truths: list[Record], measure: str, every: Sequence[Record]) -> Any:
     places, families = _in_order(every, "place"), _in_order(every, "family")
     width = max(6, min(13, 200 // max(1, len(places) * len(families))))
+    x = alt.X("place:N", sort=places, scale=alt.Scale(paddingInner=0.25)).title("Epsilon")
     base = alt.Chart(alt.InlineData(values=records)).encode(
-        x=alt.X("place:N", sort=places, scale=alt.Scale(paddingInner=0.25))
-        .title("Epsilon")
-        .axis(labelAngle=0, ticks=False),
+        x=x.axis(labelAngle=0, ticks=False),
         xOffset=alt.XOffset("family:N", sort=families),
         color=_colour(families),
     )
@@ -113,18 +103,16 @@ def risk_utility(records: Sequence[Record], subtitle: str | list[str]) -> Any:
         subtitle: How to read it.
     """
     families = _in_order(records, "family")
+    x = alt.X("loss:Q").title("Hellinger distance from the true table (utility grows to the right)")
+    y = alt.Y("risk:Q").title("RM: information given away").axis(format="~g", tickCount=6)
     base = alt.Chart(alt.InlineData(values=list(records))).encode(
-        x=alt.X("loss:Q")
-        .title("Hellinger distance from the true table (utility grows to the right)")
-        .scale(reverse=True, zero=True, nice=True),
-        y=alt.Y("risk:Q")
-        .title("RM: information given away")
-        .scale(zero=False, nice=True)
-        .axis(format="~g", tickCount=6),
+        x=x.scale(reverse=True, zero=True, nice=True),
+        y=y.scale(zero=False, nice=True),
         color=_colour(families),
     )
     line = base.mark_line(strokeWidth=1.5, opacity=0.55).encode(order="order:Q")
-    shape = alt.Shape("family:N").scale(domain=families, range=_shapes(families)).legend(None)
+    shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(families))]
+    shape = alt.Shape("family:N").scale(domain=families, range=shapes).legend(None)
     points = base.mark_point(size=85, filled=True, opacity=1).encode(shape=shape)
     labels = [
         base.mark_text(dy=dy, fontSize=11)
@@ -132,11 +120,8 @@ def risk_utility(records: Sequence[Record], subtitle: str | list[str]) -> Any:
         .transform_filter(alt.FieldOneOfPredicate(field="family", oneOf=chosen))
         for dy, chosen in ((-12, families[::2]), (15, families[1::2]))
     ]
-    return apply_theme(
-        alt.layer(line, points, *labels).properties(width=560, height=330),
-        "Risk against utility",
-        subtitle,
-    )
+    chart = alt.layer(line, points, *labels).properties(width=560, height=330)
+    return apply_theme(chart, "Risk against utility", subtitle)
 
 
 def shares(
@@ -170,25 +155,21 @@ def conclusions(records: Sequence[Record], subtitle: list[str]) -> Any:
         records: `case`, `reader` ("naive" or "noise-aware"), `share`.
         subtitle: The result of the test on the true table.
     """
-    order = _in_order(records, "case")
-    readers = ["naive", "noise-aware"]
+    order, readers = _in_order(records, "case"), ["naive", "noise-aware"]
     colour = alt.Color("reader:N").scale(domain=readers, range=[ORANGE, BLUE]).title(None)
     shape = alt.Shape("reader:N").scale(domain=readers, range=["diamond", "circle"]).title(None)
-    dots = (
-        alt.Chart(alt.InlineData(values=list(records)))
-        .mark_point(filled=True, size=80, opacity=0.9)
-        .encode(
-            y=_cases_axis(order),
-            yOffset=alt.YOffset("reader:N", sort=readers, scale=alt.Scale(paddingOuter=0.6)),
-            x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]))
-            .title("Releases whose test agrees with the true table")
-            .axis(format=_PERCENT, tickCount=5, grid=True),
-            color=colour.legend(orient="top"),
-            shape=shape,
-        )
-    )
-    height = 23 * len(order)
-    return apply_theme(dots.properties(width=430, height=height), "What a reader would conclude", subtitle)
+    x = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]))
+    dots = alt.Chart(alt.InlineData(values=list(records))).mark_point(filled=True, size=80, opacity=0.9)
+    chart = dots.encode(
+        y=_cases_axis(order),
+        yOffset=alt.YOffset("reader:N", sort=readers, scale=alt.Scale(paddingOuter=0.6)),
+        x=x.title("Releases whose test agrees with the true table").axis(
+            format=_PERCENT, tickCount=5, grid=True
+        ),
+        color=colour.legend(orient="top"),
+        shape=shape,
+    ).properties(width=430, height=23 * len(order))
+    return apply_theme(chart, "What a reader would conclude", subtitle)
 
 
 def _cases_axis(order: list[str]) -> Any:
@@ -210,7 +191,3 @@ def _family_colour(name: str) -> str | None:
     if name == "current":
         return _CURRENT
     return registry.family(name).colour if name in registry.names() else None
-
-
-def _shapes(families: list[str]) -> list[str]:
-    return [_SHAPES[place % len(_SHAPES)] for place in range(len(families))]

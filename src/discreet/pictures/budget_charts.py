@@ -5,8 +5,6 @@ They are drawn from a budget's document, from the wanted margins alone, or from 
 Source: Yang, Fienberg & Rinaldo (2012), figures 1 (sample size) and 2 (largest L1 distance).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,31 +31,22 @@ def error_by_epsilon(
     epsilons: tuple[float, ...] = EPSILONS,
 ) -> Any:
     """The expected absolute error of a margin's cell against ε, one line a method."""
-    records = [
-        {"epsilon": epsilon, "method": method, "error": error}
-        for epsilon in epsilons
-        for method, error in advise(
-            wanted, epsilon, delta, neighbours=neighbours, weights=weights
-        ).overall.items()
-    ]
+    records = []
+    for epsilon in epsilons:
+        advice = advise(wanted, epsilon, delta, neighbours=neighbours, weights=weights)
+        records += [{"epsilon": epsilon, "method": m, "error": error} for m, error in advice.overall.items()]
     shown = [method for method in METHODS if any(r["method"] == method for r in records)]
     colour = alt.Color("method:N").scale(domain=shown, range=[_COLOURS[m] for m in shown]).title(None)
-    chart = (
-        alt.Chart(alt.InlineData(values=records))
-        .mark_line(strokeWidth=2.5, point={"size": 28})
-        .encode(
-            x=_epsilon_axis(),
-            y=alt.Y("error:Q")
-            .scale(type="log")
-            .title("Mean absolute error of a cell")
-            .axis(format="~g", tickCount=6),
-            color=colour.legend(orient="right"),
-        )
-        .properties(width=480, height=320)
+    y = (
+        alt.Y("error:Q")
+        .scale(type="log")
+        .title("Mean absolute error of a cell")
+        .axis(format="~g", tickCount=6)
     )
-    budget = (
-        f"delta {delta:g}, {neighbours} neighbours" if delta else f"Pure epsilon, {neighbours} neighbours"
-    )
+    lines = alt.Chart(alt.InlineData(values=records)).mark_line(strokeWidth=2.5, point={"size": 28})
+    chart = lines.encode(x=_epsilon_axis(), y=y, color=colour.legend(orient="right"))
+    chart = chart.properties(width=480, height=320)
+    budget = f"{f'delta {delta:g}' if delta else 'Pure epsilon'}, {neighbours} neighbours"
     return apply_theme(chart, "What each method's error will be", f"{budget}; known before anything is spent")
 
 
@@ -77,23 +66,14 @@ def runs_by_epsilon(
     for place, epsilon in enumerate(epsilons):
         own = None if seed is None else seed + place
         done = study(
-            counts,
-            wanted,
-            method,
-            epsilon,
-            neighbours=neighbours,
-            as_published=as_published,
-            reps=reps,
-            seed=own,
-        )
-        for what, values in (
-            ("sample_size", [run.sample_size for run in done.runs]),
-            ("max_l1", [run.max_l1 for run in done.runs]),
-        ):
+            counts, wanted, method, epsilon,
+            neighbours=neighbours, as_published=as_published, reps=reps, seed=own,
+        )  # fmt: skip
+        for what in ("sample_size", "max_l1"):
+            values = [getattr(run, what) for run in done.runs]
             mean, spread = float(np.mean(values)), float(np.std(values))
-            records.append(
-                {"epsilon": epsilon, "what": what, "mean": mean, "low": mean - spread, "high": mean + spread}
-            )
+            ends = {"mean": mean, "low": mean - spread, "high": mean + spread}
+            records.append({"epsilon": epsilon, "what": what, **ends})
     total = int(counts.sum())
     panels = alt.hconcat(
         _panel(records, "sample_size", "Sample size", total),
@@ -106,10 +86,8 @@ def runs_by_epsilon(
 
 
 def _epsilon_axis() -> Any:
-    scale = alt.Scale(type="log", nice=False, padding=12)
-    return (
-        alt.X("epsilon:Q", scale=scale).title("Epsilon").axis(values=_TICKS, format="~g", labelOverlap=False)
-    )
+    x = alt.X("epsilon:Q", scale=alt.Scale(type="log", nice=False, padding=12)).title("Epsilon")
+    return x.axis(values=_TICKS, format="~g", labelOverlap=False)
 
 
 def _panel(records: list[dict[str, Any]], what: str, title: str, total: int) -> Any:
@@ -118,12 +96,8 @@ def _panel(records: list[dict[str, Any]], what: str, title: str, total: int) -> 
     y = alt.Y("mean:Q").title(title).axis(format=",d", tickCount=5)
     band = base.mark_area(color=SKY, opacity=0.35).encode(y=alt.Y("low:Q").title(title), y2="high:Q")
     line = base.mark_line(color=BLUE, strokeWidth=2.5, point={"size": 28, "color": BLUE}).encode(y=y)
-    truth = (
-        alt.Chart(alt.InlineData(values=[{"n": total}]))
-        .mark_rule(color=INK, strokeDash=[4, 4])
-        .encode(y=alt.Y("n:Q"))
-    )
-    return alt.layer(band, line, truth).properties(width=300, height=260)
+    truth = alt.Chart(alt.InlineData(values=[{"n": total}])).mark_rule(color=INK, strokeDash=[4, 4])
+    return alt.layer(band, line, truth.encode(y=alt.Y("n:Q"))).properties(width=300, height=260)
 
 
 #: More tables than this are too many lines to read; the dearest are shown.
@@ -147,11 +121,10 @@ def budget_over_tables(found: Mapping[str, Any]) -> Any:
         for place, table in enumerate(kept)
     ]
     order = [record["table"] for record in records]
+    words = "Expected absolute error of a cell (persons)"
     panels: Any = alt.hconcat(
         _bar_chart(records, order, "epsilon", "Epsilon", BLUE, names=True),
-        _bar_chart(
-            records, order, "error", "Expected absolute error of a cell (persons)", ORANGE, names=False
-        ),
+        _bar_chart(records, order, "error", words, ORANGE, names=False),
         spacing=18,
     )
     if "curve" in found:

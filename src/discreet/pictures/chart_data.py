@@ -15,8 +15,6 @@ in a neighbouring one. Where no limit is left, all numbers have one colour, and 
 Source: Slocum et al. (2022), Thematic Cartography, chapter 5, on quantiles and the number of classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +34,7 @@ from discreet.model.view import Picture
 from discreet.pictures.theme import CLASSES, PALETTES, Palette
 
 Place = tuple[int, ...]
-#: Puts a sentence into the language of the reader: `web/i18n/messages.py`.
+#: Puts a sentence into the language of the reader: `web/i18n/translation.py`.
 Say = Callable[[str], str]
 
 #: Categories of one axis; more cannot be read.
@@ -63,12 +61,10 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The name of its field in the records."""
         return self.dimension.name
 
     @property
     def label(self) -> str:
-        """The title of the axis."""
         return printable(self.dimension.label)
 
     @property
@@ -100,12 +96,10 @@ class ChartData:
 
     @property
     def picture(self) -> Picture:
-        """The options of the chart."""
         return self.release.picture or Picture()
 
     @property
     def look(self) -> Palette:
-        """The palette of the theme."""
         return PALETTES[self.picture.theme]
 
     def tell(self, text: str) -> str:
@@ -119,24 +113,20 @@ class ChartData:
 
     @property
     def value_title(self) -> str:
-        """The title of the value axis."""
         if self.percent is not None:
             return printable(self.say(self.percent.meaning).partition(",")[0])
         return printable(self.say(self.release.measure.title(self.release.dataset)))
 
     @property
     def value_format(self) -> str:
-        """The number format of the value axis."""
         return ",d" if self.percent is None and self.release.values.dtype == np.int64 else ",.4~g"
 
     @property
     def has_limits(self) -> bool:
-        """Whether the numbers have intervals."""
         return self.picture.limits is not None
 
     @property
     def marks(self) -> int:
-        """The number of cells drawn."""
         return prod(len(axis) for axis in self.axes)
 
     @cached_property
@@ -145,9 +135,13 @@ class ChartData:
         found = [self._value(place) for place in self.places]
         return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
+    def along(self) -> tuple[Axis, list[Axis]]:
+        """The first variable of increasing numbers, and the others."""
+        along = next(axis for axis in self.axes if axis.ordered)
+        return along, [axis for axis in self.axes if axis is not along]
+
     @property
     def negative(self) -> bool:
-        """Whether a number is below zero."""
         return bool((self.values < 0).any())
 
     @cached_property
@@ -183,7 +177,13 @@ class ChartData:
         letter = STATUSES[self.release.status[place]]
         value, limits = self._value(place), self._limits(place)
         mark = f"[{letter}]" if letter else "" if value is not None else "\N{EN DASH}"
-        known: dict[str, Any] = {"_mark": mark, "_cell": ",".join(map(str, self._in_table(place)))}
+        request, lengths = self.release.request, self.release.values.shape
+        ends = np.cumsum([0, *map(len, (request.rows, request.columns, request.layers))]).tolist()
+        row, column, layer = (
+            int(np.ravel_multi_index(place[first:last], lengths[first:last])) if last > first else 0
+            for first, last in pairwise(ends)
+        )
+        known: dict[str, Any] = {"_mark": mark, "_cell": f"{layer},{row},{column}"}
         if value is not None:
             known |= {"_value": value}
         if value is not None and limits is not None:
@@ -211,15 +211,6 @@ class ChartData:
             cell=cell,
             **ends,
         )
-
-    def _in_table(self, place: Place) -> tuple[int, ...]:
-        request, lengths = self.release.request, self.release.values.shape
-        ends = np.cumsum([0, *map(len, (request.rows, request.columns, request.layers))]).tolist()
-        row, column, layer = (
-            int(np.ravel_multi_index(place[first:last], lengths[first:last])) if last > first else 0
-            for first, last in pairwise(ends)
-        )
-        return layer, row, column
 
 
 def chart_data(release: Release, say: Say = str) -> ChartData:
@@ -284,11 +275,8 @@ class Classes:
         ends = [round(limit - self.step, 1) if self.step < 1 else limit - 1 for limit in self.limits]
         pairs = zip(self.limits, ends[1:], strict=False)
         inner = [message("{low:,} to {high:,}", low=low, high=high) for low, high in pairs]
-        first, last = (
-            message("under {limit:,}", limit=self.limits[0]),
-            message("{limit:,} or more", limit=self.limits[-1]),
-        )
-        return (first, *inner, last)
+        first = message("under {limit:,}", limit=self.limits[0])
+        return (first, *inner, message("{limit:,} or more", limit=self.limits[-1]))
 
     @property
     def colours(self) -> tuple[str, ...]:
@@ -325,14 +313,9 @@ def make_classes(values: NDArray[np.float64], width: float, step: float = 1) -> 
             cuts = np.quantile(values, np.arange(1, count) / count)
             limits = sorted({_round_to_step(cut, step) for cut in cuts.tolist()})
             limits = [limit for limit in limits if values.min() < limit <= values.max()]
-            if limits and _wide_enough(limits, values, width):
+            if limits and (np.diff([values.min(), *limits, values.max()]) >= width).all():
                 return Classes(tuple(limits), step)
     return Classes((), step)
-
-
-def _wide_enough(limits: list[float], values: NDArray[np.float64], width: float) -> bool:
-    ends = np.array([values.min(), *limits, values.max()])
-    return bool((np.diff(ends) >= width).all())
 
 
 def _round_to_step(number: float, step: float) -> float:
@@ -344,12 +327,7 @@ def _round_to_step(number: float, step: float) -> float:
 
 
 def describe_chart(kind: str, shown: ChartData) -> str:
-    """A chart in words for readers who do not see it: the number of values, the largest, the smallest, the total, gaps.
-
-    Args:
-        kind: The name of the chart.
-        shown: The data.
-    """
+    """A chart in words for readers who do not see it: the number of values, the largest, the smallest, the total, gaps."""
     values = shown.values
     known = np.flatnonzero(~np.isnan(values))
     sentences: list[Message] = [
@@ -360,19 +338,12 @@ def describe_chart(kind: str, shown: ChartData) -> str:
         most, least = known[np.argmax(values[known])], known[np.argmin(values[known])]
         sentences.append(message("The largest is {cell}.", cell=shown.records[most]["_said"]))
         sentences.append(message("The smallest is {cell}.", cell=shown.records[least]["_said"]))
-    total = _total(shown)
-    if total is not None:
-        sentences.append(message("The total is {total:,}.", total=total))
+    release = shown.release
+    whole = tuple(dimension.length - 1 for dimension in release.dimensions)
+    totals = shown.percent is None and all(dimension.total for dimension in release.dimensions)
+    if totals and not release.missing[whole]:
+        sentences.append(message("The total is {total:,}.", total=release.values[whole].item()))
     if known.size < values.size:
         without = int(values.size - known.size)
         sentences.append(plural_message("{count} has no number.", "{count} have no number.", without))
     return printable(" ".join(map(shown.say, sentences)))
-
-
-def _total(shown: ChartData) -> float | None:
-    """The released total of the whole table; None where it has none, or shows percentages."""
-    release = shown.release
-    if shown.percent is not None or not all(dimension.total for dimension in release.dimensions):
-        return None
-    last = tuple(dimension.length - 1 for dimension in release.dimensions)
-    return None if release.missing[last] else release.values[last].item()

@@ -10,8 +10,6 @@ after `MOST_PICTURES`: the JavaScript engine inside vl-convert takes more memory
 A request that cannot be parsed gets an empty response.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Altair, an optional dependency: importing this module without it says what to install."""
 
-from __future__ import annotations
-
 from discreet.errors import MissingExtra
 
 try:

@@ -3,8 +3,6 @@
 Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the distribution.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -33,19 +31,23 @@ CURVE_POINTS = 240
 
 def pmf(table: NoiseTable) -> Any:
     """The noise distribution: one panel for a table of one row, small multiples for more."""
-    shown = _telling_counts(table)
-    names = {c: _row_name(c, table) for c in shown}
+    noisy = [count for count, row in enumerate(table.rows) if row.values != (0,)] or [0]
+    if len(table.rows) == 1:
+        noisy = [0]
+    elif len(noisy) > MOST_PANELS:
+        noisy = [*noisy[: MOST_PANELS - 1], noisy[-1]]
+    last = len(table.rows) - 1 if table.repeats == 1 else -1
+    names = {count: f"Count {count}" + (" and more" if count == last else "") for count in noisy}
     records: list[dict[str, Any]] = [
-        {"row": names[c], "noise": v, "probability": float(p), "kind": "no change" if v == 0 else "change"}
-        for c in shown
-        for v, p in table.row(c).probabilities().items()
+        {"row": name, "noise": v, "probability": float(p), "kind": "no change" if v == 0 else "change"}
+        for count, name in names.items()
+        for v, p in table.row(count).probabilities().items()
     ]
-    if len(shown) == 1:
-        return apply_theme(
-            _noise_bars(records, table.largest, width=520, height=280), TITLE, _describe(table)
-        )
+    if len(noisy) == 1:
+        bars = _noise_bars(records, table.largest, width=520, height=280)
+        return apply_theme(bars, TITLE, _describe(table))
     top = max(record["probability"] for record in records)
-    columns = 4 if len(shown) in {4, 7, 8} else 3
+    columns = 4 if len(noisy) in {4, 7, 8} else 3
     panels = [
         _noise_bars(
             [r for r in records if r["row"] == name],
@@ -62,11 +64,7 @@ def pmf(table: NoiseTable) -> Any:
 
 def transition(table: NoiseTable, largest: int | None = None) -> Any:
     """From true counts to released counts: a heat map of the transition probabilities."""
-    top = (
-        largest
-        if largest is not None
-        else min(30, len(table.rows) - 1 + max(4, table.repeats) + table.largest)
-    )
+    top = min(30, len(table.rows) - 1 + max(4, table.repeats) + table.largest) if largest is None else largest
     cells: list[dict[str, Any]] = [
         {"true": count, "released": count + value, "probability": float(p)}
         for count in range(top + 1)
@@ -102,27 +100,36 @@ def delta_curve(table: NoiseTable, *, epsilon: float | None = None, largest: flo
         epsilon = None  # there is no such point on the axis
     end = largest if largest is not None else _curve_end(table, epsilon)
     grid = [end * k / CURVE_POINTS for k in range(CURVE_POINTS + 1)]
-    above = f"Counts above D = {table.largest}"
+    every, above = "All counts", f"Counts above D = {table.largest}"
+    points = [curve(table, grid), curve_above_largest(table, grid)]
+    same = all(a.delta == b.delta for a, b in zip(*points, strict=True))
+    names = [every] if same else [every, above]
     records: list[dict[str, Any]] = [
-        {"epsilon": p.epsilon, "delta": float(p.delta), "counts": "All counts"} for p in curve(table, grid)
+        {"epsilon": p.epsilon, "delta": float(p.delta), "counts": name}
+        for name, line in zip(names, points, strict=False)
+        for p in line
+        if p.delta > 0
     ]
-    records += [
-        {"epsilon": p.epsilon, "delta": float(p.delta), "counts": above}
-        for p in curve_above_largest(table, grid)
-    ]
-    positive = [r for r in records if r["delta"] > 0]
-    same = all(a["delta"] == b["delta"] for a, b in zip(records, records[len(grid) :], strict=False))
-    if same:
-        positive = [r | {"counts": "All counts"} for r in positive if r["counts"] != above]
-    lines = _curve_lines(positive, ["All counts"] if same else ["All counts", above])
+    marks = [_curve_lines(records, names)]
     floor = float(exact_delta(table, epsilon=math.inf))
-    marks = [lines, *([_floor(floor, end)] if 0 < floor < 1 else [])]
-    if epsilon is not None:
-        marks.append(_audit_point(epsilon, float(exact_delta(table, epsilon=epsilon)), end))
+    if 0 < floor < 1:
+        text = {"floor": floor, "at": end, "text": f"never below {_readable(floor)}"}
+        base = alt.Chart(alt.InlineData(values=[text]))
+        line = base.mark_rule(strokeDash=[4, 4], color=SOFT_INK).encode(y="floor:Q")
+        words = base.mark_text(align="right", baseline="top", dy=6, color=SOFT_INK, fontSize=12)
+        marks += [line, words.encode(x="at:Q", y="floor:Q", text="text:N")]
+    delta = 0.0 if epsilon is None else float(exact_delta(table, epsilon=epsilon))
+    if epsilon is not None and delta > 0 and epsilon <= end:
+        point = {"epsilon": epsilon, "delta": delta, "text": f"({epsilon:.4g}, {_readable(delta)})"}
+        base = alt.Chart(alt.InlineData(values=[point])).encode(x="epsilon:Q", y="delta:Q")
+        right = epsilon < end * 0.85
+        words = base.mark_text(
+            align="left" if right else "right", dx=9 if right else -9, dy=-14, color=INK, fontSize=12
+        )
+        marks += [base.mark_point(filled=True, size=90, color=GREEN, opacity=1), words.encode(text="text:N")]
     subtitle = [_describe(table), "One counting query, one person added or removed; exact, both directions"]
-    return apply_theme(
-        alt.layer(*marks).properties(width=540, height=320), "What the table promises", subtitle
-    )
+    chart = alt.layer(*marks).properties(width=540, height=320)
+    return apply_theme(chart, "What the table promises", subtitle)
 
 
 def quantisation_error(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
@@ -132,26 +139,35 @@ def quantisation_error(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
         table: The integers.
         ideal: The design of the row of large counts: noise value to probability.
     """
-    law = table.row(len(table.rows) - 1).probabilities()
+    distribution = table.row(len(table.rows) - 1).probabilities()
     records = [
         {
             "noise": value,
             "ideal": ideal.get(value, 0.0),
-            "quantised": float(law.get(value, 0)),
-            "keys": float(law.get(value, 0)) * table.modulus - ideal.get(value, 0.0) * table.modulus,
-            "lost": "lost" if value not in law else "kept",
+            "quantised": float(distribution.get(value, 0)),
+            "keys": float(distribution.get(value, 0)) * table.modulus - ideal.get(value, 0.0) * table.modulus,
+            "lost": "lost" if value not in distribution else "kept",
         }
-        for value in sorted({*ideal, *law})
+        for value in sorted({*ideal, *distribution})
     ]
-    data = alt.InlineData(values=records)
+    base = alt.Chart(alt.InlineData(values=records))
+    x = alt.X("noise:O").title(None).axis(labelAngle=0, labelOverlap=True)
+    y = alt.Y("quantised:Q").title("Probability").axis(tickCount=5, format=".2~g")
+    dots = base.mark_point(filled=True, color=INK, size=34, opacity=1).encode(x=x, y="ideal:Q")
+    upper = (base.mark_bar(color=SKY).encode(x=x, y=y) + dots).properties(width=540, height=210)
+    legend = None
+    if any(record["lost"] == "lost" for record in records):
+        legend = alt.Legend(
+            orient="bottom", title="Value of the design", symbolType="square", direction="horizontal"
+        )
+    keys = alt.Y("keys:Q").title("Difference in keys").axis(tickCount=4, format="~g")
+    kept = alt.Color("lost:N").scale(domain=["kept", "lost"], range=[BLUE, ORANGE]).legend(legend)
+    lower = base.mark_bar().encode(x=x.title("Noise"), y=keys, color=kept).properties(width=540, height=110)
     subtitle = [
         _describe(table),
         f"Bars: {table.modulus:,} keys as shipped; dots: the design before quantisation",
     ]
-    parts = alt.vconcat(
-        _law_panel(data), _difference_panel(data, lost=any(r["lost"] == "lost" for r in records)), spacing=18
-    )
-    return apply_theme(parts, "Quantised against ideal", subtitle)
+    return apply_theme(alt.vconcat(upper, lower, spacing=18), "Quantised against ideal", subtitle)
 
 
 def _noise_bars(
@@ -169,45 +185,28 @@ def _noise_bars(
     colour = alt.Color("kind:N").scale(domain=["no change", "change"], range=[SKY, BLUE]).title(None)
     height_scale = alt.Scale(domain=[0, top]) if top else alt.Scale()
     y = alt.Y("probability:Q", scale=height_scale).title("Probability" if first else None)
-    return (
-        alt.Chart(alt.InlineData(values=records))
-        .mark_bar(size=bar)
-        .encode(
-            x=alt.X("noise:Q")
-            .title("Noise")
-            .scale(domain=[-largest - 0.6, largest + 0.6], nice=False)
-            .axis(values=ticks, labelOverlap=False, labelExpr=SIGNED),
-            y=y.axis(tickCount=4, format=".2~g"),
-            color=colour.legend(orient="top", symbolType="square"),
-        )
-        .properties(width=width, height=height)
-    )
+    x = alt.X("noise:Q").title("Noise").scale(domain=[-largest - 0.6, largest + 0.6], nice=False)
+    bars = alt.Chart(alt.InlineData(values=records)).mark_bar(size=bar)
+    return bars.encode(
+        x=x.axis(values=ticks, labelOverlap=False, labelExpr=SIGNED),
+        y=y.axis(tickCount=4, format=".2~g"),
+        color=colour.legend(orient="top", symbolType="square"),
+    ).properties(width=width, height=height)
 
 
 def _curve_lines(records: list[dict[str, Any]], names: list[str]) -> Any:
     legend = alt.Legend(orient="top", title=None) if len(names) > 1 else None
     colour = alt.Color("counts:N").scale(domain=names, range=[BLUE, ORANGE][: len(names)]).legend(legend)
-    decades = _decades([record["delta"] for record in records])
-    return (
-        alt.Chart(alt.InlineData(values=records))
-        .mark_line(strokeWidth=2.5, interpolate="linear")
-        .encode(
-            x=alt.X("epsilon:Q").title("Epsilon").scale(nice=False),
-            y=alt.Y("delta:Q")
-            .title("Delta")
-            .scale(type="log", domain=[decades[0], decades[-1]], nice=False)
-            .axis(values=decades, labelExpr=POWER_OF_TEN),
-            color=colour,
-        )
-    )
-
-
-def _decades(deltas: list[float]) -> list[float]:
+    deltas = [record["delta"] for record in records]
     least, high = math.log10(min(deltas)), math.ceil(math.log10(max(deltas)))
     low = min(math.floor(least - 0.4), high - 1)  # room for words below the lowest value
     step = max(1, math.ceil((high - low) / 10))
     low -= (high - low) % step
-    return [10.0**exponent for exponent in range(low, high + 1, step)]
+    decades = [10.0**exponent for exponent in range(low, high + 1, step)]
+    y = alt.Y("delta:Q").title("Delta").scale(type="log", domain=[decades[0], decades[-1]], nice=False)
+    lines = alt.Chart(alt.InlineData(values=records)).mark_line(strokeWidth=2.5, interpolate="linear")
+    x = alt.X("epsilon:Q").title("Epsilon").scale(nice=False)
+    return lines.encode(x=x, y=y.axis(values=decades, labelExpr=POWER_OF_TEN), color=colour)
 
 
 def _readable(number: float) -> str:
@@ -215,75 +214,6 @@ def _readable(number: float) -> str:
         return f"{number:.3g}"
     digits, exponent = f"{number:.2e}".split("e")
     return f"{digits}\u00d710\u207b{str(abs(int(exponent))).translate(RAISED)}"
-
-
-def _floor(floor: float, end: float) -> Any:
-    base = alt.Chart(
-        alt.InlineData(values=[{"floor": floor, "at": end, "text": f"never below {_readable(floor)}"}])
-    )
-    line = base.mark_rule(strokeDash=[4, 4], color=SOFT_INK).encode(y="floor:Q")
-    words = base.mark_text(align="right", baseline="top", dy=6, color=SOFT_INK, fontSize=12)
-    return line + words.encode(x="at:Q", y="floor:Q", text="text:N")
-
-
-def _audit_point(epsilon: float, delta: float, end: float) -> Any:
-    if delta <= 0 or epsilon > end:
-        return alt.Chart(alt.InlineData(values=[])).mark_point()
-    words = f"({epsilon:.4g}, {_readable(delta)})"
-    base = alt.Chart(alt.InlineData(values=[{"epsilon": epsilon, "delta": delta, "text": words}]))
-    point = base.mark_point(filled=True, size=90, color=GREEN, opacity=1).encode(x="epsilon:Q", y="delta:Q")
-    right = epsilon < end * 0.85
-    text = base.mark_text(
-        align="left" if right else "right", dx=9 if right else -9, dy=-14, color=INK, fontSize=12
-    )
-    return point + text.encode(x="epsilon:Q", y="delta:Q", text="text:N")
-
-
-def _law_panel(data: Any) -> Any:
-    x = alt.X("noise:O").title(None).axis(labelAngle=0, labelOverlap=True)
-    bars = (
-        alt.Chart(data)
-        .mark_bar(color=SKY)
-        .encode(x=x, y=alt.Y("quantised:Q").title("Probability").axis(tickCount=5, format=".2~g"))
-    )
-    dots = alt.Chart(data).mark_point(filled=True, color=INK, size=34, opacity=1).encode(x=x, y="ideal:Q")
-    return (bars + dots).properties(width=540, height=210)
-
-
-def _difference_panel(data: Any, *, lost: bool) -> Any:
-    title = "Value of the design"
-    legend = (
-        alt.Legend(orient="bottom", title=title, symbolType="square", direction="horizontal")
-        if lost
-        else None
-    )
-    kept = alt.Color("lost:N").scale(domain=["kept", "lost"], range=[BLUE, ORANGE])
-    return (
-        alt.Chart(data)
-        .mark_bar()
-        .encode(
-            x=alt.X("noise:O").title("Noise").axis(labelAngle=0, labelOverlap=True),
-            y=alt.Y("keys:Q").title("Difference in keys").axis(tickCount=4, format="~g"),
-            color=kept.legend(legend),
-        )
-        .properties(width=540, height=110)
-    )
-
-
-def _telling_counts(table: NoiseTable) -> list[int]:
-    """The counts that get a panel: from the first with noise on, and the last."""
-    if len(table.rows) == 1:
-        return [0]
-    noisy = [c for c, row in enumerate(table.rows) if row.values != (0,)] or [0]
-    if len(noisy) <= MOST_PANELS:
-        return noisy
-    return [*noisy[: MOST_PANELS - 1], noisy[-1]]
-
-
-def _row_name(count: int, table: NoiseTable) -> str:
-    if table.repeats == 1 and count == len(table.rows) - 1:
-        return f"Count {count} and more"
-    return f"Count {count}"
 
 
 def _describe(table: NoiseTable) -> str:
@@ -299,11 +229,11 @@ def _describe(table: NoiseTable) -> str:
 def _curve_end(table: NoiseTable, epsilon: float | None) -> float:
     """Where the curve is flat: the smallest epsilon at which only the unmatched support is left."""
     ratios = [
-        math.log(law[v] / law[v - 1])
+        math.log(distribution[v] / distribution[v - 1])
         for row in table.rows
-        for law in [row.probabilities()]
+        for distribution in [row.probabilities()]
         for v in row.values
-        if v - 1 in law
+        if v - 1 in distribution
     ]
     flat = max([abs(ratio) for ratio in ratios], default=1.0)
     return max(0.5, min(12.0, 1.25 * flat), 1.3 * (epsilon or 0))

@@ -8,8 +8,6 @@ Source: the qualitative colours are those of Okabe & Ito (2008); heat maps use v
 steadily, so they read in grey too. Colour blindness: Machado, Oliveira & Fernandes (2009). Classes: ColorBrewer YlGnBu.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any

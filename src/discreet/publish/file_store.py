@@ -4,8 +4,6 @@ A file is named by the hash of its content and never changes. One small file, th
 rename in a folder, by one upload in a bucket.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from contextlib import suppress
 from math import inf
@@ -48,26 +46,22 @@ class FolderStorage:
         self._folder = folder
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
         try:
             return (self._folder / name).read_bytes()
         except OSError as error:
             raise _unreadable(name, error.strerror or "it cannot be read") from None
 
     def size(self, name: str) -> int | None:
-        """The size of a file in bytes."""
         with suppress(OSError):
             return (self._folder / name).stat().st_size
         return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a temporary file, then rename it."""
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
+        replace_file(path, content, mode=0o666)
 
     def mark(self, name: str) -> Hashable:
-        """Modification time, size and inode."""
         try:
             found = (self._folder / name).stat()
         except OSError:
@@ -100,21 +94,18 @@ class BucketStorage:
         self._marks: dict[str, tuple[float, bytes]] = {}
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
         try:
             return bytes(self._files.cat_file(f"{self._root}/{name}"))
         except Exception as error:  # noqa: BLE001 - each kind of bucket has its own
             raise _unreadable(name, type(error).__name__) from None
 
     def size(self, name: str) -> int | None:
-        """The size of a file in bytes."""
         try:
             return int(self._files.info(f"{self._root}/{name}")["size"])
         except FileNotFoundError:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write by one upload, which is atomic in a bucket."""
         path = f"{self._root}/{name}"
         self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(path, content)

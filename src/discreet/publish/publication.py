@@ -7,8 +7,6 @@ The pointer is replaced last, by one rename. Readers verify the signature of the
 use: a damaged, foreign or swapped file is refused.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,11 +33,9 @@ class FileRef:
 
     @property
     def name(self) -> str:
-        """Its name in the store."""
         return f"files/{self.sha256}"
 
     def as_json(self) -> dict[str, Any]:
-        """The entry in the list."""
         return {"sha256": self.sha256, "bytes": self.bytes}
 
 
@@ -69,13 +65,11 @@ class PublishedDataset:
     tables: tuple[tuple[dict[str, Any], FileRef], ...] = ()
 
     def files(self) -> Iterator[FileRef]:
-        """All its files."""
         yield from (self.parts, self.noise, *self.boundaries.values())
         yield from () if self.universe is None else (self.universe,)
         yield from (ref for _, ref in self.tables)
 
     def as_json(self) -> dict[str, Any]:
-        """The entry in the list."""
         return {
             "digest": self.digest,
             "parts": self.parts.as_json(),
@@ -129,9 +123,7 @@ def write_pointer(place: Storage, publication: Publication, key: SigningKey) -> 
 def read_publication(place: Storage, trusted: PublicKey | None) -> tuple[Publication, PublicKey]:
     """Read and verify a publication; returns it and the key that signed it.
 
-    Args:
-        place: The store.
-        trusted: The key that must have signed it; None takes the pointer's, which detects damage but no forgery.
+    The `trusted` key must have signed it; None takes the pointer's, which detects damage but no forgery.
 
     Raises:
         PublicationUnusable: There is none, or it is damaged.

@@ -1,14 +1,12 @@
 """The registry of a publication: the same queries as to a workspace, without records, keys or a secret on the machine.
 
     registry = open_publication(open_storage("/srv/tables"), read_public_key(Path("office.pem")))
-    registry.door("census").release(request)      the release that the workspace gave, or a refusal
+    registry.open("census").release(request)      the release that the workspace gave, or a refusal
 
 A dataset answers from its published tables (`published_service.py`), or from the noisy residuals of its joint universe.
 Methodology, budget and versions are those of the day of publication. A new publication in the same place is loaded by
 itself; one that is damaged or foreign is refused, and nothing is answered until it is repaired.
 """
-
-from __future__ import annotations
 
 import threading
 import zipfile
@@ -31,8 +29,7 @@ from discreet.publish.published_service import (
 )
 from discreet.publish.release_file import unpack
 from discreet.records.signing import PublicKey
-from discreet.release.dataset_registry import Authoriser, DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import Authoriser, DatasetRegistry, DatasetService
 from discreet.rules.rule_set import parse_rules
 from discreet.workspace.versions.history import VersionFacts, resolve_version
 from discreet.workspace.versions.public_parts import PublicParts
@@ -44,19 +41,15 @@ from discreet.workspace.workspace import StoredDataset
 class OpenDataset:
     """A dataset of a publication whose files were verified and read."""
 
-    door: PublishedService
+    service: PublishedService
     versions: tuple[VersionFacts, ...]
     methodology: dict[str, Any]
 
 
 class PublishedRegistry(DatasetRegistry):
-    """The services of a publication, one per dataset.
+    """The services of a publication, one per dataset; of the authoriser only `admit` is called, before each answer.
 
-    Args:
-        place: The store.
-        trusted: The key that must have signed it; None takes the publication's own.
-        version: The default version.
-        gate: The authoriser whose `admit` is called before each answer.
+    The `trusted` key must have signed it; None takes the publication's own.
     """
 
     __slots__ = ("_lock", "_mark", "_open", "_place", "_publication", "_refused", "_trusted", "signer")
@@ -73,7 +66,6 @@ class PublishedRegistry(DatasetRegistry):
         self._publication, self.signer = read_publication(place, trusted)
 
     def at(self, version: str) -> DatasetRegistry:
-        """The same registry with another default version."""
         return PublishedRegistry(self._place, self._trusted, version, self._gate) if version else self
 
     def behind(self, gate: Authoriser) -> DatasetRegistry:
@@ -81,7 +73,6 @@ class PublishedRegistry(DatasetRegistry):
         return PublishedRegistry(self._place, self._trusted, self._version, gate)
 
     def opener(self) -> Callable[[], DatasetRegistry]:
-        """A function that opens the same registry in another process."""
         return partial(PublishedRegistry, self._place, self._trusted)
 
     def log_key(self) -> None:
@@ -103,7 +94,6 @@ class PublishedRegistry(DatasetRegistry):
 
     @property
     def folder(self) -> Path:
-        """The path of the publication."""
         return Path(str(self._place))
 
     @property
@@ -112,25 +102,28 @@ class PublishedRegistry(DatasetRegistry):
         return self._now().options
 
     def ids(self) -> list[str]:
-        """The datasets that can be queried."""
         return sorted(self._now().datasets)
 
-    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> DatasetService:
+    def open(self, dataset_id: str, key: str | None = None, version: str = "") -> DatasetService:
         """The service of a dataset; keys are refused, since a publication has no accounts."""
         if key:
             raise no_accounts_error()
         found = self._open_dataset_once(dataset_id)
         if version or self._version:
-            _refuse_other_version(found, version or self._version)
-        return found.door.with_admission(self._gate.admit)
+            name = version or self._version
+            if resolve_version(found.versions, name) != found.service.digest:
+                raise VersionClosed(
+                    message('Version "{version}" is not the one that is published.', version=name),
+                    message("Leave `version` out for the version that is served."),
+                )
+        return found.service.with_admission(self._gate.admit)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The versions of a dataset that were known at publication, the newest last."""
         return self._open_dataset_once(dataset_id).versions
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
         """The public methodology as of the day of publication."""
-        self.door(dataset_id, version=version)
+        self.open(dataset_id, version=version)
         return self._open_dataset_once(dataset_id).methodology
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
@@ -150,7 +143,6 @@ class PublishedRegistry(DatasetRegistry):
         return entry.digest
 
     def close(self) -> None:
-        """Drop all cached tables."""
         self._open.clear()
 
     def _now(self) -> Publication:
@@ -197,7 +189,12 @@ def _open_dataset(place: Storage, dataset_id: str, entry: PublishedDataset) -> O
     """Read and verify the files of a dataset."""
     try:
         documents = unpack(read_file(place, entry.parts))
-        dataset = read_parts(place, entry, documents).dataset()
+        dataset = PublicParts(
+            documents["description"],
+            Revisions(**documents["revisions"]),
+            documents["wording"],
+            {name: read_file(place, ref) for name, ref in entry.boundaries.items()},
+        ).dataset()
         residuals = b"" if entry.universe is None else read_file(place, entry.universe)
         protector = public_protector(dataset, read_file(place, entry.noise).decode(), residuals)
         stored = StoredDataset(
@@ -208,30 +205,12 @@ def _open_dataset(place: Storage, dataset_id: str, entry: PublishedDataset) -> O
             documents["revisions"]["arithmetic"],
             parse_rules(dataset.rules, dataset),
         )
-        door = PublishedService(stored, documents)
+        service = PublishedService(stored, documents)
         if entry.universe is None:
-            door = PublishedTables(stored, documents, place, entry)
+            service = PublishedTables(stored, documents, place, entry)
         versions = tuple(VersionFacts(**each) for each in documents["versions"])
-        return OpenDataset(door, versions, documents["methodology"])
+        return OpenDataset(service, versions, documents["methodology"])
     except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
         raise PublicationUnusable(
             f'The dataset "{dataset_id}" of the publication cannot be read.', "Publish it again."
         ) from None
-
-
-def read_parts(place: Storage, entry: PublishedDataset, documents: Mapping[str, Any]) -> PublicParts:
-    """The public parts of a dataset of a publication."""
-    return PublicParts(
-        documents["description"],
-        Revisions(**documents["revisions"]),
-        documents["wording"],
-        {name: read_file(place, ref) for name, ref in entry.boundaries.items()},
-    )
-
-
-def _refuse_other_version(found: OpenDataset, version: str) -> None:
-    if resolve_version(found.versions, version) != found.door.digest:
-        raise VersionClosed(
-            message('Version "{version}" is not the one that is published.', version=version),
-            message("Leave `version` out for the version that is served."),
-        )

@@ -1,15 +1,9 @@
-"""Protectors without keys: distributions, notes and promises that follow from public noise; nothing that needs a secret.
+"""A dataset service that answers from a publication: without records, keys, ledger or accounts.
 
 The cell key method has one public noise table. Under `dp` the plan is public; the noisy residuals of a joint universe answer
-its tables, and anything that must be charged is refused, since there is no ledger.
-
-A dataset service that answers from a publication: without records, ledger or accounts.
-
-`PublishedTables` answers a request if its cells were published, in any layout. Whether it does follows from the list of
-tables, before a file is read. A refusal names the nearest published tables.
+its tables, and nothing can be charged. `PublishedTables` answers a request if its cells were published, in any layout,
+which follows from the list of tables before a file is read. A refusal names the nearest published tables.
 """
-
-from __future__ import annotations
 
 import io
 import json
@@ -47,9 +41,9 @@ from discreet.publish.release_file import StoredRelease, read_release
 from discreet.records.engine import Engine
 from discreet.records.keys import Secret
 from discreet.release.checked_request import CheckedRequest, ParsedRequest, parse_listed_request
-from discreet.release.dataset_service import MOST_REPAIRS, DatasetService
+from discreet.release.dataset_registry import MOST_REPAIRS, DatasetService
 from discreet.release.dry_run import Attempt, dry_run_document
-from discreet.rules.verdict import Finding, Verdict
+from discreet.rules.verdict import Verdict
 from discreet.workspace.workspace import StoredDataset
 
 
@@ -59,9 +53,7 @@ class Absent:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # special methods that Python looks up
             raise AttributeError(name)
-        raise WorkspaceUnusable(
-            "A publication has no records and no keys.", "Ask the workspace that published it."
-        )
+        self()
 
     def __call__(self, *_given: object) -> NoReturn:
         """Raise the error."""
@@ -85,12 +77,9 @@ class PublicDpProtector(DpProtector):
 
 
 def public_protector(dataset: Dataset, noise: str, residuals: bytes = b"") -> Protector:
-    """The protector of a dataset without its keys.
+    """The protector of a dataset without its keys, from its public noise, as `DatasetService.noise_text` gives it.
 
-    Args:
-        dataset: The description.
-        noise: The public noise, as `Door.noise_text` gives it.
-        residuals: The file of the noisy residuals of a joint universe, if they are published.
+    `residuals` is the file of the noisy residuals of a joint universe, if they are published.
 
     Raises:
         BadNoiseTable, WorkspaceUnusable, ValueError: The files do not belong together.
@@ -110,13 +99,15 @@ def public_protector(dataset: Dataset, noise: str, residuals: bytes = b"") -> Pr
     return PublicDpProtector(plan, source, ledger, StoredResiduals(plan.joint, numbers))
 
 
-def laws_of(protector: Protector, shape: TableShape) -> tuple[NoiseDistribution, tuple[NoiseTable, ...]]:
-    """The law of the noise of a shape, and the noise tables that its note speaks of."""
+def distributions_of(
+    protector: Protector, shape: TableShape
+) -> tuple[NoiseDistribution, tuple[NoiseTable, ...]]:
+    """The distribution of the noise of a shape, and the noise tables that its note speaks of."""
     if isinstance(protector, DpProtector):
         covering = replace(protector, _cache={})
         covering.find([shape])
-        return covering.law(shape), covering.tables
-    return protector.law(shape), protector.tables
+        return covering.distribution(shape), covering.tables
+    return protector.distribution(shape), protector.tables
 
 
 class PublishedService(DatasetService):
@@ -129,7 +120,6 @@ class PublishedService(DatasetService):
         self._budget, self._left = documents["budget"], documents["budget_left"]
 
     def with_admission(self, admit: Callable[[CheckedRequest], None]) -> Self:
-        """A copy that calls `admit` before each answer."""
         service = copy(self)
         service._admit = admit  # noqa: SLF001 - its own copy
         return service
@@ -173,14 +163,7 @@ MOST_NAMED = 3
 
 
 class PublishedTables(PublishedService):
-    """A version of a dataset, answered from published tables.
-
-    Args:
-        stored: The version without its records.
-        documents: As of the day of publication.
-        place: The store of the publication.
-        entry: The entry of the dataset.
-    """
+    """A version of a dataset, answered from published tables; the documents are of the day of publication."""
 
     __slots__ = ("_cache", "_files", "_lock", "_place", "_tables")
 
@@ -192,7 +175,9 @@ class PublishedTables(PublishedService):
         listed = [(TableRequest(**request), ref) for request, ref in entry.tables]
         self._tables = tuple(request for request, _ in listed)
         self._files = {request.identity: ref for request, ref in listed}
-        self._cache: LRUCache[FileRef, StoredRelease] = LRUCache(KEPT_CELLS, _cells)
+        self._cache: LRUCache[FileRef, StoredRelease] = LRUCache(
+            KEPT_CELLS, lambda r: r.arrays["values"].size
+        )
         self._lock = Lock()
 
     @property
@@ -210,19 +195,17 @@ class PublishedTables(PublishedService):
         return self._question(parse_listed_request(self._stored, request))
 
     def answer(self, asked: CheckedRequest) -> Release:
-        """The published table in the layout of the request."""
         self._admit(asked)
-        laws = partial(laws_of, self._stored.protector)
-        return self._read(asked.asked).for_request(asked.asked, self.dataset, self.digest, laws)
+        distributions = partial(distributions_of, self._stored.protector)
+        return self._read(asked.asked).for_request(asked.asked, self.dataset, self.digest, distributions)
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
         """The size of a table, and whether it is published."""
         found = self.foresee(request)
         near = [] if found.refusal is None else self.repairs(found.asked.request, counting=False)
-        return dry_run_document(self._stored, found, next(iter(near), None))
+        return {**dry_run_document(self._stored, found, next(iter(near), None))}
 
     def refuse_unreleased(self, request: TableRequest) -> None:
-        """Refuse a table that is not published."""
         self.check(request)
 
     def foresee(self, request: TableRequest) -> Attempt:
@@ -232,7 +215,14 @@ class PublishedTables(PublishedService):
             question = self._question(asked)
         except NotPublished as refusal:
             return Attempt(asked, refusal=refusal)
-        return Attempt(asked, question, _verdict(self._read(asked).verdict, asked))
+        found = self._read(asked).verdict
+        if found is None:
+            return Attempt(asked, question)
+        places = tuple(each for each in asked.shape.dimensions if each.geography)
+        nothing = np.zeros(0, dtype=np.bool_)  # the withheld cells are marked in the table
+        rules = tuple(found["rules"])
+        totals = (found["blocked"], found["total"], found["table_error"])
+        return Attempt(asked, question, Verdict(places, nothing, nothing, *totals, rules))
 
     def repairs(
         self,
@@ -247,13 +237,10 @@ class PublishedTables(PublishedService):
 
     def offer(self, request: TableRequest) -> TableRequest | None:
         """The smallest published table with these variables, counted in the same way; None if there is none."""
-        wanted = set(request.variables)
-        same = [
-            table for table in self._tables if wanted <= set(table.variables) and _same_counts(request, table)
-        ]
-        if not same:
-            return None
-        return _layout_like(request, min(same, key=lambda table: _distance(request, table)))
+        wanted, counts = set(request.variables), _counts(request)
+        same = [t for t in self._tables if wanted <= set(t.variables) and _counts(t) == counts]
+        nearest = min(same, key=lambda table: _distance(request, table), default=None)
+        return None if nearest is None else _layout_like(request, nearest)
 
     def start(self, request: TableRequest) -> TableRequest:
         """The table that is shown first: this one if it is published, else the first published one."""
@@ -278,30 +265,21 @@ class PublishedTables(PublishedService):
         with self._lock:
             found = self._cache.get(ref)
         if found is None:
-            found = _read_table(self._place, ref, asked)
-            with self._lock, suppress(ValueError):  # larger than the cache
-                self._cache[ref] = found
+            with suppress(ValueError, KeyError, TypeError, zipfile.BadZipFile):
+                found = read_release(read_file(self._place, ref))
+        if found is None or found.request.identity != asked.request.identity:
+            raise PublicationUnusable(
+                f"{ref.name!r} is not the table that was published.", "Publish it again."
+            )
+        with self._lock, suppress(ValueError):  # larger than the cache
+            self._cache[ref] = found
         return found
 
 
-def _cells(release: StoredRelease) -> int:
-    return int(release.arrays["values"].size)
-
-
-def _read_table(place: Storage, ref: FileRef, asked: ParsedRequest) -> StoredRelease:
-    try:
-        found = read_release(read_file(place, ref))
-        if found.request.identity == asked.request.identity:
-            return found
-    except (ValueError, KeyError, TypeError, zipfile.BadZipFile):
-        pass
-    raise PublicationUnusable(f"{ref.name!r} is not the table that was published.", "Publish it again.")
-
-
-def _same_counts(request: TableRequest, table: TableRequest) -> bool:
-    """Whether two requests count the same people in the same way, by whatever variables."""
+def _counts(request: TableRequest) -> list[object]:
+    """What is equal for requests that count the same people in the same way, by any variables."""
     same = ("filters", "groups", "totals", "measure", "additivity", "fit_to")
-    return all(getattr(request, name) == getattr(table, name) for name in same)
+    return [getattr(request, name) for name in same]
 
 
 def _distance(request: TableRequest, table: TableRequest) -> tuple[int, int, int]:
@@ -319,13 +297,3 @@ def _layout_like(request: TableRequest, table: TableRequest) -> TableRequest:
     }
     new = tuple(name for name in table.variables if name not in request.variables)
     return replace(table, rows=kept["rows"] + new, columns=kept["columns"], layers=kept["layers"])
-
-
-def _verdict(found: dict[str, Any] | None, asked: ParsedRequest) -> Verdict | None:
-    """The verdict at publication; the withheld cells are marked in the table."""
-    if found is None:
-        return None
-    places = tuple(each for each in asked.shape.dimensions if each.geography)
-    nothing = np.zeros(0, dtype=np.bool_)
-    rules = tuple(Finding(**each) for each in found["rules"])
-    return Verdict(places, nothing, nothing, found["blocked"], found["total"], found["table_error"], rules)

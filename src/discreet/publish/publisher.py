@@ -5,9 +5,8 @@ holds a `DatasetService`, so a release is all that it can write about the record
 with its release before it is written. Existing files are not written again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from math import comb, prod
@@ -31,12 +30,11 @@ from discreet.publish.publication import (
     ref_to,
     write_pointer,
 )
-from discreet.publish.published_service import laws_of, public_protector
-from discreet.publish.release_file import REQUEST_FIELDS, pack, read_release, write_release
+from discreet.publish.published_service import distributions_of, public_protector
+from discreet.publish.release_file import ARRAYS, REQUEST_FIELDS, pack, read_release, write_release
 from discreet.records.signing import SigningKey
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.release.measures import measure_kind, measures_of
 from discreet.workspace.versions.public_parts import PublicParts
 
@@ -76,10 +74,8 @@ class PublishPlan:
     """What would be published.
 
     Args:
-        requests: The tables.
         refused: Declared tables that the rules refuse, each with the reason.
-        files: The maximum number of files.
-        bytes: The maximum size of all files.
+        files: The maximum number of files; `bytes` is the maximum size of them all.
     """
 
     requests: tuple[TableRequest, ...]
@@ -93,13 +89,9 @@ class DatasetReport:
     """The report on one dataset.
 
     Args:
-        dataset: Its id.
-        digest: The version.
         tables: The number of tables; 0 if a universe is published.
         refused: Tables that were left out, each with the reason.
-        files: The number of its files.
-        bytes: The size of all its files.
-        written: How many files are new.
+        files: The number of its files; `bytes` is their size, and `written` tells how many are new.
     """
 
     dataset: str
@@ -111,7 +103,7 @@ class DatasetReport:
     written: int
 
 
-def plan_publication(doors: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
+def plan_publication(registry: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
     """The tables that `[publish]` declares, and their size; no record is counted.
 
     Raises:
@@ -119,23 +111,23 @@ def plan_publication(doors: DatasetRegistry, dataset_id: str, limits: Limits) ->
         Refused: A table that is named by itself is refused.
         TooMuchToPublish: With the number of files and bytes.
     """
-    door, parts = doors.door(dataset_id), doors.public_parts(dataset_id)
-    declared = door.dataset.publish
+    service, parts = registry.open(dataset_id), registry.public_parts(dataset_id)
+    declared = service.dataset.publish
     if declared.is_empty:
         raise BadDescription(
             f'"{dataset_id}" declares nothing to publish.',
             "Add [publish] with `variables` or `tables` to dataset.toml, and run `discreet relabel`.",
         )
-    _refuse_no_universe(door.dataset, parts)
-    limits.refuse_more(*_upper_bound(door.dataset))
+    _refuse_no_universe(service.dataset, parts)
+    limits.refuse_more(*_upper_bound(service.dataset))
     requests, refused, size = [], [], len(parts.residuals) if declared.universe else 0
-    for request in requests_to_publish(door.dataset):
-        found = door.foresee(request)
+    for request in requests_to_publish(service.dataset):
+        found = service.foresee(request)
         if found.refusal is not None:
             refused.append(refusal_entry(request, found.refusal, declared.tables))
             continue
         requests.append(found.asked.request)
-        size += _WORDS + found.asked.shape.cells * _cell_bytes(door.dataset, request.measure)
+        size += _WORDS + found.asked.shape.cells * _cell_bytes(service.dataset, request.measure)
     limits.refuse_more(len(requests) + _OTHERS, size)
     return PublishPlan(tuple(requests), tuple(refused), len(requests) + _OTHERS, size)
 
@@ -200,19 +192,14 @@ def _cell_bytes(dataset: Dataset, measure: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PublishReport(DatasetReport):
-    """The report of a publication.
-
-    Args:
-        changed: Whether the publication changed.
-        key: The fingerprint of the key that signed it.
-    """
+    """The same, whether the publication changed, and the fingerprint of the key that signed it."""
 
     changed: bool
     key: str
 
 
 def publish(
-    doors: DatasetRegistry,
+    registry: DatasetRegistry,
     dataset_id: str,
     place: Storage,
     key: SigningKey,
@@ -221,50 +208,54 @@ def publish(
     options: Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> PublishReport:
-    """Write the declared tables of a dataset; other datasets of the publication stay.
+    """Write the declared tables of a dataset, signed by the workspace's key; other datasets of the publication stay.
 
-    Args:
-        doors: Of the workspace.
-        dataset_id: The dataset.
-        place: The store of the publication.
-        key: The workspace's.
-        limits: On the size of the publication.
-        options: Publisher and licence.
-        progress: Called with the number of finished tables and of all tables.
+    `options` has publisher and licence; `progress` is called with the number of finished tables and of all tables.
 
     Raises:
         BadDescription, Refused, TooMuchToPublish: As `plan_publication`; nothing is written.
         PublicationUnusable, SignatureUnusable: Something else is there.
     """
     former = _former(place, key)
-    plan = plan_publication(doors, dataset_id, limits)
-    door, parts = doors.door(dataset_id), doors.public_parts(dataset_id)
+    plan = plan_publication(registry, dataset_id, limits)
+    service, parts = registry.open(dataset_id), registry.public_parts(dataset_id)
     written: list[FileRef] = []
 
     def keep(content: bytes) -> FileRef:
         ref = ref_to(content)
-        if not _is_there(place, ref):
-            place.write(ref.name, content)
-            written.append(ref)
+        with suppress(PublicationUnusable):  # one that is damaged is written again
+            if place.size(ref.name) == ref.bytes and read_file(place, ref):
+                return ref
+        place.write(ref.name, content)
+        written.append(ref)
         return ref
 
-    laws = _laws(door, parts)
+    distributions = _distributions(service, parts)
     tables, refused = [], list(plan.refused)
     for number, request in enumerate(plan.requests):
         progress(number, len(plan.requests))
         try:
-            question = door.check(request)
-            content = _release_bytes(door.answer(question), question, laws)
+            question = service.check(request)
+            content = _release_bytes(service.answer(question), question, distributions)
         except Refused as refusal:
-            refused.append(refusal_entry(request, refusal, door.dataset.publish.tables))
+            refused.append(refusal_entry(request, refusal, service.dataset.publish.tables))
             continue
         tables.append(({name: getattr(question.request, name) for name in REQUEST_FIELDS}, keep(content)))
+    documents = {
+        "description": parts.description,
+        "revisions": asdict(parts.revisions),
+        "wording": parts.wording,
+        "versions": [asdict(each) for each in registry.versions(dataset_id)],
+        "methodology": registry.methodology(dataset_id),
+        "budget": service.budget() if service.dataset.protection.is_dp else None,
+        "budget_left": service.budget_left(),
+    }
     entry = PublishedDataset(
-        door.digest,
-        keep(pack(_documents(doors, dataset_id, parts))),
-        keep(door.noise_text().encode()),
+        service.digest,
+        keep(pack(documents)),
+        keep(service.noise_text().encode()),
         {name: keep(content) for name, content in parts.boundaries.items()},
-        keep(parts.residuals) if door.dataset.publish.universe else None,
+        keep(parts.residuals) if service.dataset.publish.universe else None,
         tuple(tables),
     )
     changed = write_pointer(
@@ -273,7 +264,7 @@ def publish(
     files = set(entry.files())
     return PublishReport(
         dataset_id,
-        door.digest,
+        service.digest,
         len(tables),
         tuple(refused),
         len(files),
@@ -301,25 +292,16 @@ def _former(place: Storage, key: SigningKey) -> Publication:
         ) from None
 
 
-def _is_there(place: Storage, ref: FileRef) -> bool:
-    if place.size(ref.name) != ref.bytes:
-        return False
-    try:
-        return bool(read_file(place, ref))
-    except PublicationUnusable:
-        return False  # damaged: it is written again
-
-
-def _laws(door: DatasetService, parts: PublicParts) -> Any:
+def _distributions(service: DatasetService, parts: PublicParts) -> Any:
     """The distributions that a reader of the publication derives; it must derive the same description."""
     dataset = parts.dataset()
     if _description_values(dataset) != _description_values(
-        replace(door.dataset, kept_by="", file=FileOptions())
+        replace(service.dataset, kept_by="", file=FileOptions())
     ):
         raise PublicationUnusable(
             "The description cannot be written without loss.", "Report it: see SECURITY.md."
         )
-    return partial(laws_of, public_protector(dataset, door.noise_text()))
+    return partial(distributions_of, public_protector(dataset, service.noise_text()))
 
 
 def _description_values(dataset: Dataset) -> list[Any]:
@@ -330,10 +312,10 @@ def _description_values(dataset: Dataset) -> list[Any]:
     return [*plain, *map(asdict, dataset.variables)]
 
 
-def _release_bytes(release: Release, question: CheckedRequest, laws: Any) -> bytes:
+def _release_bytes(release: Release, question: CheckedRequest, distributions: Any) -> bytes:
     """A release as a file, verified by reading it back."""
     content = write_release(release, question.asked)
-    again = read_release(content).for_request(question.asked, release.dataset, release.digest, laws)
+    again = read_release(content).for_request(question.asked, release.dataset, release.digest, distributions)
     if not same_release(release, again):
         raise PublicationUnusable(
             f'The table "{release.title}" cannot be written without loss.', "Report it: see SECURITY.md."
@@ -344,12 +326,11 @@ def _release_bytes(release: Release, question: CheckedRequest, laws: Any) -> byt
 def same_release(one: Release, other: Release) -> bool:
     """Whether two releases are equal, with their arrays and the distribution of their noise."""
     told = ("digest", "request", "dimensions", "notes", "promise", "verdict", "measure", "title")
-    arrays = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
     return (
         all(getattr(one, name) == getattr(other, name) for name in told)
-        and all(_same(getattr(one, name), getattr(other, name)) for name in arrays)
-        and _same(one.law.kind, other.law.kind)
-        and one.law.document() == other.law.document()
+        and all(_same(getattr(one, name), getattr(other, name)) for name in ARRAYS)
+        and _same(one.distribution.kind, other.distribution.kind)
+        and one.distribution.document() == other.distribution.document()
     )
 
 
@@ -357,17 +338,3 @@ def _same(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
     return bool(one.dtype == other.dtype and np.array_equal(one, other))
-
-
-def _documents(doors: DatasetRegistry, dataset_id: str, parts: PublicParts) -> dict[str, Any]:
-    """The documents of a dataset as of today."""
-    door = doors.door(dataset_id)
-    return {
-        "description": parts.description,
-        "revisions": asdict(parts.revisions),
-        "wording": parts.wording,
-        "versions": [asdict(each) for each in doors.versions(dataset_id)],
-        "methodology": doors.methodology(dataset_id),
-        "budget": door.budget() if door.dataset.protection.is_dp else None,
-        "budget_left": door.budget_left(),
-    }

@@ -15,16 +15,14 @@ Types that are not listed cannot be packed, so nothing else leaves.
 Source: the format of .npy files, numpy.lib.format.
 """
 
-from __future__ import annotations
-
 import io
 import json
-import math
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -74,23 +72,14 @@ def _pack_keys(value: dict[Any, Any]) -> dict[str, Any]:
     return {key: _pack(each) for key, each in value.items()}
 
 
-def _pack_text(value: Message) -> list[Any]:
-    return [value.template, _pack_keys(dict(value.values)), value.plural, value.amount]
-
-
-def _pack_number(value: float) -> Any:
-    plain = float(value)
-    return plain if math.isfinite(plain) else {_KIND: "float", "of": str(plain)}
-
-
 #: Types that can be packed, a tag if JSON has no such type, and the function to JSON. Subclasses come first.
 _KINDS: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] = (
-    (Message, "text", _pack_text),
+    (Message, "text", lambda m: [m.template, _pack_keys(dict(m.values)), m.plural, m.amount]),
     (Label, "label", lambda value: [str.__str__(value), dict(value.others)]),
     (Count, "count", int),
     (str, "", str.__str__),
     ((int, np.integer), "", int),
-    ((float, np.floating), "", _pack_number),
+    ((float, np.floating), "", lambda x: float(x) if isfinite(x) else {_KIND: "float", "of": str(float(x))}),
     (Fraction, "fraction", str),
     (Decimal, "decimal", str),
     (tuple, "tuple", lambda value: [_pack(each) for each in value]),
@@ -130,17 +119,8 @@ REQUEST_FIELDS = (
 )  # fmt: skip
 #: The fields of a release that a file stores or derives; a new field must be added to one of these sets.
 STORED_FIELDS = {
-    *ARRAYS,
-    "dataset",
-    "digest",
-    "request",
-    "dimensions",
-    "law",
-    "notes",
-    "promise",
-    "verdict",
-    "measure",
-}
+    *ARRAYS, "dataset", "digest", "request", "dimensions", "distribution", "notes", "promise", "verdict", "measure",
+}  # fmt: skip
 #: The fields of one reader's view, which are never in a file.
 READER_FIELDS = {"charged", "selection", "derived", "view", "heading", "picture"}
 
@@ -151,11 +131,8 @@ class StoredRelease:
 
     Args:
         request: The canonical request, in the layout of the file.
-        arrays: By name.
         added: Which cells are sums of others; None if none is.
         notes: The notes except the first and that on names of groups.
-        promise: The guarantee, in sentences.
-        verdict: The verdict of the rules.
         labels: By variable the labels of all its codes, if they differ from the description's.
     """
 
@@ -167,23 +144,27 @@ class StoredRelease:
     verdict: dict[str, Any] | None
     labels: Mapping[str, tuple[tuple[str, ...], str]]
 
-    def for_request(self, asked: ParsedRequest, dataset: Dataset, digest: str, laws: Laws) -> Release:
+    def for_request(
+        self, asked: ParsedRequest, dataset: Dataset, digest: str, distributions: Laws
+    ) -> Release:
         """The release for a request with the same cells, in its layout."""
         order = [self.request.variables.index(name) for name in asked.request.variables]
         arrays = {name: np.ascontiguousarray(each.transpose(order)) for name, each in self.arrays.items()}
-        law, tables = laws(asked.shape)
+        distribution, tables = distributions(asked.shape)
         if self.added is not None:
-            law = DistributionWithSums(law, self.added.transpose(order))
+            distribution = DistributionWithSums(distribution, self.added.transpose(order))
         dimensions = tuple(map(self._with_labels, asked.shape.dimensions))
         additivity = asked.request.additivity or dataset.protection.additivity
-        first = table_note(dataset, additivity, dimensions, getattr(law, "counted", law), tables)
+        first = table_note(
+            dataset, additivity, dimensions, getattr(distribution, "counted", distribution), tables
+        )
         notes = filter(None, (first, *self.notes, names_note(asked.request, dataset)))
         return Release(
             dataset=dataset,
             digest=digest,
             request=asked.request,
             dimensions=dimensions,
-            law=law,
+            distribution=distribution,
             notes=tuple(notes),
             promise=self.promise,
             verdict=self.verdict,
@@ -201,12 +182,7 @@ class StoredRelease:
 
 
 def write_release(release: Release, asked: ParsedRequest) -> bytes:
-    """Serialise a release.
-
-    Args:
-        release: A whole table without a charge.
-        asked: Its request as it is understood.
-    """
+    """Serialise a whole release without a charge, with its request as it is understood."""
     unknown = {each.name for each in fields(Release)} - STORED_FIELDS - READER_FIELDS
     if unknown or release.charged or release.selection or release.derived or release.heading:
         raise ValueError(f"this is no whole release of the public: {sorted(unknown)}")
@@ -219,13 +195,17 @@ def write_release(release: Release, asked: ParsedRequest) -> bytes:
         "labels": _labels(release, asked),
     }
     arrays = {name: getattr(release, name) for name in ARRAYS}
-    arrays["added"] = release.law.added if isinstance(release.law, DistributionWithSums) else None
+    arrays["added"] = (
+        release.distribution.added if isinstance(release.distribution, DistributionWithSums) else None
+    )
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(WORDS), pack(words))
         for name, array in arrays.items():
             if array is not None:
-                archive.writestr(_member(f"{name}.npy"), _npy(array))
+                raw = io.BytesIO()
+                np.save(raw, np.ascontiguousarray(array), allow_pickle=False)
+                archive.writestr(_member(f"{name}.npy"), raw.getvalue())
     return content.getvalue()
 
 
@@ -255,12 +235,6 @@ def _labels(release: Release, asked: ParsedRequest) -> dict[str, tuple[tuple[str
         for own, plain in pairs
         if own != plain
     }
-
-
-def _npy(array: NDArray[Any]) -> bytes:
-    content = io.BytesIO()
-    np.save(content, np.ascontiguousarray(array), allow_pickle=False)
-    return content.getvalue()
 
 
 def _member(name: str) -> zipfile.ZipInfo:

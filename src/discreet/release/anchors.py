@@ -22,7 +22,7 @@ from discreet.model.grammar import NO_TABLES, variables_of
 from discreet.model.hierarchy import ancestors, is_level_of
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
-from discreet.model.shape import Dimension, TableShape
+from discreet.model.shape import TableShape
 from discreet.model.universe import dp_terms
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 
 def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:
-    """The anchors of a canonical request in their order; only those before it, if it is one of them."""
-    if (asked.additivity or dataset.protection.additivity) != "fitted":
-        return ()
+    """The anchors of a fitted canonical request in their order; only those before it, if it is one of them."""
     words = asked.fit_to or dataset.protection.fit_to
     tables = [variables_of(word) for word in words if word != NO_TABLES]
-    own = next((at for at, names in enumerate(tables) if _is_table(asked, names)), len(tables))
+    plain = asked.totals and not (asked.filters or asked.groups or asked.levels)
+    own = next(
+        (at for at, names in enumerate(tables) if plain and set(asked.variables) == set(names)), len(tables)
+    )
     return tuple(
         TableRequest(
             asked.dataset, rows=names, measure=asked.measure, additivity="fitted", fit_to=(NO_TABLES,)
@@ -44,42 +45,31 @@ def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest
     )
 
 
-def _is_table(asked: TableRequest, names: tuple[str, ...]) -> bool:
-    plain = asked.totals and not (asked.filters or asked.groups or asked.levels)
-    return plain and set(asked.variables) == set(names)
-
-
-def anchor_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]) -> PublishedCells | None:
-    """The cells that the anchors decide, and their values; None without anchors."""
-    if not anchors:
-        return None
-    from discreet.additivity.fitting import PublishedCells  # noqa: PLC0415 - only fitted tables need it
-
-    where, values = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
-    for release in anchors:
-        decided, sums = _cells_of_anchor(shape, dataset, release)
-        values[decided], where[decided] = sums[decided], True
-    return PublishedCells(
-        where, values, tuple(" x ".join(d.label.lower() for d in each.dimensions) for each in anchors)
-    )
-
-
-def with_exact(
-    kept: PublishedCells | None, values: NDArray[np.int64], exact: NDArray[np.bool_], dataset: Dataset
+def anchor_cells(
+    shape: TableShape,
+    dataset: Dataset,
+    anchors: Sequence[Release],
+    values: NDArray[np.int64],
+    exact: NDArray[np.bool_],
 ) -> PublishedCells | None:
-    """Add the exact numbers of a declared level, which a fitted table keeps.
+    """The cells that a fitted table keeps: those that its anchors decide, and exact numbers of a declared level.
 
     If the number of records is the only invariant, it is not kept: published numbers must not change.
     """
-    held = dp_terms(dataset)[0].held if dataset.protection.is_dp else ()
-    if not held or not exact.any():
-        return kept
+    held = dp_terms(dataset)[0].held if dataset.protection.is_dp and exact.any() else ()
+    if not anchors and not held:
+        return None
     from discreet.additivity.fitting import PublishedCells  # noqa: PLC0415 - only fitted tables need it
 
-    before = PublishedCells(np.zeros_like(exact), values) if kept is None else kept
-    where = before.where | exact
-    tables = dict.fromkeys((*before.tables, *(dataset.variable(name).label.lower() for name in held)))
-    return PublishedCells(where, np.where(exact, values, before.values), tuple(tables))
+    where, found = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
+    for release in anchors:
+        decided, sums = _cells_of_anchor(shape, dataset, release)
+        found[decided], where[decided] = sums[decided], True
+    if held:
+        found, where = np.where(exact, values, found), where | exact
+    tables = [" x ".join(d.label.lower() for d in each.dimensions) for each in anchors]
+    levels = (dataset.variable(name).label.lower() for name in held)
+    return PublishedCells(where, found, (*tables, *(label for label in levels if label not in tables)))
 
 
 def _cells_of_anchor(
@@ -87,7 +77,7 @@ def _cells_of_anchor(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """The cells that one anchor decides, and their values as sums of its cells."""
     table = release.values[tuple(slice(0, -1) for _ in release.dimensions)]
-    good = [_counts_everybody(dimension) for dimension in shape.dimensions]
+    good = [np.array([len(each) == len(d.base) for each in d.members()]) for d in shape.dimensions]
     used: list[int] = []
     sizes = [1] * len(good)
     related = [_matching_axes(shape, dataset, dimension.name) for dimension in release.dimensions]
@@ -96,9 +86,8 @@ def _cells_of_anchor(
         for f in shape.filters
         if not any(is_level_of(dataset, f.name, d.name) for d in release.dimensions)
     ]
-    sound = not filters and all(len(parts) <= 1 for parts in related)
     nothing = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
-    if not sound:
+    if filters or any(len(parts) > 1 for parts in related):
         return nothing
     for at, (dimension, parts) in enumerate(zip(release.dimensions, related, strict=True)):
         axis, name, members = (
@@ -133,10 +122,6 @@ def _matching_axes(
     ]
     filters = [(None, f.name, [f.members]) for f in shape.filters if is_level_of(dataset, f.name, name)]
     return [*axes, *filters]
-
-
-def _counts_everybody(dimension: Dimension) -> NDArray[np.bool_]:
-    return np.array([len(members) == len(dimension.base) for members in dimension.members()])
 
 
 def _sums(

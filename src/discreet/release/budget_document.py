@@ -1,101 +1,160 @@
 """The budget and the ledger as documents: guarantee, charges, remainder, and the cost of a variable.
 
-    budget      {family, cap, neighbours, invariants, tables, d, total, price, spent, left, if_dropped, ...}
-    ledger      {family, rule, cap, spent, left, accounts, charges}
-    tables      {variables, epsilon, delta, p_exact, expected_abs_error, standard_deviation}: of each table by itself. The
-                tables of a joint universe together cost less than their sum: they are made of the same residuals
-    if_dropped  {variable, d, expected_abs_error, expected_abs_error_now}
-    curve       of a joint universe {epsilon, expected_abs_error}: the mean over all declared tables
-
-The budget is public: it follows from the description and from the charges. Accounts are for custodians.
+The budget is public: it follows from the description and from the charges. Accounts are for custodians. The types are also
+the schemas of the OpenAPI document, with their docstrings.
 """
-
-from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from discreet.errors import BadDescription, BadRequest, NoBudget
 from discreet.ledger.entries import BudgetState, Charge
 from discreet.ledger.requester import require_role
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.measure import unit_of
 from discreet.model.messages.text import message, nearest
-from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, Terms, five_digits, format_amount
+from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, five_digits, format_amount
+from discreet.model.request import unit_of
 from discreet.model.universe import Margin, dp_terms
 from discreet.privacy.accounting import table_delta
 from discreet.privacy.audit import epsilon as exact_epsilon
-from discreet.privacy.claim import Claim, float_up, group_delta
+from discreet.privacy.claim import float_up, group_delta
 from discreet.protect.best_composition import claim_of, figures
 from discreet.protect.budget_allocation import shares_of
 from discreet.protect.charges import budget_cap, version_cost
 from discreet.protect.dp_protector import DpProtector
-from discreet.protect.joint_plan import JointErrors, JointPlan, joint_errors
+from discreet.protect.joint_plan import JointErrors, joint_errors
 from discreet.protect.plan import NoisePlan, PlannedTable, make_plan, style_advice
 from discreet.protect.promise import noise_cautions, refuse_exact
 from discreet.workspace.ledger_location import ledger_if_any
-from discreet.workspace.versions.lineage import lineage_defaults
+from discreet.workspace.versions.history import lineage_defaults
 from discreet.workspace.workspace import StoredDataset
 
 #: The points of the curve, as multiples of the epsilon of the terms.
 CURVE = tuple(Fraction(eighths, 8) for eighths in (1, 2, 4, 6, 8, 12, 16, 24, 32))
 
 
-def joint_tables(plan: NoisePlan, joint: JointPlan) -> list[dict[str, Any]]:
-    """Each declared table by itself, without those that have no noise."""
-    return [
-        {
-            "variables": list(margin),
-            "epsilon": joint.table_epsilon(margin, plan.terms),
-            "delta": float(plan.terms.delta),
-            "p_exact": joint.errors.most_exact(margin),
-            "expected_abs_error": joint.errors.expected_error(margin),
-            "standard_deviation": joint.errors.standard_deviation(margin),
-        }
-        for margin in plan.universe.noisy
-    ]
+class AmountDocument(TypedDict):
+    """A loss and a failure: epsilon and delta, or rho and distance under the rule `zcdp`."""
+
+    epsilon: NotRequired[float]
+    delta: NotRequired[float]
+    rho: NotRequired[float]
+    distance: NotRequired[float]
 
 
-def joint_gains_of_dropping(plan: NoisePlan, joint: JointPlan, dataset: Dataset) -> list[dict[str, Any]]:
-    """The expected error of the remaining tables if a variable, or a level of a hierarchy, were left out."""
-    found = []
-    for variable in plan.universe.variables:
-        rest = plan.universe.without(variable, dataset)
-        kept = rest.noisy
-        if kept:
-            then = joint_errors(dataset, rest, plan.terms)
-            found.append(
-                {
-                    "variable": variable,
-                    "d": len(kept),
-                    "expected_abs_error": _mean_joint_error(then, kept),
-                    "expected_abs_error_now": _mean_joint_error(joint.errors, kept),
-                }
-            )
-    return found
+class DeclaredTableDocument(TypedDict):
+    """One table of the universe: what it costs alone, and how large its noise is."""
+
+    variables: list[str]
+    epsilon: float
+    delta: float
+    p_exact: float
+    expected_abs_error: float
+    standard_deviation: float
 
 
-def joint_curve(plan: NoisePlan, dataset: Dataset) -> list[dict[str, float]]:
+class GroupOfBudgetDocument(TypedDict):
+    """What is promised to several persons together."""
+
+    persons: int
+    epsilon: float
+    delta: float
+
+
+class DroppedVariableDocument(TypedDict):
+    """What the tables that remain would gain without a variable."""
+
+    variable: str
+    d: int
+    expected_abs_error: float
+    expected_abs_error_now: float
+
+
+class BudgetFiguresDocument(TypedDict):
+    """What a dataset under `dp` promises and costs, and what its budget has left."""
+
+    family: str
+    cap: AmountDocument
+    neighbours: str
+    records_per_unit: int
+    invariants: list[str]
+    spread: str
+    margins: str
+    tables: list[DeclaredTableDocument]
+    d: int
+    total: dict[str, AmountDocument]
+    tightest: str | None
+    price: AmountDocument | None
+    promise: str | None
+    spent: AmountDocument
+    left: AmountDocument
+    cautions: list[str]
+    groups: list[GroupOfBudgetDocument]
+
+
+class _Curve(TypedDict, total=False):
+    curve: list[dict[str, float]]
+
+
+class BudgetDocument(BudgetFiguresDocument, _Curve):
+    """The same, and what it would be with other margins or fewer variables."""
+
+    standard_deviation_by_margins: dict[str, float | str]
+    if_dropped: list[DroppedVariableDocument]
+
+
+class AccountShareDocument(TypedDict):
+    """What an account may spend and has spent."""
+
+    account: str
+    cap: AmountDocument
+    spent: AmountDocument
+    left: AmountDocument
+
+
+class ChargeDocument(TypedDict):
+    """One charge: when, to whom, how much and for what."""
+
+    at: str
+    account: str | None
+    loss: float
+    failure: float
+    asked: str
+    what: str
+
+
+class LedgerDocument(TypedDict):
+    """What a budget has spent, and by whom."""
+
+    family: str
+    rule: str
+    cap: AmountDocument
+    spent: AmountDocument
+    left: AmountDocument
+    accounts: list[AccountShareDocument]
+    charges: list[ChargeDocument]
+
+
+def _joint_curve(plan: NoisePlan, dataset: Dataset) -> list[dict[str, float]]:
     """The mean expected error of all declared tables at several epsilons."""
-    margins, found = plan.universe.noisy, []
+    found = []
     for part in CURVE:
         epsilon = plan.terms.epsilon * part
+        terms = replace(plan.terms, epsilon=epsilon, cap_epsilon=max(epsilon, plan.terms.cap_epsilon))
         with suppress(BadDescription):  # an epsilon that is too large for tables of 2^64 keys at this delta
-            error = _mean_joint_error(_errors_at(plan, dataset, epsilon), margins)
+            errors = joint_errors(dataset, plan.universe, terms)
+            error = _mean_joint_error(errors, plan.universe.noisy)
             found.append({"epsilon": float(epsilon), "expected_abs_error": error})
     return found
-
-
-def _errors_at(plan: NoisePlan, dataset: Dataset, epsilon: Fraction) -> JointErrors:
-    terms = replace(plan.terms, epsilon=epsilon, cap_epsilon=max(epsilon, plan.terms.cap_epsilon))
-    return joint_errors(dataset, plan.universe, terms)
 
 
 def _mean_joint_error(errors: JointErrors, margins: Iterable[Margin]) -> float:
@@ -107,24 +166,20 @@ def _mean_joint_error(errors: JointErrors, margins: Iterable[Margin]) -> float:
 GROUPS = (2, 5)
 
 
-def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
-    """What a universe promises and costs, now and with other margins or fewer variables.
-
-    Args:
-        plan: The noise of every released margin.
-        dataset: The description.
-        state: The state of the budget's ledger, if there is one.
-    """
-    further = {} if plan.joint is None else {"curve": joint_curve(plan, dataset)}
+def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> BudgetDocument:
+    """What a universe promises and costs, now and with other margins or fewer variables."""
+    curve: _Curve = {} if plan.joint is None else {"curve": _joint_curve(plan, dataset)}
     return {
         **budget_figures(plan, dataset, state),
         "standard_deviation_by_margins": style_advice(plan, dataset),
-        "if_dropped": gains_of_dropping(plan, dataset),
-        **further,
+        "if_dropped": _gains_of_dropping(plan, dataset),
+        **curve,
     }
 
 
-def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
+def budget_figures(
+    plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None
+) -> BudgetFiguresDocument:
     """What a universe promises and costs."""
     terms = plan.terms
     found = figures(plan)
@@ -132,7 +187,8 @@ def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None 
     claim = plan.claim or (None if best is None else claim_of(plan, best, found[best]))
     spent = (Fraction(0), Fraction(0)) if state is None else state.spent
     cap = budget_cap(terms) if state is None else state.cap
-    rule = terms.composition
+    rule, joint = terms.composition, plan.joint
+    groups = {units: claim.for_group(units) for units in GROUPS} if claim else {}
     return {
         "family": terms.name,
         "cap": amount_document(cap, rule),
@@ -142,8 +198,18 @@ def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None 
         "spread": terms.spread,
         "margins": plan.universe.style,
         "tables": [_table(table, plan) for table in plan.tables]
-        if plan.joint is None
-        else joint_tables(plan, plan.joint),
+        if joint is None
+        else [
+            {
+                "variables": list(margin),
+                "epsilon": joint.table_epsilon(margin, terms),
+                "delta": float(terms.delta),
+                "p_exact": joint.errors.most_exact(margin),
+                "expected_abs_error": joint.errors.expected_error(margin),
+                "standard_deviation": joint.errors.standard_deviation(margin),
+            }
+            for margin in plan.universe.noisy
+        ],
         "d": plan.d,
         "total": {name: amount_document(each, "basic") for name, each in found.items()},
         "tightest": best,
@@ -152,48 +218,50 @@ def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None 
         "spent": amount_document(spent, rule),
         "left": amount_document((cap[0] - spent[0], cap[1] - spent[1]), rule),
         "cautions": list(noise_cautions(plan)),
-        "groups": [] if claim is None else [_group(claim, units) for units in GROUPS],
+        "groups": [
+            {"persons": units, "epsilon": float(each.epsilon), "delta": float(each.delta)}
+            for units, each in groups.items()
+        ],
     }
 
 
-def ledger_document(state: BudgetState) -> dict[str, Any]:
+def ledger_document(state: BudgetState) -> LedgerDocument:
     """What a budget has spent and has left, by account."""
+    rule = state.composition
+    charges: Iterable[Mapping[str, Any]] = state.charges
     return {
         "family": state.name,
-        "rule": state.composition,
-        "cap": amount_document(state.cap, state.composition),
-        "spent": amount_document(state.spent, state.composition),
-        "left": amount_document(state.left, state.composition),
+        "rule": rule,
+        "cap": amount_document(state.cap, rule),
+        "spent": amount_document(state.spent, rule),
+        "left": amount_document(state.left, rule),
         "accounts": [
             {
                 "account": each.account,
-                "cap": amount_document(each.cap, state.composition),
-                "spent": amount_document(each.spent, state.composition),
-                "left": amount_document(
-                    (each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), state.composition
-                ),
+                "cap": amount_document(each.cap, rule),
+                "spent": amount_document(each.spent, rule),
+                "left": amount_document((each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), rule),
             }
             for each in state.accounts
         ],
-        "charges": [_charge_row(charge) for charge in state.charges],
+        "charges": [
+            {
+                "at": charge["at"],
+                "account": charge["account"],
+                "loss": float(charge["loss"] * LOSS_UNIT),
+                "failure": float(charge["failure"] * FAILURE_UNIT),
+                "asked": _charge_label(charge["what"]),
+                "what": charge["what"],
+            }
+            for charge in charges
+        ],
     }
 
 
-def _charge_row(charge: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "at": charge["at"],
-        "account": charge["account"],
-        "loss": float(charge["loss"] * LOSS_UNIT),
-        "failure": float(charge["failure"] * FAILURE_UNIT),
-        "asked": charge_label(charge["what"]),
-        "what": charge["what"],
-    }
-
-
-def charge_label(request: str) -> str:
+def _charge_label(request: str) -> str:
     """What a charge was for, in words.
 
-    >>> charge_label('["margin","town","1","",["age","sex"],"laplace"]')
+    >>> _charge_label('["margin","town","1","",["age","sex"],"laplace"]')
     'age x sex of town, version 1'
     """
     kind, dataset, version, _, asked, *_ = json.loads(request)
@@ -206,104 +274,34 @@ def charge_label(request: str) -> str:
     return f"{what} of {dataset}, version {version}"
 
 
-def forecast_budget(
-    description: str, state_of: Callable[[str], BudgetState | None], defaults: int | None = None
-) -> dict[str, Any]:
-    """What a description would promise and cost if it were loaded now; no record is read.
-
-    Args:
-        description: The text of `dataset.toml`.
-        state_of: Returns the state of a budget; None if it was never declared.
-        defaults: The revision of the defaults of its lineage; the newest by default.
-
-    Raises:
-        BadDescription: It cannot be read, or its protection is not `dp`.
-    """
-    dataset = parse_dataset(description, defaults)
-    if not dataset.protection.is_dp:
-        raise BadDescription(
-            f'"{dataset.id}" is protected by the cell key method and has no privacy budget.',
-            'Only the method "dp" has one.',
-        )
-    terms, universe = dp_terms(dataset)
-    plan = make_plan(dataset, universe, terms, dataset.protection.noise)
-    refuse_exact(plan)
-    state = state_of(terms.name)
-    document = budget_document(plan, dataset, state)
-    if document["price"] is None:
-        return {**document, "left_after": None}
-    left, price = (budget_cap(terms) if state is None else state.left), version_cost(plan)
-    after = (left[0] - price[0], left[1] - price[1])
-    return {**document, "left_after": amount_document(after, terms.composition)}
-
-
-def _group(claim: Claim, units: int) -> dict[str, float]:
-    found = claim.for_group(units)
-    return {"persons": units, "epsilon": float(found.epsilon), "delta": float(found.delta)}
-
-
-def left_sentence(state: BudgetState, terms: Terms) -> str:
-    """The remainder of a budget's lifetime cap, in a sentence for readers."""
-    loss = loss_name(state.composition)
-    further = (
-        message("Further tables may be charged to accounts with a share of it.")
-        if terms.answer_cost
-        else message("Only new versions can spend it.")
-    )
-    return message(
-        'The budget "{name}" may spend {loss} {cap} in its lifetime by this workspace; {rest}',
-        name=state.name,
-        loss=loss,
-        cap=format_amount(state.cap[0]),
-        rest=message("{left} of it is left. {further}", left=five_digits(state.left[0]), further=further)
-        if state.left[0]
-        else message("nothing of it is left."),
-    )
-
-
-def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
+def cost_document(charge: Charge | None, rule: str) -> AmountDocument:
     """What an answer costs, as the ledger books it; 0 without a charge."""
     return amount_document((Fraction(0), Fraction(0)) if charge is None else charge.booked, rule)
 
 
-def gains_of_dropping(plan: NoisePlan, dataset: Dataset) -> list[dict[str, Any]]:
-    """The expected error of the remaining tables if a variable were left out of the universe."""
-    if plan.joint is not None:
-        return joint_gains_of_dropping(plan, plan.joint, dataset)
-    found = []
+def _gains_of_dropping(plan: NoisePlan, dataset: Dataset) -> list[DroppedVariableDocument]:
+    """The expected error of the remaining tables if a variable, or a level of a hierarchy, were left out."""
+    found: list[DroppedVariableDocument] = []
     for variable in plan.universe.variables:
         rest = plan.universe.without(variable, dataset)
-        if not rest.margins:
+        if plan.joint is not None and rest.noisy:
+            count, now = len(rest.noisy), _mean_joint_error(plan.joint.errors, rest.noisy)
+            then = _mean_joint_error(joint_errors(dataset, rest, plan.terms), rest.noisy)
+        elif plan.joint is None and rest.margins:
+            kept = shares_of(dataset, rest, plan.terms, plan.currency)
+            count, then = len(kept), _mean_error(list(kept.values()), plan)
+            now = _mean_error([table.share for table in plan.tables if table.margin in kept], plan)
+        else:
             continue
-        kept = shares_of(dataset, rest, plan.terms, plan.currency)
-        now = {table.margin: table.share for table in plan.tables if table.margin in kept}
         found.append(
-            {
-                "variable": variable,
-                "d": len(kept),
-                "expected_abs_error": _mean_error(list(kept.values()), plan),
-                "expected_abs_error_now": _mean_error(list(now.values()), plan),
-            }
+            {"variable": variable, "d": count, "expected_abs_error": then, "expected_abs_error_now": now}
         )
     return found
 
 
-def _table(table: PlannedTable, plan: NoisePlan) -> dict[str, Any]:
-    row = table.noise.rows[0]
-    epsilon, delta = _table_cost(table, plan)
-    return {
-        "variables": list(table.margin),
-        "epsilon": epsilon,
-        "delta": delta,
-        "p_exact": float(row.probabilities().get(0, Fraction(0))),
-        "expected_abs_error": float(sum(abs(v) * p for v, p in row.probabilities().items())),
-        "standard_deviation": math.sqrt(row.variance()),
-    }
-
-
-def _table_cost(table: PlannedTable, plan: NoisePlan) -> tuple[float, float]:
-    """The (epsilon, delta) of one table by itself; a Gaussian one at its share of the delta."""
-    terms = plan.terms
+def _table(table: PlannedTable, plan: NoisePlan) -> DeclaredTableDocument:
+    """A table by itself, with its (epsilon, delta); a Gaussian one at its share of the delta."""
+    row, terms = table.noise.rows[0], plan.terms
     r, changes = terms.records_per_unit, terms.changes
     if plan.currency == "epsilon":
         epsilon = float_up(changes * Fraction(table.epsilon))
@@ -312,34 +310,33 @@ def _table_cost(table: PlannedTable, plan: NoisePlan) -> tuple[float, float]:
         part = terms.delta / plan.d
         epsilon = changes * exact_epsilon(table.noise, delta=part / changes)
         delta = float_up(part)
-    return r * epsilon, group_delta(delta, epsilon, r)
+    return {
+        "variables": list(table.margin),
+        "epsilon": r * epsilon,
+        "delta": group_delta(delta, epsilon, r),
+        "p_exact": float(row.probabilities().get(0, Fraction(0))),
+        "expected_abs_error": float(sum(abs(v) * p for v, p in row.probabilities().items())),
+        "standard_deviation": math.sqrt(row.variance()),
+    }
 
 
 def _mean_error(shares: list[Fraction], plan: NoisePlan) -> float:
     """The mean over tables of the expected absolute error of a cell, from the ideal distributions."""
-    return math.fsum(_error(float(share), plan) for share in shares) / len(shares) if shares else 0.0
-
-
-def _error(share: float, plan: NoisePlan) -> float:
     r, changes = plan.terms.records_per_unit, plan.terms.changes
     if plan.currency == "epsilon":
-        return 1 / math.sinh(share / (changes * r))
-    return math.sqrt(changes * r * r / (math.pi * share))
+        errors = [1 / math.sinh(float(share) / (changes * r)) for share in shares]
+    else:
+        errors = [math.sqrt(changes * r * r / (math.pi * float(share))) for share in shares]
+    return math.fsum(errors) / len(errors) if errors else 0.0
 
 
-def loss_name(rule: str) -> str:
-    """The name of the loss under a composition rule."""
-    return "epsilon" if rule == "basic" else "rho"
-
-
-def amount_document(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, float]:
+def amount_document(pair: tuple[Fraction, Fraction], rule: str) -> AmountDocument:
     """A loss and a failure by their names under a composition rule."""
-    return dict(
-        zip((loss_name(rule), "delta" if rule == "basic" else "distance"), map(float, pair), strict=True)
-    )
+    loss, failure = map(float, pair)
+    return {"epsilon": loss, "delta": failure} if rule == "basic" else {"rho": loss, "distance": failure}
 
 
-def budget_of(stored: StoredDataset) -> dict[str, Any]:
+def budget_of(stored: StoredDataset) -> BudgetDocument:
     """The budget document of a version.
 
     Raises:
@@ -352,29 +349,34 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
 
 
 def forecast_workspace_budget(folder: Path | None, description: str) -> dict[str, Any]:
-    """The budget document of a description that is not loaded yet, with what a workspace has spent of it.
+    """The budget document of a description that is not loaded yet, with the charges of a workspace; no record is read.
 
     Raises:
         BadDescription: It cannot be read, or its protection is not `dp`.
         LedgerUnusable: The charges are not known.
     """
+    dataset = parse_dataset(description, None if folder is None else lineage_defaults(folder, description))
+    if not dataset.protection.is_dp:
+        raise BadDescription(
+            f'"{dataset.id}" is protected by the cell key method and has no privacy budget.',
+            'Only the method "dp" has one.',
+        )
+    terms, universe = dp_terms(dataset)
+    plan = make_plan(dataset, universe, terms, dataset.protection.noise)
+    refuse_exact(plan)
+    state = None
+    ledger = None if folder is None else ledger_if_any(folder)
+    if ledger is not None:
+        with closing(ledger), suppress(BadRequest):  # the budget may not be declared yet
+            state = ledger.state(terms.name)
+    document, after = budget_document(plan, dataset, state), None
+    if document["price"] is not None:
+        left, price = (budget_cap(terms) if state is None else state.left), version_cost(plan)
+        after = amount_document((left[0] - price[0], left[1] - price[1]), terms.composition)
+    return {**document, "left_after": after}
 
-    def state_of(budget: str) -> BudgetState | None:
-        ledger = None if folder is None else ledger_if_any(folder)
-        if ledger is None:
-            return None
-        try:
-            return ledger.state(budget)
-        except BadRequest:
-            return None
-        finally:
-            ledger.close()
 
-    defaults = None if folder is None else lineage_defaults(folder, description)
-    return forecast_budget(description, state_of, defaults)
-
-
-def ledger_of(stored: StoredDataset) -> dict[str, Any]:
+def ledger_of(stored: StoredDataset) -> LedgerDocument:
     """The ledger document of a version's budget; for custodians."""
     dp = _dp_protector(stored)
     return ledger_document(dp.ledger.state(dp.plan.terms.name))
@@ -385,7 +387,20 @@ def budget_left(stored: StoredDataset) -> str | None:
     dp = stored.dp
     if dp is None:
         return None
-    return left_sentence(dp.ledger.state(dp.plan.terms.name), dp.plan.terms)
+    state = dp.ledger.state(dp.plan.terms.name)
+    further = message("Only new versions can spend it.")
+    if dp.plan.terms.answer_cost:
+        further = message("Further tables may be charged to accounts with a share of it.")
+    rest = message("nothing of it is left.")
+    if state.left[0]:
+        rest = message("{left} of it is left. {further}", left=five_digits(state.left[0]), further=further)
+    return message(
+        'The budget "{name}" may spend {loss} {cap} in its lifetime by this workspace; {rest}',
+        name=state.name,
+        loss="epsilon" if state.composition == "basic" else "rho",
+        cap=format_amount(state.cap[0]),
+        rest=rest,
+    )
 
 
 def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fraction]) -> None:
@@ -398,9 +413,8 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
             message('"{id}" answers nothing outside its universe.', id=stored.dataset.id),
             message("Set answer_cost in [protection.budget] and load it again."),
         )
-    known = {
-        each.account: each.role for each in Accounts(dp.ledger.database).listing() if each.revoked is None
-    }
+    listed = Accounts(dp.ledger.database).listing()
+    known = {each.account: each.role for each in listed if each.revoked is None}
     if account not in known:
         raise BadRequest(
             message('There is no account "{account}".', account=account),

@@ -8,7 +8,10 @@ An interface may hold a `CheckedRequest`: it shows request, shape and title. The
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from discreet.ledger.requester import Requester, count_free_groups
 from discreet.model.dataset import Dataset
@@ -40,9 +43,6 @@ class CheckedRequest:
     """A request that may be answered: valid and allowed by its shape; nothing is counted yet.
 
     Args:
-        dataset: The public description.
-        digest: The version.
-        asked: The parsed request.
         metered: The answer was allowed to one account and must not be cached for others.
         anchors: The tables that it is fitted to, in their order.
     """
@@ -57,12 +57,10 @@ class CheckedRequest:
 
     @property
     def request(self) -> TableRequest:
-        """The canonical request."""
         return self.asked.request
 
     @property
     def shape(self) -> TableShape:
-        """The cells of the answer."""
         return self.asked.shape
 
     @property
@@ -82,8 +80,7 @@ class CheckedRequest:
 
     @property
     def title(self) -> str:
-        """The title of the answer."""
-        return title_of(self.dataset, self.asked)
+        return table_title(self.dataset, self.shape.dimensions, self.request, self.asked.kind.measure)
 
     def __repr__(self) -> str:
         return f"<Question: {self.title}>"
@@ -94,17 +91,14 @@ def unlock(question: CheckedRequest) -> tuple[StoredDataset, Protector]:
     return question._stored, question._protector  # noqa: SLF001 - this is the lock
 
 
-def title_of(dataset: Dataset, asked: ParsedRequest) -> str:
-    """The title of the answer, known before anything is counted."""
-    return table_title(dataset, asked.shape.dimensions, asked.request, asked.kind.measure)
+def pay(question: CheckedRequest) -> tuple[CheckedRequest, Mapping[str, Any] | None]:
+    """Pay for a request before anything is counted; the request with the protector that answers, and the charge made."""
+    protector, charged = question._protector.pay()  # noqa: SLF001 - ours
+    return replace(question, _protector=protector), charged
 
 
 def parse_request(dataset: Dataset, request: TableRequest) -> ParsedRequest:
-    """Parse and validate a request.
-
-    Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
-    """
+    """Parse and validate a request."""
     kind = measure_kind(request.measure)
     asked = canonical(request, dataset)
     missing = kind.measure.refuse(dataset)
@@ -119,29 +113,12 @@ def check_request(
     asker: Requester | None = None,
     most_cells: int | None = None,
 ) -> CheckedRequest:
-    """Check a request against its dataset and the rules on shape, before a record is read.
-
-    Free groups that a rule counts are counted here, for the requester's account.
-
-    Args:
-        stored: The version.
-        request: The request.
-        asker: The requester.
-        most_cells: Replaces `max_cells` if the table is not laid out (`nonzero_listing.py`).
-
-    Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
-        Refused: A rule does not allow it; the message says which and what to do.
-    """
+    """Check a request against the rules on shape before a record is read; count its free groups for the account."""
     return apply_rules(stored, parse_listed_request(stored, request), asker, most_cells)
 
 
 def parse_listed_request(stored: StoredDataset, request: TableRequest) -> ParsedRequest:
-    """Parse a request; if a rule may suppress areas, the result lists every area that the request names.
-
-    Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request is not valid.
-    """
+    """Parse a request; if a rule may suppress areas, the result lists every area that the request names."""
     asked = parse_request(stored.dataset, request)
     if not needs_table(stored.rules, asked.counted, stored.dataset):
         return asked
@@ -152,31 +129,20 @@ def parse_listed_request(stored: StoredDataset, request: TableRequest) -> Parsed
 def apply_rules(
     stored: StoredDataset, asked: ParsedRequest, asker: Requester | None = None, most_cells: int | None = None
 ) -> CheckedRequest:
-    """Apply the rules on shape to a parsed request, and find the protector that covers it.
-
-    Raises:
-        Refused: A rule does not allow it, or nothing covers it.
-    """
-    if (
-        asked.counted != asked.request
-    ):  # a table made stratum by stratum must be allowed with its strata shown
-        shape = table_shape(asked.counted, stored.dataset)
-        refuse_by_rules(asked.counted, shape, stored.dataset, stored.rules)
-    metered = is_metered(asked.request, stored.rules)
+    """Apply the rules on shape to a parsed request, and find the protector that covers it."""
+    dataset, rules = stored.dataset, stored.rules
+    if asked.counted != asked.request:  # a table made by stratum must be allowed with its strata shown
+        refuse_by_rules(asked.counted, table_shape(asked.counted, dataset), dataset, rules)
+    refuse = partial(refuse_by_rules, asked.request, asked.shape, dataset, rules, most_cells=most_cells)
+    metered = is_metered(asked.request, rules)
     if asker is not None and metered:
         with count_free_groups(asker, asked.request) as meter:
-            refuse_by_rules(
-                asked.request,
-                asked.shape,
-                stored.dataset,
-                stored.rules,
-                meter=meter,
-                account=asker.account,
-                most_cells=most_cells,
-            )
+            refuse(meter=meter, account=asker.account)
     else:
-        refuse_by_rules(asked.request, asked.shape, stored.dataset, stored.rules, most_cells=most_cells)
+        refuse()
     shapes = shapes_to_count(stored, asked.counted, asked.shape)
     protector = stored.protector.cover(asked.counted, shapes, asker)
-    anchors = tuple(check_request(stored, each) for each in anchor_requests(asked.request, stored.dataset))
-    return CheckedRequest(stored.dataset, stored.digest, asked, metered, anchors, stored, protector)
+    fitted = (asked.request.additivity or dataset.protection.additivity) == "fitted"
+    anchors = anchor_requests(asked.request, dataset) if fitted else ()
+    checked = tuple(check_request(stored, each) for each in anchors)
+    return CheckedRequest(dataset, stored.digest, asked, metered, checked, stored, protector)

@@ -30,7 +30,6 @@ from discreet.model.dataset import Dataset
 from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
 from discreet.model.release import WITHHELD, Release
 from discreet.model.request import TableRequest
-from discreet.model.shape import TableShape
 from discreet.model.universe import canonical_margin
 from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.noise.table_distribution import UnstatedDistribution
@@ -43,7 +42,6 @@ from discreet.release.notes import joint_note
 from discreet.release.verdicts import joint_verdict
 from discreet.rules.rule_set import refuse_by_rules
 from discreet.rules.suppression import layout_for
-from discreet.rules.verdict import Verdict
 from discreet.workspace.workspace import StoredDataset
 
 #: Decimals of released numbers: the last bits of a sum differ between machines.
@@ -120,10 +118,7 @@ class JointMargins:
         }
 
     def release(self, account: str | None = None) -> JointRelease:
-        """Check every margin, charge all of them, count and release.
-
-        Args:
-            account: The account that pays from its share; None for the custodian.
+        """Check every margin, charge all of them, count and release; an account pays from its share.
 
         Raises:
             Refused: By the shape of a margin; nothing was charged.
@@ -135,10 +130,11 @@ class JointMargins:
         asked = {margin: self._check(margin) for margin in self.wanted.margins}
         charge = self.charge(found.plan, account)
         receipt = self._dp.ledger.charge(charge)
-        exact = {margin: self._counts(asked[margin]) for margin in self.wanted.margins}
+        engine, margins = self.stored.engine, self.wanted.margins
+        exact = {m: np.ascontiguousarray(tabulate(engine, asked[m].shape).counts) for m in margins}
         run = _run(found.plan, exact, _KeyedNoise(self._dp, charge.request))
         notes = (joint_note(), *found.notes())
-        releases = {m: self._to_release(asked[m], run.margins[m], notes) for m in self.wanted.margins}
+        releases = {m: self._to_release(asked[m], run.margins[m], notes) for m in margins}
         paid = self._charge_document(charge, receipt)
         return JointRelease(replace(found, runs=(run,)), releases, paid)
 
@@ -156,7 +152,10 @@ class JointMargins:
         stored, shape = self.stored, asked.shape
         noisy = np.rint(table).astype(np.int64)
         verdict = joint_verdict(stored, asked.request, shape, noisy)
-        withheld = _suppression(verdict, shape, stored.dataset)
+        try:
+            withheld = layout_for(verdict, shape, stored.dataset, "independent").withheld
+        except Refused:  # it is already paid for
+            withheld = np.ones(shape.lengths, dtype=np.bool_)
         return Release(
             dataset=stored.dataset,
             digest=stored.digest,
@@ -165,7 +164,7 @@ class JointMargins:
             values=np.where(withheld, 0, table),
             noisy=np.where(withheld, 0, noisy),
             status=np.where(withheld, WITHHELD, 0).astype(np.uint8),
-            law=UnstatedDistribution(shape.lengths),
+            distribution=UnstatedDistribution(shape.lengths),
             notes=notes,
             promise=self._dp.promise(stored.dataset),
             verdict=None if verdict is None else verdict.as_json(),
@@ -184,15 +183,11 @@ class JointMargins:
         failure = promised + Fraction(plan.cut_delta)
         records = records_name(dataset.id, source.version, source.fingerprint)
         r = terms.records_per_unit
-        how = [
-            self.method,
-            float(self.epsilon),
-            float(self.delta),
-            terms.neighbours,
-            r,
-            self._weights(),
-            self._noise_of(plan),
-        ]
+        weights: object = self.weights
+        if not isinstance(self.weights, str):
+            weights = sorted([list(margin), weight] for margin, weight in self.weights.items())
+        amounts = [float(self.epsilon), float(self.delta)]
+        how = [self.method, *amounts, terms.neighbours, r, weights, self._noise_of(plan)]
         listed = [[self.wanted.names[j] for j in margin] for margin in self.wanted.margins]
         request = canonical_request("margins", dataset.id, source.version, records, sorted(listed), how)
         if r > 1:
@@ -205,17 +200,10 @@ class JointMargins:
         A newer solver may find other scales: that is other noise, with a separate charge.
         """
         rehearsal = _Rehearsal()
-        _run(plan, _empty(self.wanted), rehearsal)
+        wanted = self.wanted
+        empty = {m: np.zeros(wanted.margin_shape(m), dtype=np.int64) for m in wanted.margins}
+        _run(plan, empty, rehearsal)
         return hashlib.sha256(canonical_request(*sorted(rehearsal.tables)).encode()).hexdigest()
-
-    def _weights(self) -> object:
-        if isinstance(self.weights, str):
-            return self.weights
-        return sorted([list(margin), weight] for margin, weight in self.weights.items())
-
-    def _counts(self, asked: ParsedRequest) -> NDArray[np.int64]:
-        """The true counts of a margin, its variables in the order of their axes."""
-        return np.ascontiguousarray(tabulate(self.stored.engine, asked.shape).counts)
 
     def _charge_document(self, charge: Charge, receipt: Receipt | None) -> dict[str, Any]:
         paid = receipt is not None and receipt.repeat
@@ -236,13 +224,7 @@ class JointMargins:
 
 @dataclass(frozen=True)
 class JointRelease:
-    """Margins that were released together.
-
-    Args:
-        study: The plan and the released run.
-        releases: Each margin as a table that leaves.
-        paid: The charge, as data.
-    """
+    """Margins that were released together: the plan with the released run, each as a table, and the charge as data."""
 
     study: Study
     releases: Mapping[Axes, Release]
@@ -252,7 +234,12 @@ class JointRelease:
         """The document with its documented keys; a withheld number is null."""
         wanted = self.study.plan.wanted
         document = self.study.as_json()
-        margins = {wanted.label(margin): _to_lists(release) for margin, release in self.releases.items()}
+        margins = {
+            wanted.label(margin): np.where(
+                release.missing, np.array(None), release.values.astype(object)
+            ).tolist()
+            for margin, release in self.releases.items()
+        }
         document["runs"][0] |= {"max_l1": None, "margins": margins}
         dataset = next(iter(self.releases.values())).dataset
         names = [wanted.names[j] for j in sorted({j for margin in wanted.margins for j in margin})]
@@ -262,24 +249,6 @@ class JointRelease:
             "categories": {name: list(dataset.variable(name).codes) for name in names},
             "notes": [joint_note(), *self.study.notes()],
         }
-
-
-def _to_lists(release: Release) -> list[Any]:
-    if not release.missing.any():
-        plain: list[Any] = release.values.tolist()
-        return plain
-    cells = release.values.astype(object)
-    cells[release.missing] = None
-    listed: list[Any] = cells.tolist()
-    return listed
-
-
-def _suppression(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
-    """The withheld cells of a margin; all of them if the table as a whole fails, since it is already paid for."""
-    try:
-        return layout_for(verdict, shape, dataset, "independent").withheld
-    except Refused:
-        return np.ones(shape.lengths, dtype=np.bool_)
 
 
 def dataset_margins(dataset: Dataset, wanted: str) -> MarginSet:
@@ -299,10 +268,6 @@ def _run(plan: MarginMethod, exact: Mapping[Axes, NDArray[np.int64]], source: An
         return Run(released.sample_size, 0.0, released.lp_b, released.margins)
     margins = {margin: np.round(table, DECIMALS) for margin, table in plan.release(exact, source).items()}
     return Run(round(float(margins[plan.wanted.margins[0]].sum()), DECIMALS), 0.0, None, margins)
-
-
-def _empty(wanted: MarginSet) -> dict[Axes, NDArray[np.int64]]:
-    return {margin: np.zeros(wanted.margin_shape(margin), dtype=np.int64) for margin in wanted.margins}
 
 
 class _Rehearsal:

@@ -11,8 +11,6 @@ Cautions may show true counts. They are for the custodian only and reach no rele
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,20 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import BadRecords
 from discreet.model.dataset import ROW_NUMBER, Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.hierarchy import finer
 from discreet.protect.plan import NoisePlan
 from discreet.protect.promise import noise_cautions
 from discreet.records.changes import Changes
-from discreet.records.cubes import records_in
 from discreet.records.draft.column_roles import FEWEST_A_CATEGORY, id_caution
-from discreet.records.engine import AggregateQuery, Engine
+from discreet.records.engine import AggregateQuery, Engine, records_in
 from discreet.release.budget_document import amount_document
 from discreet.release.measures.weighted import weight_cautions
-from discreet.rules.close_groups import close_groups
-from discreet.workspace.demo.demo_workspace import refuse_demo
+from discreet.rules.kinds.groups import close_groups
+from discreet.workspace.demo import refuse_demo
 from discreet.workspace.versions.load_version import LoadJob, LoadReport, dry_run_load, load, noise_for
 from discreet.workspace.versions.version_conflicts import NEW_LINEAGE
 
@@ -82,8 +78,8 @@ def load_with_cautions(job: LoadJob) -> LoadReport:
     if report.before is not None and report.changes is not None:
         after = parse_dataset(job.description)
         cautions = [*disappearing(report.before, after), *cautions]
-        if report.changes.any or after.protection.is_dp:
-            changed = changes_sentence(report.changes, job.corrections, is_dp=after.protection.is_dp)
+        if report.changes.records or after.protection.is_dp:
+            changed = _changes_sentence(report.changes, job.corrections, is_dp=after.protection.is_dp)
             cautions = [changed, *cautions]
     return replace(report, cautions=(*cautions, *report.cautions))
 
@@ -97,12 +93,31 @@ def dry_load_document(job: LoadJob) -> dict[str, Any]:
         too, else `{problems, counts, surplus}`: what does not fit and is not stored, for the custodian alone.
     """
     found = dry_run_load(job)
-    bad = found.left_out
+    bad, left_out_cautions = found.left_out, []  # exact figures, for a custodian who checks a file
+    if bad is not None:
+        left_out_cautions.append(
+            f"Not for release: records that do not fit would be left out. {bad.message} {bad.advice}"
+        )
+    if found.surplus:
+        left_out_cautions.append(
+            f"Not for release: {_count(found.surplus, 'record')} beyond records_per_unit would be left out; which of a "
+            "person's records stay is chosen by key."
+        )
     left_out = {
         "problems": [] if bad is None else list(bad.problems),
         "counts": {} if bad is None else bad.counts,
         "surplus": found.surplus,
     }
+    charge: dict[str, Any] | None = None
+    if found.receipt is not None and isinstance(found.noise, NoisePlan):
+        receipt, terms = found.receipt, found.noise.terms
+        cost = (Fraction(0), Fraction(0)) if receipt.repeat else (receipt.loss, receipt.failure)
+        charge = {
+            "budget": terms.name,
+            **amount_document(cost, terms.composition),
+            "repeat": receipt.repeat,
+            "left": amount_document(receipt.left, terms.composition),
+        }
     return {
         "dataset": found.dataset.id,
         "method": found.dataset.protection.method,
@@ -111,29 +126,16 @@ def dry_load_document(job: LoadJob) -> dict[str, Any]:
         "cautions": [
             *noise_cautions(found.noise),
             *description_cautions(found.dataset, found.records),
-            *left_out_cautions(found.left_out, found.surplus),
+            *left_out_cautions,
             *(disappearing(found.before, found.dataset) if found.before is not None else ()),
             *(each.sentence for each in found.overlaps),
         ],
         "left_out": left_out if found.dataset.protection.is_dp else None,
-        "charge": _charge_document(found),
+        "charge": charge,
     }
 
 
-def _charge_document(found: LoadReport) -> dict[str, Any] | None:
-    if found.receipt is None or not isinstance(found.noise, NoisePlan):
-        return None
-    receipt, terms = found.receipt, found.noise.terms
-    cost = (Fraction(0), Fraction(0)) if receipt.repeat else (receipt.loss, receipt.failure)
-    return {
-        "budget": terms.name,
-        **amount_document(cost, terms.composition),
-        "repeat": receipt.repeat,
-        "left": amount_document(receipt.left, terms.composition),
-    }
-
-
-def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
+def _changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
     """What changed against the current version, and what it means for those people; a fixed sentence under `dp`."""
     if is_dp:
         return "A version is served already. Every version has noise of its own, which its charge covers."
@@ -177,15 +179,6 @@ def description_cautions(dataset: Dataset, records: int | None) -> Iterator[str]
         )
     if records is not None and records < FEWEST_A_CATEGORY:
         yield f"The file has {_count(records, 'record')}: hardly anything can be said of so few and protect them."
-
-
-def left_out_cautions(left_out: BadRecords | None, surplus: int) -> Iterator[str]:
-    """The records that a load under `dp` would not store: exact figures, for a custodian who checks a file."""
-    if left_out is not None:
-        yield f"Not for release: records that do not fit would be left out. {left_out.message} {left_out.advice}"
-    if surplus:
-        beyond = f"{_count(surplus, 'record')} beyond records_per_unit would be left out"
-        yield f"Not for release: {beyond}; which of a person's records stay is chosen by key."
 
 
 def _count(number: int, what: str) -> str:
@@ -242,10 +235,7 @@ def find_slivers(
 ) -> tuple[str, ...]:
     """A sentence for each pair of declared groups that differ by fewer people than a limit.
 
-    Args:
-        dataset: The description.
-        counts: By variable, by code, how many people; missing codes have none.
-        fewer_than: k: the smallest difference that is not reported.
+    `counts` has the people by variable and code; missing codes have none.
     """
     sentences = []
     for name in variables_to_count(dataset):
@@ -256,12 +246,12 @@ def find_slivers(
         )
         for one, code, other, close, apart in close_groups(dataset, name, people, fewer_than):
             who = "one person" if apart == 1 else f"{apart} people"
+            pair = " and ".join(
+                group.capitalize() if level == "total" else f'{group!r} of "{level}"'
+                for level, group in ((one, code), (other, close))
+            )
             sentences.append(
-                f"{_group_name(one, code)} and {_group_name(other, close)} differ by {who} "
+                f"{pair} differ by {who} "
                 f"(fewer than {fewer_than}): merge one with a neighbour, or declare only one of them."
             )
     return tuple(sentences)
-
-
-def _group_name(level: str, code: str) -> str:
-    return code.capitalize() if level == "total" else f'{code!r} of "{level}"'

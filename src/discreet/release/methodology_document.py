@@ -5,19 +5,18 @@ depends on a record: two versions with other records differ in their digests onl
 docs/reference/methodology.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from discreet import __version__
 from discreet.model.dataset import Dataset
-from discreet.model.measure import unit_of
-from discreet.model.messages.red_team import Attack
-from discreet.model.messages.sentences import dataset_citation
+from discreet.model.messages.sentences import Attack, dataset_citation
 from discreet.model.messages.text import message
+from discreet.model.request import unit_of
 from discreet.model.survey import Survey
 from discreet.noise.files import FORMATS, content_hash
 from discreet.noise.files.document import plain
@@ -27,7 +26,7 @@ from discreet.privacy.claim import float_up
 from discreet.protect.best_composition import best_claim
 from discreet.protect.plan import plan_text
 from discreet.protect.promise import audit_once
-from discreet.release.budget_document import budget_figures
+from discreet.release.budget_document import BudgetFiguresDocument, budget_figures
 from discreet.release.notes import totals_note, whole_note
 from discreet.rules.rule import Rule
 from discreet.rules.rule_set import protection_rules
@@ -39,10 +38,6 @@ from discreet.workspace.workspace import StoredDataset
 
 FORMAT = "discreet-methodology"
 VERSION = 1
-#: Fields of a dataset in the document.
-FACTS = ("id", "label", "description", "unit", "population", "source", "reference_date", "version")
-#: Fields of a stored attack in the document.
-QUOTED = ("command", "at", "program", "seed", "figures")
 #: How the noise of a cell is found, by the kind of its keys.
 KEYS = {
     "hashed": message(
@@ -135,23 +130,169 @@ _NEW_VERSION = message(
 _COLLECT = message("collect: corrections are compared and kept back, until several are served together.")
 
 
+class MethodologyDataset(TypedDict):
+    """What is counted, and which version of it."""
+
+    id: str
+    label: str
+    description: str
+    unit: str
+    population: str
+    source: str
+    reference_date: str
+    version: str
+    digest: str
+    arithmetic: int
+
+
+class MechanismDocument(TypedDict):
+    """What is done to a count."""
+
+    method: str
+    sentences: list[str]
+    family: str
+    parameters: dict[str, Any]
+    keys: str
+    additivity: str
+    fit_to: list[str]
+    negative_counts_shown: bool
+
+
+class PrivacyDocument(TypedDict):
+    """What is promised, and about what; `audit` is that of `discreet audit --json`."""
+
+    about: str
+    neighbours: str
+    epsilon: float | None
+    delta: float | None
+    sentences: list[str]
+    audit: dict[str, Any] | None
+
+
+class SurveyDocument(TypedDict):
+    """How weights are protected, and what is declared of the sample."""
+
+    form: str
+    formula: str
+    sentence: str
+    design: str
+    declared_sample_size: int
+    declared_population_size: float
+    largest_weight: float
+    relative_variance: float
+    error_limit: float
+    stratum: str | None
+
+
+class ToldRuleDocument(TypedDict):
+    """A rule in a sentence; one that is not declared is a limit of `[protection]`."""
+
+    kind: str
+    code: str
+    sentence: str
+    parameters: dict[str, Any]
+    declared: bool
+
+
+class NoiseHashDocument(TypedDict):
+    """A noise table by its hash; `variables` of the margin that has it."""
+
+    variables: list[str] | None
+    family: str
+    content_sha256: str
+
+
+class NoiseDocument(TypedDict):
+    """Where the noise is, and its hashes."""
+
+    href: str
+    sha256: str
+    tables: list[NoiseHashDocument]
+
+
+class MeasuredDocument(TypedDict):
+    """What was measured of an attack, and the command that measures it again."""
+
+    command: str
+    at: str
+    program: str
+    seed: int
+    figures: list[str]
+
+
+class AttackDocument(TypedDict):
+    """An attack; `measured` is null where nobody measured it in this workspace."""
+
+    attack: str
+    what: str
+    measured: MeasuredDocument | None
+    advice: str
+
+
+class AttacksDocument(TypedDict):
+    """The attacks of the red team."""
+
+    about: str
+    red_team: list[AttackDocument]
+
+
+class KeptVersionDocument(TypedDict):
+    """A version, and whether it is answered."""
+
+    digest: str
+    version: str
+    loaded: str
+    current: bool
+    answered: bool
+    why_not: str
+
+
+class CorrectionsDocument(TypedDict):
+    """What happens to numbers when records are corrected."""
+
+    versions_apart: int | None
+    sentences: list[str]
+
+
+class MethodologyDocument(TypedDict):
+    """How the numbers of a dataset are made, what is promised and what is not."""
+
+    format: str
+    format_version: int
+    program: str
+    dataset: MethodologyDataset
+    citation: str
+    note: str
+    mechanism: MechanismDocument
+    privacy: PrivacyDocument
+    budget: BudgetFiguresDocument | None
+    survey: SurveyDocument | None
+    rules: list[ToldRuleDocument]
+    noise: NoiseDocument
+    limits: list[str]
+    attacks: AttacksDocument
+    versions: list[KeptVersionDocument]
+    corrections: CorrectionsDocument
+
+
 def methodology(
     stored: StoredDataset, versions: Iterable[VersionFacts], measured: Mapping[Attack, AttackResult | None]
-) -> dict[str, Any]:
-    """The document of one version of a dataset.
-
-    Args:
-        stored: The version.
-        versions: The facts of all versions of the dataset.
-        measured: All attacks, with their stored results.
-    """
-    dataset = stored.dataset
+) -> MethodologyDocument:
+    """The document of one version, with the facts of all versions, and all attacks with their stored results."""
+    dataset, dp = stored.dataset, stored.dp
     return {
         "format": FORMAT,
         "format_version": VERSION,
         "program": f"discreet {__version__}",
         "dataset": {
-            **{name: getattr(dataset, name) for name in FACTS},
+            "id": dataset.id,
+            "label": dataset.label,
+            "description": dataset.description,
+            "unit": dataset.unit,
+            "population": dataset.population,
+            "source": dataset.source,
+            "reference_date": dataset.reference_date,
+            "version": dataset.version,
             "digest": stored.digest,
             "arithmetic": stored.arithmetic,
         },
@@ -159,7 +300,9 @@ def methodology(
         "note": whole_note(dataset, stored.protector.tables),
         "mechanism": _mechanism(stored),
         "privacy": _privacy(stored),
-        "budget": _budget(stored),
+        "budget": None
+        if dp is None
+        else budget_figures(dp.plan, dataset, dp.ledger.state(dp.plan.terms.name)),
         "survey": None if dataset.survey is None else _survey(dataset.survey),
         "rules": [
             *(_rule(rule, declared=False) for rule in protection_rules(dataset)),
@@ -168,7 +311,17 @@ def methodology(
         "noise": _noise(stored),
         "limits": [*_limits(dataset), *LIMITS],
         "attacks": {"about": ABOUT_ATTACKS, "red_team": [_attack(*each) for each in measured.items()]},
-        "versions": [_version(each) for each in versions],
+        "versions": [
+            {
+                "digest": facts.digest,
+                "version": facts.version,
+                "loaded": facts.loaded,
+                "current": facts.current,
+                "answered": not facts.closed,
+                "why_not": facts.closed,
+            }
+            for facts in versions
+        ],
         "corrections": _corrections(dataset),
     }
 
@@ -185,7 +338,7 @@ def noise_text(stored: StoredDataset) -> str:
     return FORMATS["json"](stored.protector.tables[0]) if stored.dp is None else plan_text(stored.dp.plan)
 
 
-def _mechanism(stored: StoredDataset) -> dict[str, Any]:
+def _mechanism(stored: StoredDataset) -> MechanismDocument:
     """How a count is changed, in sentences and as declared."""
     protection = stored.dataset.protection
     first = stored.protector.tables[0]
@@ -209,7 +362,7 @@ def _mechanism(stored: StoredDataset) -> dict[str, Any]:
     }
 
 
-def _privacy(stored: StoredDataset) -> dict[str, Any]:
+def _privacy(stored: StoredDataset) -> PrivacyDocument:
     """The guarantee: for one count under the cell key method, for all answers under `dp`."""
     promised = stored.protector.promise(stored.dataset)
     if stored.dp is not None:
@@ -233,14 +386,7 @@ def _privacy(stored: StoredDataset) -> dict[str, Any]:
     }
 
 
-def _budget(stored: StoredDataset) -> dict[str, Any] | None:
-    dp = stored.dp
-    return (
-        None if dp is None else budget_figures(dp.plan, stored.dataset, dp.ledger.state(dp.plan.terms.name))
-    )
-
-
-def _survey(survey: Survey) -> dict[str, Any]:
+def _survey(survey: Survey) -> SurveyDocument:
     """The declared survey; its sizes are public and given by the custodian."""
     form = weight_form(survey.form)
     return {
@@ -257,7 +403,7 @@ def _survey(survey: Survey) -> dict[str, Any]:
     }
 
 
-def _rule(rule: Rule, *, declared: bool) -> dict[str, Any]:
+def _rule(rule: Rule, *, declared: bool) -> ToldRuleDocument:
     """A rule in a sentence, with the code of its refusals and its parameters; those of [protection] always hold."""
     values = {each.name: getattr(rule, each.name) for each in fields(rule)}
     return {
@@ -269,7 +415,7 @@ def _rule(rule: Rule, *, declared: bool) -> dict[str, Any]:
     }
 
 
-def _noise(stored: StoredDataset) -> dict[str, Any]:
+def _noise(stored: StoredDataset) -> NoiseDocument:
     """The URL of the noise and its hashes."""
     dp = stored.dp
     if dp is None:
@@ -283,40 +429,32 @@ def _noise(stored: StoredDataset) -> dict[str, Any]:
         "href": f"/api/datasets/{stored.dataset.id}/noise?version={stored.digest[:SHORT]}",
         "sha256": noise_hash(stored.protector.tables[0] if dp is None else dp.plan),
         "tables": [
-            {
-                "variables": variables,
-                "family": table.family,
-                "content_sha256": content_hash(table),
-            }
+            {"variables": variables, "family": table.family, "content_sha256": content_hash(table)}
             for variables, table in tables
         ],
     }
 
 
-def _attack(attack: Attack, kept: AttackResult | None) -> dict[str, Any]:
+def _attack(attack: Attack, kept: AttackResult | None) -> AttackDocument:
     """An attack and its stored figures; the whole study stays in the workspace."""
+    if kept is None:
+        advice = message("Not measured in this workspace: run `{command}`.", command=attack.command)
+        return {"attack": attack.name, "what": attack.what, "measured": None, "advice": advice}
     return {
         "attack": attack.name,
         "what": attack.what,
-        "measured": None if kept is None else {name: plain(getattr(kept, name)) for name in QUOTED},
-        "advice": message("Not measured in this workspace: run `{command}`.", command=attack.command)
-        if kept is None
-        else "",
+        "measured": {
+            "command": kept.command,
+            "at": kept.at,
+            "program": kept.program,
+            "seed": kept.seed,
+            "figures": list(kept.figures),
+        },
+        "advice": "",
     }
 
 
-def _version(facts: VersionFacts) -> dict[str, Any]:
-    return {
-        "digest": facts.digest,
-        "version": facts.version,
-        "loaded": facts.loaded,
-        "current": facts.current,
-        "answered": not facts.closed,
-        "why_not": facts.closed,
-    }
-
-
-def _corrections(dataset: Dataset) -> dict[str, Any]:
+def _corrections(dataset: Dataset) -> CorrectionsDocument:
     """What happens to numbers when records are corrected."""
     if dataset.protection.is_dp:
         own = message(

@@ -10,8 +10,6 @@ and interior totals, rules on counts, strata and clusters.
 Source: docs/methods/wide-tables.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,8 +28,7 @@ from discreet.protect.protector import CellKeyProtector, NoisyCells
 from discreet.records.engine import SparseCells
 from discreet.records.sparse_table import MOST_PLACES, wide_blocks
 from discreet.release.checked_request import CheckedRequest, check_request, unlock
-from discreet.release.clipping import clipping_note, goes_below_zero
-from discreet.release.notes import names_note, table_note
+from discreet.release.notes import clipping_note, goes_below_zero, names_note, table_note
 from discreet.release.verdicts import uses_weight_steps, weight_steps
 from discreet.rules.verdict import needs_table
 from discreet.workspace.workspace import StoredDataset
@@ -49,7 +46,6 @@ class _FlatShape(TableShape):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """One axis."""
         return (self.lines,)
 
 
@@ -61,11 +57,7 @@ def check_nonzero(
 ) -> CheckedRequest:
     """Check a request for a listing, before a record is read.
 
-    Args:
-        stored: The version.
-        request: The request.
-        asker: The requester.
-        most_cells: Replaces `max_cells`; by default as many cells as can be numbered.
+    `most_cells` replaces `max_cells`; by default as many cells as can be numbered.
 
     Raises:
         BadRequest: Its cells cannot be listed, and why.
@@ -109,12 +101,12 @@ def list_nonzero(question: CheckedRequest) -> Listing:
     """Count and protect the occupied cells, as they are iterated; list those that are not 0."""
     dataset, kind = question.dataset, question.asked.kind
     protector = _cell_key(question)
-    law, clips = protector.law(_FlatShape((), lines=1)), dataset.protection.clips
+    distribution, clips = protector.distribution(_FlatShape((), lines=1)), dataset.protection.clips
     block = _Block(question)
     shown = kind.show(question, *block.nobody())
     notes = (
-        table_note(dataset, question.additivity, question.shape.dimensions, law, protector.tables),
-        clipping_note(law, clips=clips),
+        table_note(dataset, question.additivity, question.shape.dimensions, distribution, protector.tables),
+        clipping_note(distribution, clips=clips),
         NOTE,
         names_note(question.request, dataset),
     )
@@ -132,10 +124,10 @@ def list_nonzero(question: CheckedRequest) -> Listing:
 
 
 def _cells(question: CheckedRequest) -> Iterator[ListedCells]:
-    stored, _ = unlock(question)
     dataset, kind, block = question.dataset, question.asked.kind, _Block(question)
     weights = kind.weights or uses_weight_steps(dataset)
-    for cells in wide_blocks(stored.engine, question.shape, weights=weights, sums=kind.sums(dataset)):
+    engine = unlock(question)[0].engine
+    for cells in wide_blocks(engine, question.shape, weights=weights, sums=kind.sums(dataset)):
         for first in range(0, cells.counts.size, LINES):
             yield block.nonzero(cells.rows(slice(first, first + LINES)))
 
@@ -162,7 +154,6 @@ class _Block:
         self._keys_at = self._protector.keys(question.shape)
 
     def nobody(self) -> tuple[ExactTable, NoisyCells]:
-        """An empty block."""
         return self._protect(_no_cells(self._question))
 
     def nonzero(self, cells: SparseCells) -> ListedCells:
@@ -172,7 +163,7 @@ class _Block:
         shown = question.asked.kind.show(question, exact, noisy)
         clips = question.dataset.protection.clips
         values = np.maximum(shown.values, 0) if clips else shown.values
-        signed = shown.values if clips and goes_below_zero(noisy.law) else None
+        signed = shown.values if clips and goes_below_zero(noisy.distribution) else None
         kept = shown.values != 0 if signed is not None else values != 0
         places = np.unravel_index(cells.codes[0][kept], question.shape.lengths)
         status = np.zeros(values.shape, dtype=np.uint8)
@@ -198,4 +189,4 @@ class _Block:
             self._keys_at,
             self._protector.noise,
         )
-        return exact, NoisyCells(noisy, self._protector.law(lines))
+        return exact, NoisyCells(noisy, self._protector.distribution(lines))

@@ -1,26 +1,32 @@
-"""The notes that every reader of a table must see, in every format."""
+"""The notes that every reader of a table must see, in every format; and the bias of clipped counts, which one of them tells.
+
+A count c with noise e is shown as max(0, c + e) if clipping is on. That raises it on average by
+
+    bias(c) = E max(0, -(c + e)) = sum over k < -c of (-c - k) P(e = k | c),
+
+which is largest for the smallest counts and tends to zero as c grows. It follows from the public distribution of the noise.
+Sums of clipped cells add their biases up, so totals are added first and clipped last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of
-from discreet.model.measure import unit_of
 from discreet.model.messages.text import Message, join_sentences, message
-from discreet.model.noise_distribution import NoiseDistribution
-from discreet.model.request import TableRequest
+from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
+from discreet.model.request import TableRequest, unit_of
 from discreet.model.shape import Dimension
 from discreet.model.universe import dp_terms
 from discreet.noise.table import NoiseTable
 from discreet.protect.promise import change_sentence
 from discreet.protect.protector import NoisyCells
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 _NOISE = {
     "cellkey": message(
@@ -91,7 +97,7 @@ def totals_note(dataset: Dataset, additivity: str = "") -> str:
     )
 
 
-def whole_note(dataset: Dataset, tables: Iterable[NoiseTable], additivity: str = "") -> str:
+def whole_note(dataset: Dataset, tables: tuple[NoiseTable, ...], additivity: str = "") -> str:
     """The mandatory note, and how often the noise changes a count."""
     return join_sentences([mandatory_note(dataset, additivity), change_sentence(tables)])
 
@@ -100,22 +106,29 @@ def table_note(
     dataset: Dataset,
     additivity: str,
     dimensions: Sequence[Dimension],
-    law: NoiseDistribution,
-    tables: Iterable[NoiseTable],
+    distribution: NoiseDistribution,
+    tables: tuple[NoiseTable, ...],
 ) -> str:
     """The note of one table, by dimension if some totals add up by themselves and others do not."""
     note = mandatory_note(dataset, additivity)
-    if additivity == "independent" and not law.rounds:
+    if additivity == "independent" and not distribution.rounds:
         steady = [] if dataset.protection.uses_description_keys else [unit_of(dataset).says(*_SAME)]
-        note = _noise_note(dataset, join_sentences([*steady, _totals(dimensions, law)]))
-    rounds = additivity == "independent" and law.rounds
-    hidden = [_HIDDEN] if rounds and _has_zeros(dataset, dimensions) else []
-    return join_sentences([note, *hidden, *map(_everybody, dimensions), change_sentence(tables)])
+        note = _noise_note(dataset, join_sentences([*steady, _totals(dimensions, distribution)]))
+    hidden = additivity == "independent" and distribution.rounds and _has_zeros(dataset, dimensions)
+    everybody = (  # the notes on totals that count people in no category shown
+        message(
+            "The {label:lower} categories shown are not all: the total counts everybody, also those in none of them.",
+            label=dimension.label,
+        )
+        for dimension in dimensions
+        if dimension.total and not dimension.total_label and dimension.leaves_out
+    )
+    return join_sentences([note, _HIDDEN if hidden else "", *everybody, change_sentence(tables)])
 
 
 def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withheld: NDArray[np.bool_]) -> str:
     """The note on numbers without noise; empty if the table shows none."""
-    exact = cells.law.exact & ~withheld
+    exact = cells.distribution.exact & ~withheld
     if not exact.any() or (values[exact] != cells.noisy[exact]).any():
         return ""
     held = tuple(dataset.variable(name).label for name in dp_terms(dataset)[0].held)
@@ -137,10 +150,10 @@ def _has_zeros(dataset: Dataset, dimensions: Sequence[Dimension]) -> bool:
     )
 
 
-def _totals(dimensions: Sequence[Dimension], law: NoiseDistribution) -> str:
+def _totals(dimensions: Sequence[Dimension], distribution: NoiseDistribution) -> str:
     """Which totals are sums of their parts; empty if the table shows no totals."""
     wholes = [(axis, each) for axis, each in enumerate(dimensions) if each.wholes]
-    sums = tuple(each.label for axis, each in wholes if law.adds_up(axis, each.wholes))
+    sums = tuple(each.label for axis, each in wholes if distribution.adds_up(axis, each.wholes))
     apart = tuple(each.label for axis, each in wholes if each.label not in sums)
     if not sums:
         return _APART if apart else ""
@@ -152,16 +165,6 @@ def _totals(dimensions: Sequence[Dimension], law: NoiseDistribution) -> str:
         names=apart,
     )
     return join_sentences([added, differ])
-
-
-def _everybody(dimension: Dimension) -> str:
-    """The note on a total that counts people in no category shown."""
-    if not dimension.total or dimension.total_label or not dimension.leaves_out:
-        return ""
-    return message(
-        "The {label:lower} categories shown are not all: the total counts everybody, also those in none of them.",
-        label=dimension.label,
-    )
 
 
 def names_note(request: TableRequest, dataset: Dataset) -> str:
@@ -190,3 +193,51 @@ def joint_note() -> str:
 
 def _noise_note(dataset: Dataset, totals: str) -> str:
     return join_sentences([_NOISE["dp" if dataset.protection.is_dp else "cellkey"], totals, _SMALL])
+
+
+def goes_below_zero(distribution: NoiseDistribution) -> bool:
+    """Whether noise can make a count of the table negative."""
+    return any(_bias(cell) > 0 for cell in distribution.distributions)
+
+
+def largest_bias(distribution: NoiseDistribution) -> float:
+    """The largest bias of clipping over all counts.
+
+    >>> from discreet.noise import laplace
+    >>> from discreet.noise.table_distribution import TableDistribution
+    >>> round(largest_bias(TableDistribution(laplace(epsilon=1.0, m=2), (2,))), 3)
+    0.318
+    """
+    return max((_bias(cell) for cell in distribution.distributions), default=0.0)
+
+
+def clipping_note(distribution: NoiseDistribution, *, clips: bool) -> str:
+    """The note on negative numbers; empty if there can be none."""
+    bias = largest_bias(distribution)
+    if not bias:
+        return ""
+    if clips:
+        return message(
+            "Counts below zero are shown as zero. On average this raises a count of few people or nobody, by up to "
+            "{bias:.2g}, and a sum of such counts by as much for each. Every file also has the counts as they were "
+            "(signed): use these to add up.",
+            bias=bias,
+        )
+    return message(
+        "Counts can be negative because the noise may lower a count by more than the people in it. Leave them as they "
+        "are when you add up: with zeros in their place, sums of small counts would be too large."
+    )
+
+
+@lru_cache(maxsize=256)
+def _bias(cell: CellDistribution) -> float:
+    """The largest bias of one cell's distribution: of each row at the smallest count that it serves."""
+    counts = np.arange(max(0, -min(each.reach[0] for each in cell.distributions)))
+    first: dict[int, int] = {}  # not np.unique, which imports masked arrays
+    for count, row in enumerate(cell.distribution_index(counts).tolist()):
+        first.setdefault(row, count)
+    found = 0.0
+    for row, count in first.items():
+        low, chances = cell.distributions[row].distribution()
+        found = max(found, float(np.maximum(0, -(count + low + np.arange(chances.size))) @ chances))
+    return found

@@ -1,31 +1,28 @@
 """From a request to a release, on one page: the only place where all stages meet.
 
-    request -> check -> CheckedRequest -> charge -> tabulate -> noise -> verdict -> measure -> totals -> Release
+    request -> check -> CheckedRequest -> charge -> tabulate -> noise -> measure -> verdict -> totals -> Release
 
 `check_request` runs before a record is read, and charges come before counts. Exact counts exist between `tabulate` and
 `protect`, in the measures that need them, and nowhere else. A release is a pure function of the stored records, the
 protection, the canonical request and the secret.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.additivity.additivity import add_up
+from discreet.additivity.additivity import add_up, nearest_table
 from discreet.ledger.requester import Requester
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.request import TableRequest
 from discreet.model.shape import structural_zeros
 from discreet.noise.table_distribution import DistributionWithSums
 from discreet.protect.protector import NoisyCells, Protector
-from discreet.release.anchors import anchor_cells, with_exact
-from discreet.release.checked_request import CheckedRequest, check_request, unlock
-from discreet.release.clipping import clipping_note, goes_below_zero, without_negatives
+from discreet.release.anchors import anchor_cells
+from discreet.release.checked_request import CheckedRequest, check_request, pay, unlock
 from discreet.release.measures import MeasureValues
-from discreet.release.notes import exact_note, names_note, table_note
+from discreet.release.notes import clipping_note, exact_note, goes_below_zero, names_note, table_note
 from discreet.release.verdicts import count_cells, reusable_cells, verdict_on
 from discreet.rules.suppression import NOTE, label_sums, layout_for
 from discreet.workspace.workspace import StoredDataset
@@ -40,23 +37,27 @@ def make_release(question: CheckedRequest) -> Release:
 
 
 def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
+    question, charged = pay(question)
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
-    charged = protector.pay()
     cells, shown = _count_and_protect(question, stored, protector)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     layout = layout_for(verdict, shape, dataset, question.additivity)
     withheld = layout.withheld
-    impossible = structural_zeros(shape, dataset) | cells.law.impossible
-    kept = with_exact(anchor_cells(shape, dataset, anchors), shown.values, cells.law.exact, dataset)
+    impossible = structural_zeros(shape, dataset) | cells.distribution.impossible
+    kept = None
+    if question.additivity == "fitted":
+        kept = anchor_cells(shape, dataset, anchors, shown.values, cells.distribution.exact)
     protection, clips = dataset.protection, dataset.protection.clips
     values, adjustment = add_up(shown.values, shape, question.additivity, impossible, protection, kept)
     # Add first, clip last, and for display only: inference gets the unclipped noisy cells.
     values = layout.add_shown(values)
     before = values if question.additivity != "fitted" else shown.values
-    signed = _without(before, withheld) if clips and goes_below_zero(cells.law) else None
-    nearest = without_negatives(question, cells, impossible) if clips else None
-    values = _without(nearest.values if nearest else values, withheld)
+    signed = _without(before, withheld) if clips and goes_below_zero(cells.distribution) else None
+    nearest, plain = None, question.additivity == "independent" and kind.measure.is_count
+    if clips and plain and cells.unrounded is not None and (cells.noisy < 0).any():
+        nearest = nearest_table(cells.unrounded, shape, impossible, cells.distribution.exact)
+    values = _without(nearest[0] if nearest else values, withheld)
     if clips and not nearest:
         np.maximum(values, 0, out=values)
     noisy = layout.add_shown(cells.noisy)
@@ -70,15 +71,19 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
         values=values,
         noisy=noisy,
         status=_status(impossible, withheld, shown.unreliable),
-        law=DistributionWithSums(cells.law, layout.added) if layout.sums else cells.law,
+        distribution=DistributionWithSums(cells.distribution, layout.added)
+        if layout.sums
+        else cells.distribution,
         notes=tuple(
             filter(
                 None,
                 (
-                    table_note(dataset, question.additivity, dimensions, cells.law, protector.tables),
+                    table_note(
+                        dataset, question.additivity, dimensions, cells.distribution, protector.tables
+                    ),
                     exact_note(dataset, cells, values, withheld),
                     adjustment,
-                    nearest.note if nearest else clipping_note(cells.law, clips=clips),
+                    nearest[1] if nearest else clipping_note(cells.distribution, clips=clips),
                     NOTE if layout.sums else "",
                     names_note(asked, dataset),
                 ),

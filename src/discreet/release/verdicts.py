@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest
-from discreet.model.shape import Dimension, TableShape, structural_zeros, table_shape
+from discreet.model.shape import TableShape, structural_zeros, table_shape
 from discreet.protect.protector import CellKeyProtector, NoisyCells, Protector
 from discreet.records.tabulate import tabulate
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.verdict import Verdict, needs_table, rule_table, rule_table_shape, verdict_of
-from discreet.survey.weights import on_grid
 from discreet.workspace.workspace import StoredDataset
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ def uses_weight_steps(dataset: Dataset) -> bool:
 
 def weight_steps(weight_sums: NDArray[np.int64] | None, dataset: Dataset) -> NDArray[np.int64]:
     """Sums of weights as steps of the largest one."""
+    from discreet.survey.weight_forms import on_grid  # noqa: PLC0415 - only surveys need it
+
     if weight_sums is None or dataset.survey is None:
         raise ValueError("a survey needs sums of weights")
     return on_grid(weight_sums, round(dataset.survey.largest_weight * 10**dataset.weight_decimals))
@@ -70,14 +71,9 @@ def verdict_on(
     shape: TableShape,
     noisy: NDArray[np.int64] | None = None,
 ) -> Verdict | None:
-    """The verdict on a canonical request; None if no rule on counts applies.
+    """The verdict on a canonical request that is paid for; None if no rule on counts applies.
 
-    Args:
-        stored: The version.
-        protector: Of this request; nothing of it may be unpaid.
-        asked: The request.
-        shape: Its shape.
-        noisy: Its noisy counts if they are known; then a table without filters is not counted again.
+    Where its `noisy` counts are known, a table without filters is not counted again.
     """
     if not needs_table(stored.rules, asked, stored.dataset):
         return None
@@ -102,21 +98,14 @@ def _store_verdict(stored: StoredDataset, wide: TableRequest, table: NoisyTable)
 
 
 def reusable_cells(stored: StoredDataset, protector: Protector, question: ParsedRequest) -> NoisyCells | None:
-    """Noisy cells that need no separate count: made at load, or part of the table that the rules look at."""
+    """Noisy cells that need no separate count: made at load, or part of the table that the rules look at.
+
+    Of the latter, records are counted once for both; None if the verdict is cached or the rules look at other cells. Noise
+    must depend on the people of a cell and its description only: then a cell has the same noise in both tables.
+    """
     kept = protector.stored(question.shape)
     if kept is not None:
         return replace(kept, noisy=kept.noisy.copy())  # callers write into it
-    return _cells_of_rules(stored, protector, question)
-
-
-def _cells_of_rules(
-    stored: StoredDataset, protector: Protector, question: ParsedRequest
-) -> NoisyCells | None:
-    """The noisy cells of a request out of the rules' table, so that records are counted once for both.
-
-    None if the verdict is cached or the rules look at other cells. Noise must depend on the people of a cell and its
-    description only: then a cell has the same noise in both tables.
-    """
     asked, shape = question.counted, question.shape
     keyed = isinstance(protector, CellKeyProtector) and question.kind.in_place and not shape.filters
     if not keyed or not needs_table(stored.rules, asked, stored.dataset):
@@ -132,7 +121,7 @@ def _cells_of_rules(
     for axis, (_, own) in enumerate(places):
         if own is not None:
             noisy = noisy.take(own, axis)
-    return NoisyCells(np.ascontiguousarray(noisy), protector.law(shape))
+    return NoisyCells(np.ascontiguousarray(noisy), protector.distribution(shape))
 
 
 def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.int64] | None]] | None:
@@ -142,22 +131,17 @@ def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.i
         return None
     found: list[tuple[int, NDArray[np.int64] | None]] = []
     for dimension in shape.dimensions:
-        whole = wide.dimensions[axes[dimension.name]]
-        own = None if whole == dimension else _places_along(whole, dimension)
-        if whole != dimension and own is None:
-            return None
+        whole, own = wide.dimensions[axes[dimension.name]], None
+        if whole != dimension:
+            key = (_places, dimension)
+            if key not in whole.cache:
+                at = {members: place for place, members in enumerate(whole.members())}
+                places = [at.get(members, -1) for members in dimension.members()]
+                whole.cache[key] = None if -1 in places else np.array(places, dtype=np.int64)
+            own = whole.cache[key]
+            if own is None:
+                return None
         found.append((axes[dimension.name], own))
-    return found
-
-
-def _places_along(whole: Dimension, part: Dimension) -> NDArray[np.int64] | None:
-    """The positions of the outputs of a dimension among those of a wider one; None if one is missing."""
-    key = (_places_along, part)
-    if key not in whole.cache:
-        at = {members: place for place, members in enumerate(whole.members())}
-        places = [at.get(members, -1) for members in part.members()]
-        whole.cache[key] = None if -1 in places else np.array(places, dtype=np.int64)
-    found: NDArray[np.int64] | None = whole.cache[key]
     return found
 
 

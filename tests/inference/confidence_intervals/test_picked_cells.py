@@ -26,28 +26,32 @@ from discreet.workspace.workspace import Workspace
 #: The chance that a test of coverage fails although the coverage is nominal.
 FALSE_ALARM = 1e-5
 ONE, OTHER = (laplace(epsilon=e, modulus=2**64).rows[0] for e in (0.3, 0.08))
-LAWS = (SumDistribution(ONE, 1), SumDistribution(ONE, 5), SumDistribution(OTHER, 2), NO_NOISE)
+DISTRIBUTIONS = (SumDistribution(ONE, 1), SumDistribution(ONE, 5), SumDistribution(OTHER, 2), NO_NOISE)
 
 
-def drawn(counts, laws, rng):
+def drawn(counts, distributions, rng):
     """Cells whose noise is drawn term by term from the rows themselves."""
     noise = [
         0
-        if law is NO_NOISE
-        else rng.choice(law.row.values, law.terms, p=np.array(law.row.masses()) / law.row.modulus).sum()
-        for law in laws
+        if distribution is NO_NOISE
+        else rng.choice(
+            distribution.row.values,
+            distribution.terms,
+            p=np.array(distribution.row.masses()) / distribution.row.modulus,
+        ).sum()
+        for distribution in distributions
     ]
-    return PickedCells(counts + np.array(noise, dtype=int), laws)
+    return PickedCells(counts + np.array(noise, dtype=int), distributions)
 
 
-def test_the_law_of_a_sum_is_the_convolution_of_its_cells():
-    found = noise_sum(PickedCells(np.array([5, 6, 7, 8]), LAWS))
+def test_the_distribution_of_a_sum_is_the_convolution_of_its_cells():
+    found = noise_sum(PickedCells(np.array([5, 6, 7, 8]), DISTRIBUTIONS))
     assert not found.by_sum
     assert found.released == 26
     slow = np.array([1.0])
-    for law in LAWS[:3]:
-        slow = np.convolve(slow, law.law()[1])
-    values = sum(law.law()[0] for law in LAWS[:3]) + np.arange(len(slow))
+    for distribution in DISTRIBUTIONS[:3]:
+        slow = np.convolve(slow, distribution.distribution()[1])
+    values = sum(distribution.distribution()[0] for distribution in DISTRIBUTIONS[:3]) + np.arange(len(slow))
     tails = np.cumsum(slow[::-1])[::-1]
     np.testing.assert_allclose(found.up.at(np.array([26]), values), tails, atol=1e-11)
 
@@ -59,7 +63,7 @@ def test_intervals_cover_enough_and_shorter_ones_do_not():
     one, two = np.array([90, 400, 60, 35]), np.array([300, 250, 500, 10])
     hits = dict.fromkeys(("sum", "shorter", "difference", "share", "ratio"), 0)
     for _ in range(draws):
-        a, b = drawn(one, LAWS, rng), drawn(two, LAWS, rng)
+        a, b = drawn(one, DISTRIBUTIONS, rng), drawn(two, DISTRIBUTIONS, rng)
         total = sum_interval(a, level=level)
         share = share_interval(a, rest=b, level=level)
         between = difference_interval(a, b, level=level)
@@ -74,23 +78,18 @@ def test_intervals_cover_enough_and_shorter_ones_do_not():
         assert (p_value > FALSE_ALARM) == (name != "shorter"), (name, number)
 
 
-def test_public_cells_alone_are_a_point():
-    found = sum_interval(PickedCells(np.array([7, 8]), (NO_NOISE, NO_NOISE)))
-    assert (found.low, found.high) == (15, 15)
-
-
 def test_wide_noise_has_the_intervals_that_narrow_noise_has_count_by_count():
-    """The short way for one wide law covers exactly enough, and half a step less does not."""
-    law = SumDistribution(laplace(epsilon=0.01, modulus=2**64).rows[0], 1)
-    values = np.array(law.row.values)
-    chances = law.law()[1]
-    low, high = cell_intervals(2000 + values[np.abs(values) < 2500], law, 0.9)
+    """The short way for one wide distribution covers exactly enough, and half a step less does not."""
+    distribution = SumDistribution(laplace(epsilon=0.01, modulus=2**64).rows[0], 1)
+    values = np.array(distribution.row.values)
+    chances = distribution.distribution()[1]
+    low, high = cell_intervals(2000 + values[np.abs(values) < 2500], distribution, 0.9)
     inside = (low <= 2000) & (high >= 2000)
     covered = chances[np.abs(values) < 2500][inside].sum()
     assert 0.9 - 1e-7 <= covered < 0.91
-    assert cell_intervals([-2600], law)[0][0] == 0
+    assert cell_intervals([-2600], distribution)[0][0] == 0
     with pytest.raises(BadRequest, match="cannot be released"):
-        cell_intervals([-9000], law)
+        cell_intervals([-9000], distribution)
 
 
 @pytest.fixture
@@ -100,11 +99,11 @@ def by_area(private_town):
     return release_table(stored, TableRequest("town", ("area",), ("sex",), groups=groups))
 
 
-def test_cells_of_a_release_know_their_laws(by_area):
+def test_cells_of_a_release_know_their_distributions(by_area):
     codes = by_area.dimensions[0].codes
     found = picked(by_area, (codes[0], "1"), (codes[1], "1"))
-    table = by_area.law.margins[0][1]
-    assert found.laws == (SumDistribution(table.rows[0], 2), table)
+    table = by_area.distribution.margins[0][1]
+    assert found.distributions == (SumDistribution(table.rows[0], 2), table)
     interval = sum_interval(found)
     assert interval.estimate == by_area.noisy[0, 0] + by_area.noisy[1, 0]
     assert interval.low < interval.estimate < interval.high
@@ -125,15 +124,11 @@ def test_cells_that_share_people_or_noise_are_refused(by_area):
         difference_interval(part, picked(by_area, (codes[0], "1")))
 
 
-def test_a_total_of_another_margin_has_noise_of_its_own_and_may_be_the_whole(by_area):
+def test_a_total_may_be_the_whole_where_its_margin_has_noise_of_its_own_and_else_not(by_area):
+    """Where no smaller margin is declared, the total is a sum of the very cells that it is compared with."""
     part, whole = picked(by_area, (by_area.dimensions[0].codes[0], "1")), picked(by_area, ("_T", "1"))
     assert (part.base[0][0], whole.base[0][0]) == (("area", "sex"), ("sex",))
     assert 0 < share_interval(part, whole=whole).low < share_interval(part, whole=whole).high < 1
-
-
-def test_a_total_that_adds_up_the_same_base_cells_is_no_whole(by_area):
-    """As where no smaller margin is declared: the total is then a sum of the very cells that it is compared with."""
-    part, whole = picked(by_area, (by_area.dimensions[0].codes[0], "1")), picked(by_area, ("_T", "1"))
     shared = replace(whole, base=((("area", "sex"), whole.base[0][1]),))
     with pytest.raises(BadRequest, match="give the rest in place of the whole"):
         share_interval(part, whole=shared)
@@ -152,14 +147,8 @@ def test_cells_that_are_not_there_or_not_released_are_refused(by_area):
         sum_interval([3, 4])
 
 
-def test_cells_of_a_cell_key_release_have_its_noise_table(town_workspace):
-    release = release_table(town_workspace.stored("town"), TableRequest("town", ("sex",), ("age",)))
-    found = picked(release, ("1", "adult"), ("2", "adult"))
-    assert sum_interval(found) == sum_interval(release.noisy[:2, 1], release.law.table)
-
-
-def test_cells_of_a_table_and_cells_of_known_laws_are_added_up_together():
-    """No protection makes such cells today; the sum of both kinds has the laws of both, one after the other."""
+def test_cells_of_a_table_and_cells_of_known_distributions_are_added_up_together():
+    """No protection makes such cells today; the sum of both kinds has the distributions of both, one after the other."""
     table, other = maxent(D=4, V=2, js=1), SumDistribution(ONE, 2)
     found = noise_sum(PickedCells(np.array([3, 40, 60]), (table, other, table)))
     parts = noise_sum([3, 60], table), noise_sum(PickedCells(np.array([40]), (other,)))

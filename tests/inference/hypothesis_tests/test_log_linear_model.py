@@ -12,10 +12,9 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.stats import chi2_contingency
 
 from discreet.errors import BadRequest, DiscreetError
-from discreet.inference.channel import channel_of
+from discreet.inference.channel import channel_of, with_sure_zeros
 from discreet.inference.hypothesis_tests import log_linear_model as hierarchical_model
 from discreet.inference.hypothesis_tests.likelihood import MultinomialLikelihood, PoissonLikelihood
 from discreet.inference.hypothesis_tests.likelihood_ratio import naive_ratios
@@ -36,49 +35,6 @@ def model(generators, shape):
     return HierarchicalModel.of(generators, np.ones(shape))
 
 
-def test_one_cycle_fits_independence_exactly():
-    counts = np.array([[[3.0, 9.0, 2.0], [4.0, 4.0, 4.0]]])
-    fitted = model([(0,), (1,)], (2, 3)).cycle(np.ones((1, 2, 3)), counts)
-    np.testing.assert_allclose(fitted[0], chi2_contingency(counts[0], correction=False).expected_freq)
-
-
-def test_the_fit_matches_every_margin_of_a_model_without_a_short_form():
-    counts = np.random.default_rng(5).integers(1, 30, (1, 3, 4, 2)).astype(float)
-    fitted = model([(0, 1), (0, 2), (1, 2)], (3, 4, 2)).fit(counts)
-    for axis in (1, 2, 3):
-        np.testing.assert_allclose(fitted.sum(axis=axis), counts.sum(axis=axis), rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("generators", "shape", "df"),
-    [
-        ([(0,), (1,)], (3, 4), 6),
-        ([(0, 1)], (3, 4), 0),
-        ([()], (3, 4), 11),
-        ([(0, 1), (0, 2), (1, 2)], (2, 3, 4), 6),
-        ([(0,), (1, 2)], (2, 3, 4), 11),
-    ],
-)
-def test_degrees_of_freedom_by_formula_and_by_rank(generators, shape, df):
-    one = model(generators, shape)
-    assert one.degrees_of_freedom(np.ones(shape, dtype=bool)) == df
-    rank = np.linalg.matrix_rank(one.design(np.ones(shape, dtype=bool)).toarray())
-    assert np.prod(shape) - rank == df
-
-
-def test_structural_zeros_cost_degrees_of_freedom():
-    present = ~np.eye(4, dtype=bool)
-    assert model([(0,), (1,)], (4, 4)).degrees_of_freedom(present) == 16 - 4 - 7
-
-
-def test_an_empty_row_vanishes_and_an_empty_cell_does_not():
-    one = model([(0,), (1,)], (3, 3))
-    empty = np.zeros((3, 3), dtype=bool)
-    empty[0] = True
-    empty[1, 1] = True
-    assert np.argwhere(one.vanishing(empty)).tolist() == [[0, 0], [0, 1], [0, 2]]
-
-
 def test_the_linear_programme_agrees_with_the_short_form():
     rng = np.random.default_rng(2)
     one = model([(0,), (1,)], (4, 3))
@@ -95,20 +51,6 @@ def test_the_classic_pattern_of_haberman_vanishes():
     assert (one.vanishing(empty) == empty).all()
     empty[1, 1, 1] = False
     assert not one.vanishing(empty).any()
-
-
-def test_the_support_of_published_sparse_tables():
-    oracle = json.loads((Path(__file__).parents[2] / "oracles" / "log_linear_fits.json").read_text("utf-8"))
-    for table in oracle["tables"].values():
-        counts = np.array(table["counts"].split(), dtype=int).reshape(table["shape"])
-        generators = [[ord(letter) - ord("A") for letter in word] for word in table["model"]]
-        gone = model(generators, counts.shape).vanishing(counts == 0)
-        assert (~gone).sum() == table["support"]
-
-
-def test_an_axis_that_is_not_there_is_refused():
-    with pytest.raises(BadRequest, match="axis 2"):
-        model([(0,), (2,)], (2, 2))
 
 
 FIGURES = json.loads((Path(__file__).parents[2] / "oracles" / "yang2012.json").read_text("utf-8"))["figures"]
@@ -196,16 +138,6 @@ def test_support_means_statistic_and_freedom_are_those_of_a_slow_fit(drawn):
     assert fit.df == counts.size - np.linalg.matrix_rank(design)
 
 
-@settings(max_examples=20, deadline=None)
-@given(sparse_tables())
-def test_the_naive_test_and_a_fit_by_itself_say_the_same(drawn):
-    counts, generators = drawn
-    fit = fit_log_linear(counts, generators)
-    statistic, df = naive_ratios(counts[None], HierarchicalModel.of(generators, np.ones(counts.shape)))
-    assert statistic[0] == fit.statistic
-    assert df[0] == fit.df_adjusted
-
-
 @pytest.mark.parametrize("name", ["edwards", "czech", "rochdale", "journey"])
 def test_the_papers_models_have_their_recomputed_statistics(name):
     table = paper_table(name)
@@ -218,20 +150,6 @@ def test_the_papers_models_have_their_recomputed_statistics(name):
     uniform = np.full(table.shape, 1 / table.counts.size)
     distance = FIGURES[f"tv_uniform.{name}"]["value"]
     assert 0.5 * np.abs(fit.probabilities - uniform).sum() == pytest.approx(distance["TV"], abs=1e-6)
-
-
-def test_independence_has_its_closed_form():
-    counts = np.array([[10, 20, 30], [5, 5, 30]])
-    fit = fit_log_linear(counts, [(0,), (1,)])
-    expected = np.outer(counts.sum(1), counts.sum(0)) / counts.sum() ** 2
-    assert fit.probabilities == pytest.approx(expected)
-    assert (fit.df, fit.df_adjusted) == (2, 2)
-
-
-def test_the_saturated_model_fits_and_has_no_degrees_of_freedom():
-    fit = fit_log_linear(np.arange(1, 9).reshape(2, 2, 2), [(0, 1, 2)])
-    assert fit.statistic == pytest.approx(0, abs=1e-9)
-    assert (fit.df, fit.df_adjusted) == (0, 0)
 
 
 def test_a_fit_that_does_not_reach_its_margins_is_refused_and_the_naive_number_is_not(monkeypatch):
@@ -259,9 +177,11 @@ def test_a_programme_that_is_not_solved_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("counts", [np.zeros((2, 2)), [[1, -1], [1, 1]], []])
-def test_empty_and_negative_tables_are_refused(counts):
+def test_empty_and_negative_tables_and_axes_that_are_not_there_are_refused(counts):
     with pytest.raises(BadRequest, match="not negative and not empty"):
         fit_log_linear(counts, [(0,)])
+    with pytest.raises(BadRequest, match="axis 2"):
+        model([(0,), (2,)], (2, 2))
 
 
 NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),))
@@ -292,10 +212,9 @@ def directly(likelihood, model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(GENERATORS))
-@pytest.mark.parametrize("seed", [1, 2])
-def test_it_equals_direct_maximisation(any_noise, name, seed):
+def test_it_equals_direct_maximisation(any_noise, name):
     shape, generators = GENERATORS[name]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     released = with_noise(rng.poisson(rng.uniform(6, 30, shape)), any_noise, rng)[None]
     likelihood = PoissonLikelihood.of(channel_of(any_noise).evidence(released))
     model = HierarchicalModel.of(generators, np.ones(shape))
@@ -330,18 +249,6 @@ def test_without_noise_it_is_the_plain_fit(seed):
     np.testing.assert_allclose(fit.means, model.fit(counts.astype(float)), atol=1e-7)
 
 
-def test_a_batch_is_its_tables_one_by_one():
-    rng = np.random.default_rng(8)
-    noise = laplace(epsilon=0.3, m=9)
-    released = with_noise(rng.poisson(20, (12, 4, 5)), noise, rng)
-    model = HierarchicalModel.of([(0,), (1,)], np.ones((4, 5)))
-    together = maximise(PoissonLikelihood.of(channel_of(noise).evidence(released)), model)
-    for table in range(12):
-        alone = maximise(PoissonLikelihood.of(channel_of(noise).evidence(released[[table]])), model)
-        assert together.log_likelihood[table] == pytest.approx(alone.log_likelihood[0], abs=1e-9)
-        np.testing.assert_allclose(together.means[table], alone.means[0], rtol=1e-6)
-
-
 def test_a_row_of_released_zeros_vanishes_when_zeros_are_kept():
     noise = keep_zero(laplace(epsilon=0.5, m=7))
     released = np.array([[[40, 35, 50], [0, 0, 0], [38, 44, 41]]])
@@ -355,8 +262,6 @@ def test_a_row_of_released_zeros_vanishes_when_zeros_are_kept():
 def test_cells_that_cannot_occur_have_mean_zero_and_no_part():
     offset = 1.0 - np.eye(3)
     released = np.array([[[0, 20, 31], [14, 0, 22], [25, 30, 0]]])
-    from discreet.inference.channel import with_sure_zeros
-
     evidence = channel_of(laplace(epsilon=1.0, m=5)).evidence(released)
     evidence = with_sure_zeros(evidence, np.broadcast_to(offset == 0, released.shape))
     fit = maximise(PoissonLikelihood.of(evidence), HierarchicalModel.of([(0,), (1,)], offset))

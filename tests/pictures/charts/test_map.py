@@ -64,7 +64,7 @@ def test_a_circle_has_the_area_of_its_count(village, svg, hidden):
     assert "SW side: Not released" in picture, "an area without a number says why"
 
 
-def test_an_area_without_a_percentage_is_grey(village, see, svg, hidden):
+def test_an_area_without_a_percentage_is_grey(village, svg, hidden):
     picture = svg(percent(hidden(village(rows="area", columns="sex"), 0, 0)), "map")
     assert NO_NUMBER in picture
     assert re.search(r'aria-label="SW side, Male: Not released[^>]* fill="#C4CAD1"', picture)
@@ -83,14 +83,8 @@ def test_a_table_without_boundaries_or_with_too_much_beside_them_is_refused(vill
 
 
 def box(lon, lat, size):
-    return [
-        [
-            np.array(
-                [[lon, lat], [lon + size, lat], [lon + size, lat + size], [lon, lat + size], [lon, lat]],
-                dtype=float,
-            )
-        ]
-    ]
+    east, north = lon + size, lat + size
+    return [[np.array([[lon, lat], [east, lat], [east, north], [lon, north], [lon, lat]], dtype=float)]]
 
 
 def on_sphere(lat, size):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.release.surveys import RECORDS, description, survey_records
 from typer.testing import CliRunner
 
 import discreet
@@ -29,48 +30,9 @@ from discreet.model.request import TableRequest, request_from_text
 from discreet.model.shape import table_shape
 from discreet.records.storage import sum_columns
 from discreet.records.tabulate import tabulate
-from discreet.release.dataset_service import unlock_service
+from discreet.release.dataset_registry import unlock_service
 from discreet.release.measures.weighted import design_variances
 from discreet.survey.variance import RATIO, SMALL
-from discreet.web.pages.table_grid import Layout, grid
-
-RECORDS = 900
-
-
-def survey_records():
-    import pandas as pd
-
-    rng = np.random.RandomState(4)
-    state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
-    weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100
-    return pd.DataFrame(
-        {
-            "id": range(RECORDS),
-            "state": state,
-            "sex": rng.choice(["1", "2"], RECORDS),
-            "age": rng.choice(["y", "m", "o"], RECORDS, p=[0.02, 0.5, 0.48]),
-            "w": weight.round(2),
-        }
-    )
-
-
-def description(frame, form, **changes):
-    weights = frame["w"]
-    facts = {
-        "sample_size": len(frame),
-        "population_size": round(float(weights.sum()), 2),
-        "largest_weight": float(weights.max()),
-        "relative_variance": round(float(len(frame) * (weights**2).sum() / weights.sum() ** 2 - 1), 4),
-    } | changes
-    listed = "".join(f"{name} = {value}\n" for name, value in facts.items())
-    variables = "".join(
-        f'[[variable]]\nname = "{name}"\ncategories = {codes}\n'
-        for name, codes in (("state", '["A", "B"]'), ("sex", '["1", "2"]'), ("age", '["y", "m", "o"]'))
-    )
-    return (
-        'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
-        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.5 }}\n'
-    )
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +44,12 @@ def load(folder, frame, form, **changes):
     (folder / "dataset.toml").write_text(description(frame, form, **changes))
     discreet.load(folder / "workspace", folder / "dataset.toml", frame)
     return discreet.open(folder / "workspace")
+
+
+@pytest.fixture(scope="module")
+def averaged(frame, tmp_path_factory):
+    """The survey in the form `average-weight`."""
+    return load(tmp_path_factory.mktemp("averaged"), frame, "average-weight")
 
 
 def half_away(value: Fraction) -> int:
@@ -145,33 +113,29 @@ def test_public_strata_are_noisy_counts_of_strata_times_public_weights(parts, fr
         assert int(weighted.values[place]) == half_away(sum(weight[s] * n for s, n in noisy.items()))
 
 
-def test_counts_and_weights_of_one_dataset_share_their_noise(frame, tmp_path):
-    catalogue = load(tmp_path, frame, "average-weight")
-    counted = catalogue.table("survey", rows=["age"]).release
-    weighted = catalogue.table("survey", rows=["age"], measure="weighted").release
-    assert counted.noisy.tolist() == weighted.noisy.tolist()
-    assert counted.errors is None
-
-
-def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tmp_path):
-    table = load(tmp_path, frame, "average-weight").table(
-        "survey", rows=["age"], columns=["sex"], measure="weighted"
-    )
+def test_a_weighted_table_tells_its_error_in_every_format_and_marks_what_is_unreliable(averaged):
+    table = averaged.table("survey", rows=["age"], columns=["sex"], measure="weighted")
     data = table.to_pandas()
     assert set(10 * data["relative_standard_error"]) <= set(ERROR_STEPS.tolist())
     young = data[data["age"] == "y"]
     assert set(young["status"]) == {"u"}
     assert young["value"].notna().all()
     assert data[data["age"] == "m"]["status"].eq("").all()
-    assert "Estimated persons by age and sex" in table.release.title
-    header = table.to_csv().splitlines()[0]
-    assert header.endswith("value,status,relative_standard_error,noise_share")
-    assert all(len(line.split(",")) == len(header.split(",")) for line in table.to_csv().splitlines())
-    assert "post-processing of noisy counts" in " ".join(table.release.promise)
+    header, *lines = (line.split(",") for line in table.to_csv().splitlines())
+    assert header[-4:] == ["value", "status", "relative_standard_error", "noise_share"]
+    document = json.loads(table.to_json_stat())["extension"]
+    assert document["noise_share"] == data["noise_share"].tolist() == [float(line[-1]) for line in lines]
+    assert document["relative_standard_error"] == data["relative_standard_error"].tolist()
+    assert "design_effect" not in document, "a reader would multiply errors by it, which hold it already"
+    promise = " ".join(table.release.promise)
+    assert "post-processing of noisy counts" in promise
+    assert "above 10 %" in promise  # weights that vary much come with a caution
+    counted = averaged.table("survey", rows=["age"], columns=["sex"]).release
+    assert counted.noisy.tolist() == table.release.noisy.tolist()
+    assert counted.errors is None
 
 
 def released(catalogue, **parts):
-    """A weighted release, and in the shape of its cells what errors are made of."""
     return catalogue.table("survey", measure="weighted", **parts).release
 
 
@@ -179,13 +143,13 @@ def up(value, ladder):
     return min(rung for rung in ladder if rung >= value * (1 - 1e-12))
 
 
-def test_errors_follow_from_weights_of_the_cell_and_its_noisy_count(frame, tmp_path):
+def test_errors_follow_from_weights_of_the_cell_and_its_noisy_count(frame, averaged):
     """Without strata: n/(n-1) (Σw² - W²/n), and how far the average weight is off, by hand from the records.
 
     The design effect is told by one of the two rungs above it.
     """
-    release = released(load(tmp_path, frame, "average-weight"), rows=["age"], columns=["sex"])
-    variance = float(release.law.table.variance)
+    release = released(averaged, rows=["age"], columns=["sex"])
+    variance = float(release.distribution.table.variance)
     survey, effects = release.dataset.survey, {}
     average = float(survey.population_size) / survey.sample_size
     for place, inside in cells(frame, release):
@@ -209,8 +173,8 @@ def test_errors_follow_from_weights_of_the_cell_and_its_noisy_count(frame, tmp_p
     assert (release.noisy < SMALL).any(), "the rule of small cells is tried"
 
 
-def test_small_cells_with_the_same_noisy_count_are_told_the_same(frame, tmp_path):
-    release = released(load(tmp_path, frame, "average-weight"), rows=["age", "sex", "state"])
+def test_small_cells_with_the_same_noisy_count_are_told_the_same(averaged):
+    release = released(averaged, rows=["age", "sex", "state"])
     seen = {}
     arrays = (release.noisy, release.errors, release.noise_shares)
     for noisy, *told in zip(*(array.ravel().tolist() for array in arrays), strict=True):
@@ -225,21 +189,9 @@ def test_a_declared_limit_decides_which_cells_are_unreliable(frame, tmp_path):
     assert ((strict.status == 3) == (strict.errors > 20)).all()
 
 
-def test_the_noise_has_the_same_share_in_every_format(frame, tmp_path):
-    table = load(tmp_path, frame, "average-weight").table(
-        "survey", rows=["age"], columns=["sex"], measure="weighted"
-    )
-    data = table.to_pandas()
-    document = json.loads(table.to_json_stat())["extension"]
-    written = [line.split(",")[-1] for line in table.to_csv().splitlines()[1:]]
-    assert document["noise_share"] == data["noise_share"].tolist() == [float(text) for text in written]
-    assert document["relative_standard_error"] == data["relative_standard_error"].tolist()
-    assert "design_effect" not in document, "a reader would multiply errors by it, which hold it already"
-
-
-def test_a_form_that_ignores_weights_has_that_error_in_its_own(frame, tmp_path):
+def test_a_form_that_ignores_weights_has_that_error_in_its_own(frame, averaged):
     """State B weighs 12.5 on average and is shown as if it weighed 24: no honest error is below that gap."""
-    release = released(load(tmp_path, frame, "average-weight"), rows=["state"])
+    release = released(averaged, rows=["state"])
     for place, inside in cells(frame, release):
         gap = abs(float(release.values[place]) - inside["w"].sum()) / float(release.values[place])
         assert release.errors[place] / 1000 >= 0.9 * gap
@@ -249,7 +201,9 @@ def test_a_form_that_ignores_weights_has_that_error_in_its_own(frame, tmp_path):
 
 def test_noise_in_steps_of_the_largest_weight_is_counted_as_large_as_it_is(frame, tmp_path):
     release = released(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
-    spread = (float(release.law.table.variance) + 1 / 12) * float(release.dataset.survey.largest_weight) ** 2
+    spread = (float(release.distribution.table.variance) + 1 / 12) * float(
+        release.dataset.survey.largest_weight
+    ) ** 2
     for value, error in zip(release.values.ravel().tolist(), release.errors.ravel().tolist(), strict=True):
         assert error < 0 or error >= 1000 * spread**0.5 / value
 
@@ -258,7 +212,7 @@ def test_errors_of_public_strata_follow_from_their_noisy_counts_alone(frame, tmp
     catalogue = load(tmp_path, frame, "public-strata")
     together, apart = released(catalogue, rows=["sex"]), released(catalogue, rows=["sex"], columns=["state"])
     counts = catalogue.table("survey", rows=["sex"], columns=["state"]).release
-    variance, declared = float(together.law.table.variance), together.dataset.survey
+    variance, declared = float(together.distribution.table.variance), together.dataset.survey
     weights = np.array([32.5, 12.5])
     for row in range(3):
         noisy, both = int(together.noisy[row]), counts.noisy[row, :2]
@@ -282,18 +236,6 @@ def test_public_strata_with_a_design_use_it(design, frame, tmp_path):
     assert any("design effect of the cell" in sentence for sentence in release.promise)
 
 
-def test_the_screen_tells_errors_in_a_note_and_beside_each_number_when_asked(frame, tmp_path):
-    catalogue = load(tmp_path, frame, "average-weight")
-    table = catalogue.table("survey", rows=["age"], columns=["sex"], measure="weighted")
-    data = table.to_pandas()
-    headers, lines = table.text_grid(errors=True)
-    assert headers == ["age", "1", "RSE", "noise", "2", "RSE", "noise", "Total", "RSE", "noise"]
-    first = data.iloc[0]
-    assert lines[0][2:4] == [f"{first['relative_standard_error']:.1f} %", f"{first['noise_share']:.1f} %"]
-    assert f"{data['noise_share'].max():.1f} % of their variance" in table.error_note()
-    assert catalogue.table("survey", rows=["age"]).error_note() == ""
-
-
 def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(frame, tmp_path, capsys):
     load(tmp_path, frame, "average-weight").close()
     asked = ["table", "survey", "--rows", "age", "-w", str(tmp_path / "workspace")]
@@ -305,26 +247,6 @@ def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(fr
     counted = CliRunner().invoke(app, [*asked, "--errors"])
     assert isinstance(counted.exception, BadRequest)
     assert "--measure weighted" in counted.exception.advice
-
-
-def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path):
-    table = load(tmp_path, frame, "average-weight").table("survey", rows=["age"], measure="weighted")
-    shown = grid(Layout(table.release))
-    (text, _, notes, _) = shown.layers[0].groups[0].rows[1].cells[0]
-    cell = table.to_pandas().iloc[1]
-    assert text == f"{cell['value']:,}"
-    assert notes == (
-        f"RSE {cell['relative_standard_error']:.1f} %",
-        f"noise {cell['noise_share'] + 1e-9:.0f} %",
-    )
-    assert {"RSE", "noise"} <= dict(shown.legend).keys()
-
-
-def test_weights_that_vary_much_come_with_a_caution(frame, tmp_path):
-    release = (
-        load(tmp_path, frame, "average-weight").table("survey", rows=["age"], measure="weighted").release
-    )
-    assert any("above 10 %" in sentence for sentence in release.promise)
 
 
 @pytest.mark.parametrize(
@@ -463,8 +385,8 @@ def columns():
     return silc()
 
 
-def door_of(catalogue, dataset="silc"):
-    return catalogue._registry.door(dataset)
+def service_of(catalogue, dataset="silc"):
+    return catalogue._registry.open(dataset)
 
 
 def exact_numbers(catalogue, asked):
@@ -473,10 +395,10 @@ def exact_numbers(catalogue, asked):
     by_poor = TableRequest("silc", ("region",), ("poor",))
     named = {"poor R1": "R1,1 / R1,_T", "poor R1 - R2": "R1,1 / R1,_T - R2,1 / R2,_T"}
     plain = [name for name in asked if name not in named]
-    door = door_of(catalogue)
+    service = service_of(catalogue)
     found = (
-        survey_errors(door, two_way, plain).estimates
-        + survey_errors(door, by_poor, list(named.values())).estimates
+        survey_errors(service, two_way, plain).estimates
+        + survey_errors(service, by_poor, list(named.values())).estimates
     )
     return {
         name: (each.value, each.standard_error) for name, each in zip([*plain, *named], found, strict=True)
@@ -501,10 +423,10 @@ def test_exact_errors_are_those_of_r_survey(design, columns, tmp_path):
 def test_whole_tables_have_the_errors_of_their_cells(design, columns, tmp_path):
     """The fast way, all cells at once, against the slow one, a cell at a time; totals, filters and groups included."""
     catalogue = loaded(tmp_path, columns, DESIGNS[design])
-    door = door_of(catalogue)
-    stored = unlock_service(door)
+    service = service_of(catalogue)
+    stored = unlock_service(service)
     asked = request_from_text("silc", rows=["region", "poor"], columns=["sex"], filters=["region=R1,R2,R4"])
-    report = survey_errors(door, asked)
+    report = survey_errors(service, asked)
     from discreet.records.sample_rows import sample_rows
     from discreet.survey.variance import Sample
 
@@ -555,7 +477,7 @@ def test_where_weights_relate_to_cells_one_overall_design_effect_is_wrong(tmp_pa
     catalogue = loaded(tmp_path, columns, 'strata = "region"')
     cell = next(
         each
-        for each in survey_errors(door_of(catalogue), TableRequest("silc", ("poor",))).cells
+        for each in survey_errors(service_of(catalogue), TableRequest("silc", ("poor",))).cells
         if each.cell == ("1",)
     )
     told = catalogue.table("silc", rows=["poor"], measure="weighted").to_pandas().set_index("poor")
@@ -576,7 +498,7 @@ def test_where_weights_relate_to_cells_one_overall_design_effect_is_wrong(tmp_pa
 def test_errors_of_a_request_that_counts_nothing_twice_read_the_records_once(columns, tmp_path):
     """Replicate weights are added up in the pass that counts; strata and clusters need another."""
     catalogue = loaded(tmp_path, columns, DESIGNS["brr"])
-    stored = unlock_service(door_of(catalogue))
+    stored = unlock_service(service_of(catalogue))
     shape = table_shape(TableRequest("silc", ("region",)), stored.dataset)
 
     class Counting:

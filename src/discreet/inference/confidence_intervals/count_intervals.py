@@ -12,11 +12,8 @@ Groups must share no people.
 Source: Neyman (1937); Fieller (1954).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,9 +25,8 @@ from discreet.inference.confidence_intervals.picked_cells import PickedCells, re
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
 
-if TYPE_CHECKING:
-    from discreet.inference.channel import Channel
-
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 _BISECTIONS = 50
 #: The part of alpha that may be spent on leaving out rare sums.
@@ -48,20 +44,17 @@ class _Group:
     """A group with its possible sums, and the largest tails of its noise for each.
 
     Args:
-        released: The released sum.
-        sums: The sums that are not left out.
         line: The row of each sum in `up` and `down`.
         noise: Values of the noise; the first and the last include the tails beyond.
         up: P(noise >= value), one row per sum or one for all.
-        down: P(noise <= value).
     """
 
     released: int
-    sums: NDArray[np.int64]
-    line: NDArray[np.int64]
-    noise: NDArray[np.int64]
-    up: NDArray[np.float64]
-    down: NDArray[np.float64]
+    sums: Counts
+    line: Counts
+    noise: Counts
+    up: Floats
+    down: Floats
 
 
 def least_share(part: NoiseSum, rest: NoiseSum, alpha: float, *, inside: int = 0) -> float:
@@ -74,13 +67,8 @@ def least_share(part: NoiseSum, rest: NoiseSum, alpha: float, *, inside: int = 0
     It is rejected when P(b T - a T' >= b X - a X') or P(b T - a T' <= b X - a X') is at most alpha, with the largest tails
     of T and T' for these sums. If there are many pairs, sums whose own tail is below alpha / 500 are left out and alpha is
     reduced for it. A bisection finds a share below which every pair is rejected; from there pairs are tested in the order of
-    their shares. The search may stop early, because every pair before that is rejected.
-
-    Args:
-        part: The noise of the sum a.
-        rest: The noise of the sum b.
-        alpha: Half of 1 - level.
-        inside: 1 where a is known to be a part of b, -1 where b is a part of a.
+    their shares. The search may stop early, because every pair before that is rejected. `inside` is 1 where a is known to
+    be a part of b, -1 where b is a part of a.
 
     Returns:
         The share; the smallest of all where every pair is rejected (noise with gaps).
@@ -92,7 +80,26 @@ def least_share(part: NoiseSum, rest: NoiseSum, alpha: float, *, inside: int = 0
     start = _bisect(one, two, alpha)
     if len(one.sums) * len(two.sums) > _MOST_PAIRS:
         return start
-    return _first_not_rejected(one, two, alpha, start, inside)
+    # From `start` on, the pairs in the order of their shares.
+    a, b = (sums.astype(np.float64) for sums in np.meshgrid(one.sums, two.sums, indexing="ij"))
+    allowed = (a + b > 0) & ((b - a) * inside >= 0)
+    shares = np.divide(a, a + b, out=np.ones_like(a), where=a + b > 0)
+    tried = allowed & (shares >= start * (1 - 1e-9))
+    order = np.flatnonzero(tried)[np.argsort(shares[tried], kind="stable")]
+    looked_at, place, size = 0, 0, 16
+    width = len(one.noise) + len(two.noise)
+    while place < len(order) and looked_at < _MOST_NUMBERS:
+        i, j = np.unravel_index(order[place : place + size], shares.shape)
+        # Both tails of the linear form exceed alpha.
+        kept = np.flatnonzero(_linear_form_tail(one, two, i, j) > alpha)
+        kept = kept[_linear_form_tail(two, one, j[kept], i[kept]) > alpha]
+        if len(kept):
+            return float(shares[i[kept[0]], j[kept[0]]])
+        looked_at, place = looked_at + size * width, place + size
+        size = min(2 * size, _CHUNK // width + 1)
+    if place < len(order):
+        return float(shares.flat[order[place]])
+    return float(shares[allowed].min()) if allowed.any() else 0.0
 
 
 def _group(found: NoiseSum, alpha: float) -> _Group:
@@ -127,16 +134,18 @@ def _bisect(one: _Group, two: _Group, alpha: float) -> float:
 
 def _true_sums(released: int, noise: Distribution) -> Distribution:
     """The distribution of released minus noise, clipped at zero."""
-    law = noise.mirror().shift(released)
-    if law.first >= 0:
-        return law
-    if law.last <= 0:
-        return Distribution(0, np.array([law.chances.sum()]))
-    zero = -law.first
-    return Distribution(0, np.append(law.chances[: zero + 1].sum(), law.chances[zero + 1 :]))
+    distribution = noise.mirror().shift(released)
+    if distribution.first >= 0:
+        return distribution
+    if distribution.last <= 0:
+        return Distribution(0, np.array([distribution.chances.sum()]))
+    zero = -distribution.first
+    return Distribution(
+        0, np.append(distribution.chances[: zero + 1].sum(), distribution.chances[zero + 1 :])
+    )
 
 
-def _chance_at_most(share: float, a: Distribution, below: NDArray[np.float64], b: Distribution) -> float:
+def _chance_at_most(share: float, a: Distribution, below: Floats, b: Distribution) -> float:
     """P((1 - share) a <= share b); a tie counts despite rounding."""
     if share >= 1:
         return 1.0
@@ -145,39 +154,7 @@ def _chance_at_most(share: float, a: Distribution, below: NDArray[np.float64], b
     return float(b.chances @ np.where(place < 0, 0.0, below[place]))
 
 
-def _first_not_rejected(one: _Group, two: _Group, alpha: float, start: float, inside: int) -> float:
-    """The smallest share, from `start` on, of a pair that is not rejected; less where the search stops early."""
-    a, b = (sums.astype(np.float64) for sums in np.meshgrid(one.sums, two.sums, indexing="ij"))
-    allowed = (a + b > 0) & ((b - a) * inside >= 0)
-    shares = np.divide(a, a + b, out=np.ones_like(a), where=a + b > 0)
-    tried = allowed & (shares >= start * (1 - 1e-9))
-    order = np.flatnonzero(tried)[np.argsort(shares[tried], kind="stable")]
-    looked_at, place, size = 0, 0, 16
-    width = len(one.noise) + len(two.noise)
-    while place < len(order) and looked_at < _MOST_NUMBERS:
-        i, j = np.unravel_index(order[place : place + size], shares.shape)
-        kept = np.flatnonzero(_not_rejected(one, two, i, j, alpha))
-        if len(kept):
-            return float(shares[i[kept[0]], j[kept[0]]])
-        looked_at, place = looked_at + size * width, place + size
-        size = min(2 * size, _CHUNK // width + 1)
-    if place < len(order):
-        return float(shares.flat[order[place]])
-    return float(shares[allowed].min()) if allowed.any() else 0.0
-
-
-def _not_rejected(
-    one: _Group, two: _Group, i: NDArray[np.int64], j: NDArray[np.int64], alpha: float
-) -> NDArray[np.bool_]:
-    """Whether both tails of the linear form exceed alpha, for each pair."""
-    kept = _linear_form_tail(one, two, i, j) > alpha
-    kept[kept] = _linear_form_tail(two, one, j[kept], i[kept]) > alpha
-    return kept
-
-
-def _linear_form_tail(
-    one: _Group, two: _Group, i: NDArray[np.int64], j: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _linear_form_tail(one: _Group, two: _Group, i: Counts, j: Counts) -> Floats:
     """An upper bound of P(b T - a T' >= b X - a X') for the sums a and b at these indices."""
     a, b = one.sums[i][:, None], two.sums[j][:, None]
     low = np.diff(two.down, prepend=0.0, axis=1)[two.line[j]]
@@ -198,7 +175,6 @@ class Interval:
 
     Args:
         estimate: The value computed from the released counts.
-        low: The lower end.
         high: The upper end; infinite where a denominator may be zero.
         level: The interval covers the true value with at least this probability.
     """
@@ -211,19 +187,29 @@ class Interval:
 
 def cell_intervals(
     released: ArrayLike, noise: CellDistribution, level: float = DEFAULT_LEVEL
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Counts, Counts]:
     """The smallest and largest true count of each cell, each cell by itself."""
     alpha = _half(level)
     channel = channel_of(noise)
     cells = whole_numbers(released)
-    if channel.laws.size > WIDEST:
-        return _intervals_of_one_distribution(cells, channel, alpha)
+    if channel.distributions.size > WIDEST:
+        # The same where every count has one distribution: the quantiles are the same for all cells.
+        distribution = Distribution(channel.lowest, channel.distributions[0])
+        most, least = distribution.upper_quantile(alpha), -distribution.mirror().upper_quantile(alpha)
+        # Counts are not negative: where likely noise leaves none, every possible count stays.
+        high = np.where(cells >= least, cells - least, cells - distribution.first)
+        if (high < 0).any():
+            raise BadRequest(
+                message("The count {count} cannot be released with this noise.", count=cells[high < 0][0]),
+                message("Give the law that belongs to it."),
+            )
+        return np.maximum(cells - most, 0), high
     values, place = np.unique(cells, return_inverse=True)
     evidence = channel.evidence(values)
     index = channel.distribution_index(evidence.counts)
-    at = np.arange(channel.laws.shape[1])[::-1]
-    upper = np.cumsum(channel.laws[:, ::-1], axis=1)[:, ::-1][index, at]
-    lower = np.cumsum(channel.laws, axis=1)[index, at]
+    at = np.arange(channel.distributions.shape[1])[::-1]
+    upper = np.cumsum(channel.distributions[:, ::-1], axis=1)[:, ::-1][index, at]
+    lower = np.cumsum(channel.distributions, axis=1)[index, at]
     kept = (evidence.chance > 0) & (upper > alpha - SLACK) & (lower > alpha - SLACK)
     # Noise with gaps may leave no count: then every possible one stays.
     kept = np.where(kept.any(axis=1, keepdims=True), kept, evidence.chance > 0)
@@ -231,22 +217,6 @@ def cell_intervals(
     high = evidence.first + kept.shape[1] - 1 - kept[:, ::-1].argmax(axis=1)
     place = place.reshape(cells.shape)
     return low[place], high[place]
-
-
-def _intervals_of_one_distribution(
-    cells: NDArray[np.int64], channel: Channel, alpha: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same where every count has one distribution: the quantiles are the same for all cells."""
-    law = Distribution(channel.lowest, channel.laws[0])
-    most, least = law.upper_quantile(alpha), -law.mirror().upper_quantile(alpha)
-    # Counts are not negative: where likely noise leaves none, every possible count stays.
-    high = np.where(cells >= least, cells - least, cells - law.first)
-    if (high < 0).any():
-        raise BadRequest(
-            message("The count {count} cannot be released with this noise.", count=cells[high < 0][0]),
-            message("Give the law that belongs to it."),
-        )
-    return np.maximum(cells - most, 0), high
 
 
 def cell_interval(released: int, noise: CellDistribution, level: float = DEFAULT_LEVEL) -> Interval:
@@ -260,7 +230,9 @@ def cell_interval(released: int, noise: CellDistribution, level: float = DEFAULT
     return Interval(released, int(low[0]), int(high[0]), level)
 
 
-def distribution_interval(released: int, law: CellDistribution, level: float = DEFAULT_LEVEL) -> Interval:
+def distribution_interval(
+    released: int, distribution: CellDistribution, level: float = DEFAULT_LEVEL
+) -> Interval:
     """The interval of one true count of a release, from the distribution of its cell; a public count is exact.
 
     >>> from discreet.noise import laplace
@@ -268,10 +240,10 @@ def distribution_interval(released: int, law: CellDistribution, level: float = D
     >>> distribution_interval(20, SumDistribution(laplace(epsilon=1.0, m=8).rows[0], 4))
     Interval(estimate=20, low=15, high=25, level=0.95)
     """
-    if depends_on_count(law):
-        return cell_interval(released, law, level)
+    if depends_on_count(distribution):
+        return cell_interval(released, distribution, level)
     check_level(level)
-    reach = law.laws[0].half_width(level)
+    reach = distribution.distributions[0].half_width(level)
     return Interval(released, max(0, released - reach), max(0, released + reach), level)
 
 
@@ -289,8 +261,7 @@ def sum_interval(
     >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
     Interval(estimate=2000, low=1973, high=2027, level=0.95)
     """
-    found = noise_sum(cells, noise)
-    return _of_sums(found, level)
+    return _of_sums(noise_sum(cells, noise), level)
 
 
 def _of_sums(found: NoiseSum, level: float) -> Interval:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,7 @@ from discreet.inference.channel import CUT, SLACK, Distribution, sum_distributio
 from discreet.inference.confidence_intervals.picked_cells import PickedCells
 from discreet.inference.confidence_intervals.tail_bounds import (
     PossibleRows,
+    TiltedTails,
     chernoff_bound,
     compositions,
     number_of_compositions,
@@ -34,27 +34,11 @@ from discreet.model.noise_distribution import CellDistribution, depends_on_count
 from discreet.noise.cell_distribution import combine_terms
 from discreet.noise.table import NO_NOISE
 
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
 #: Limits of the exact tails: compositions; numbers compared for a table of all sums; numbers held to look up single sums.
 _MOST_COMPOSITIONS, _MOST_NUMBERS, _MOST_HELD = 8_000, 3e8, 1e7
-
-
-class Tails(Protocol):
-    """Bounds of P(noise >= t), given the sum of the true counts."""
-
-    @property
-    def first(self) -> int:
-        """The smallest noise value that matters; below it the tail is 1."""
-
-    @property
-    def last(self) -> int:
-        """The largest."""
-
-    @property
-    def by_sum(self) -> bool:
-        """Whether the bound depends on the sum."""
-
-    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The bound for each pair of a sum and a value of the noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,27 +46,23 @@ class ExactTails:
     """The largest tail over all possible true counts, for each sum.
 
     Args:
-        first: The smallest value of the noise.
         tails: One row per sum, or one for all sums: P(noise >= t) of first, first + 1, ...
         least: The sum of the first row.
     """
 
     first: int
-    tails: NDArray[np.float64]
+    tails: Floats
     least: int
 
     @property
     def last(self) -> int:
-        """The largest value of the noise."""
         return self.first + int(self.tails.shape[1]) - 1
 
     @property
     def by_sum(self) -> bool:
-        """Whether there is a row for each sum."""
         return len(self.tails) > 1
 
-    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The largest tail for each pair of a sum and a value."""
+    def at(self, sums: Counts, values: Counts) -> Floats:
         line = np.clip(sums - self.least, 0, len(self.tails) - 1)
         found = self.tails[line, np.clip(values - self.first, 0, self.tails.shape[1] - 1)]
         return np.where(values < self.first, 1.0, np.where(values > self.last, 0.0, found))
@@ -93,29 +73,23 @@ class CompositionTails:
     """As `ExactTails`, but looked up on demand, where a table of all sums would be too large.
 
     Args:
-        first: The smallest value of the noise.
         tails: One row per composition: P(noise >= t) of first, first + 1, ...
-        least: The smallest sum of true counts of each composition.
-        most: The largest.
     """
 
     first: int
-    tails: NDArray[np.float64]
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
+    tails: Floats
+    least: Counts
+    most: Counts
 
     @property
     def last(self) -> int:
-        """The largest value of the noise."""
         return self.first + int(self.tails.shape[1]) - 1
 
     @property
     def by_sum(self) -> bool:
-        """Always true: the compositions depend on the sum."""
         return True
 
-    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The largest tail for each pair of a sum and a value."""
+    def at(self, sums: Counts, values: Counts) -> Floats:
         sums, values = np.broadcast_arrays(sums, values)
         place = np.clip(values - self.first, 0, self.tails.shape[1] - 1)
         largest = np.zeros(place.shape)
@@ -125,14 +99,16 @@ class CompositionTails:
         return np.where(values < self.first, 1.0, np.where(values > self.last, 0.0, largest))
 
 
+#: Bounds of P(noise >= t), given the sum of the true counts.
+Tails = ExactTails | CompositionTails | TiltedTails
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseSum:
     """The noise of a sum of cells.
 
     Args:
-        released: The sum of the released counts.
         least: The smallest possible true sum.
-        most: The largest.
         up: Bounds of P(noise >= t).
         down: Bounds of P(-noise >= t).
         error: A bound on the error of these distributions in total variation, beyond `SLACK`.
@@ -151,11 +127,10 @@ class NoiseSum:
         return self.up.by_sum or self.down.by_sum
 
     @property
-    def sums(self) -> NDArray[np.int64]:
-        """All possible true sums."""
+    def sums(self) -> Counts:
         return np.arange(self.least, self.most + 1)
 
-    def confidence_set(self, alpha: float) -> NDArray[np.int64]:
+    def confidence_set(self, alpha: float) -> Counts:
         """The true sums that are not rejected: both tails exceed alpha."""
         sums, noise = self.sums, self.released - self.sums
         alpha = alpha - self.error - SLACK
@@ -171,11 +146,6 @@ def noise_sum(
 ) -> NoiseSum:
     """The noise of the sum of released cells that share no people.
 
-    Args:
-        cells: Released counts, or cells picked from a release, which have their noise.
-        noise: The noise table of counts.
-        minus: Cells that are subtracted.
-
     >>> from discreet.noise import laplace
     >>> found = noise_sum([4, 9, 2], laplace(epsilon=1.0, m=5))
     >>> found.released, found.least, found.most, found.up.last
@@ -184,7 +154,18 @@ def noise_sum(
     parts = [_Parts.of(cells, noise)]
     if minus is not None:
         parts.append(_Parts.of(minus, noise).negative())
-    return _combine(parts)
+    rows = [found for part in parts for found in part.open]
+    distributions = [distribution for part in parts for distribution in part.known]
+    times = [often for part in parts for often in part.times]
+    known = Distribution(0, np.ones(1))
+    if distributions:
+        known = distributions[0] if times == [1] else sum_distribution(distributions, times)
+    ranges = sum(part.least for part in parts), sum(part.most for part in parts)
+    least = ranges[0] + sum(int(found.least.min()) * found.times for found in rows)
+    most = ranges[1] + sum(int(found.most.max()) * found.times for found in rows)
+    released = sum(part.released for part in parts)
+    up, down = _tails(rows, known, ranges, released)
+    return NoiseSum(released, least, most, up, down, sum(part.error for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,14 +186,13 @@ class _Parts:
             if noise is None:
                 raise BadRequest("Plain counts have no noise table.", "Give `noise`, the law of their noise.")
             return cls._by_rows(int(whole_numbers(cells).sum()), [*possible_rows(cells, noise)])
-        by_count = np.array([depends_on_count(law) for law in cells.laws])
-        tables = dict.fromkeys(law for law, depends in zip(cells.laws, by_count, strict=True) if depends)
+        by_count = np.array([depends_on_count(each) for each in cells.distributions])
         rows = [
             found
-            for table in tables
-            for found in possible_rows(cells.counts[[law == table for law in cells.laws]], table)
+            for table in dict.fromkeys(filter(depends_on_count, cells.distributions))
+            for found in possible_rows(cells.counts[[each == table for each in cells.distributions]], table)
         ]
-        return cls._by_rows(int(cells.counts[by_count].sum()), rows).with_laws(cells, ~by_count)
+        return cls._by_rows(int(cells.counts[by_count].sum()), rows).with_distributions(cells, ~by_count)
 
     @classmethod
     def _by_rows(cls, released: int, rows: Sequence[PossibleRows]) -> _Parts:
@@ -220,59 +200,40 @@ class _Parts:
         return cls(
             released,
             tuple(found for found in rows if not found.unique),
-            tuple(found.law for found in known),
+            tuple(found.distribution for found in known),
             tuple(found.times for found in known),
             sum(int(found.least[0]) * found.times for found in known),
             sum(int(found.most[0]) * found.times for found in known),
         )
 
-    def with_laws(self, cells: PickedCells, chosen: NDArray[np.bool_]) -> _Parts:
+    def with_distributions(self, cells: PickedCells, chosen: NDArray[np.bool_]) -> _Parts:
         """Add cells whose noise does not depend on the count; terms of one row are combined."""
         if not chosen.any():
             return self
-        noisy = (cells.laws[at] for at in np.flatnonzero(chosen) if cells.laws[at] != NO_NOISE)
-        sums = combine_terms(law.laws[0] for law in noisy)
-        laws = tuple(Distribution(*law.law()).trim(CUT) for law in sums)
+        noisy = (cells.distributions[at] for at in np.flatnonzero(chosen))
+        sums = combine_terms(each.distributions[0] for each in noisy if each != NO_NOISE)
+        distributions = tuple(Distribution(*each.distribution()).trim(CUT) for each in sums)
         released = int(cells.counts[chosen].sum())
-        least, most = released - sum(law.last for law in laws), released - sum(law.first for law in laws)
         return _Parts(
             self.released + released,
             self.open,
-            self.known + laws,
-            self.times + (1,) * len(laws),
-            self.least + max(0, least),
-            self.most + max(0, most),
-            self.error + sum(law.error for law in sums) + CUT * len(sums),
+            self.known + distributions,
+            self.times + (1,) * len(distributions),
+            self.least + max(0, released - sum(each.last for each in distributions)),
+            self.most + max(0, released - sum(each.first for each in distributions)),
+            self.error + sum(each.error for each in sums) + CUT * len(sums),
         )
 
     def negative(self) -> _Parts:
-        """The same cells, subtracted from a sum."""
         return _Parts(
             -self.released,
             tuple(rows.negative() for rows in self.open),
-            tuple(law.mirror() for law in self.known),
+            tuple(distribution.mirror() for distribution in self.known),
             self.times,
             -self.most,
             -self.least,
             self.error,
         )
-
-
-def _combine(parts: Sequence[_Parts]) -> NoiseSum:
-    """The noise of independent groups of cells together."""
-    cells = [rows for part in parts for rows in part.open]
-    laws = [law for part in parts for law in part.known]
-    times = [often for part in parts for often in part.times]
-    known = Distribution(0, np.ones(1))
-    if laws:
-        known = laws[0] if times == [1] else sum_distribution(laws, times)
-    ranges = sum(part.least for part in parts), sum(part.most for part in parts)
-    least = ranges[0] + sum(int(rows.least.min()) * rows.times for rows in cells)
-    most = ranges[1] + sum(int(rows.most.max()) * rows.times for rows in cells)
-    released = sum(part.released for part in parts)
-    up, down = _tails(cells, known, ranges, released)
-    error = sum(part.error for part in parts)
-    return NoiseSum(released, least, most, up, down, error)
 
 
 def _tails(
@@ -281,7 +242,7 @@ def _tails(
     """The largest tails of the noise and of its negative: exact where that is feasible, else bounds."""
     if not cells:
         return _exact_tails(known), _exact_tails(known.mirror())
-    width = len(known.chances) + sum(rows.times * (rows.laws.shape[1] - 1) for rows in cells)
+    width = len(known.chances) + sum(rows.times * (rows.distributions.shape[1] - 1) for rows in cells)
     spans = [rows.times * int(rows.most.max() - rows.least.min()) for rows in cells]
     ways, sums = number_of_compositions(cells), 1 + ranges[1] - ranges[0] + sum(spans)
     if ways <= _MOST_COMPOSITIONS and ways * sums * width <= _MOST_NUMBERS:
@@ -295,15 +256,15 @@ def _tails(
     )
 
 
-def _exact_tails(law: Distribution) -> ExactTails:
-    return ExactTails(law.first, law.at_least()[None, :], 0)
+def _exact_tails(distribution: Distribution) -> ExactTails:
+    return ExactTails(distribution.first, distribution.at_least()[None, :], 0)
 
 
 def _bound(
     cells: Sequence[PossibleRows],
     known: Distribution,
     ranges: tuple[int, int],
-    tested: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    tested: Callable[[Counts], Counts],
 ) -> Tails:
     found = worst_case_tails(cells, known, ranges, tested)
     return _exact_tails(sum_distribution([chernoff_bound(cells), known], [1, 1])) if found is None else found
@@ -315,10 +276,13 @@ def _tails_by_sum(
     """The largest tails of each sum over all compositions."""
     up, down = _tails_by_composition(cells, known, ranges)
     start = int(up.least.min())
-    return (
-        ExactTails(up.first, _largest(up.tails, up.least, up.most), start),
-        ExactTails(down.first, _largest(down.tails, down.least, down.most), start),
-    )
+    found = []
+    for each in (up, down):
+        largest = np.zeros((int(each.most.max()) - start + 1, each.tails.shape[1]))
+        for tail, low, high in zip(each.tails, each.least - start, each.most - start, strict=True):
+            np.maximum(largest[low : high + 1], tail, out=largest[low : high + 1])
+        found.append(ExactTails(each.first, largest, start))
+    return found[0], found[1]
 
 
 def _tails_by_composition(
@@ -326,21 +290,11 @@ def _tails_by_composition(
 ) -> tuple[CompositionTails, CompositionTails]:
     """The tails of every composition, of the noise and of its negative."""
     found = compositions(cells)
-    laws = np.array([np.convolve(law, known.chances) for law in found.laws])
+    distributions = np.array([np.convolve(each, known.chances) for each in found.distributions])
     least, most = found.least + ranges[0], found.most + ranges[1]
     first = found.first + known.first
-    up, down = np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], np.cumsum(laws, axis=1)[:, ::-1]
+    up, down = np.cumsum(distributions[:, ::-1], axis=1)[:, ::-1], np.cumsum(distributions, axis=1)[:, ::-1]
     return (
         CompositionTails(first, up, least, most),
-        CompositionTails(1 - first - laws.shape[1], down, least, most),
+        CompositionTails(1 - first - distributions.shape[1], down, least, most),
     )
-
-
-def _largest(
-    tails: NDArray[np.float64], least: NDArray[np.int64], most: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """For each sum the largest tail over the compositions that can have it."""
-    largest = np.zeros((int(most.max() - least.min()) + 1, tails.shape[1]))
-    for tail, low, high in zip(tails, least - least.min(), most - least.min(), strict=True):
-        np.maximum(largest[low : high + 1], tail, out=largest[low : high + 1])
-    return largest

@@ -77,41 +77,29 @@ class BoundedEstimate:
     high: float
 
     def __add__(self, other: BoundedEstimate) -> BoundedEstimate:
-        """Their sum, for any correlation of their errors."""
-        return BoundedEstimate(
-            self.value + other.value, self.error + other.error, self.low + other.low, self.high + other.high
-        )
+        low, high = self.low + other.low, self.high + other.high
+        return BoundedEstimate(self.value + other.value, self.error + other.error, low, high)
 
     def __sub__(self, other: BoundedEstimate) -> BoundedEstimate:
-        """Their difference, for any correlation of their errors."""
-        return BoundedEstimate(
-            self.value - other.value, self.error + other.error, self.low - other.high, self.high - other.low
-        )
+        low, high = self.low - other.high, self.high - other.low
+        return BoundedEstimate(self.value - other.value, self.error + other.error, low, high)
 
     def over(self, base: BoundedEstimate) -> BoundedEstimate:
         """Their ratio, to first order: the error of the base is small."""
         ratio = self.value / base.value
-        return BoundedEstimate(
-            ratio, (self.error + ratio * base.error) / base.value, self.low / base.high, self.high / base.low
-        )
+        error = (self.error + ratio * base.error) / base.value
+        return BoundedEstimate(ratio, error, self.low / base.high, self.high / base.low)
 
     def share_with(self, rest: BoundedEstimate) -> BoundedEstimate:
         """Its share in the sum with a rest, to first order: the error of the sum is small."""
         whole = self.value + rest.value
         share = self.value / whole
-        return BoundedEstimate(
-            share,
-            ((1 - share) * self.error + share * rest.error) / whole,
-            self.low / (self.low + rest.high),
-            self.high / (self.high + rest.low),
-        )
+        error = ((1 - share) * self.error + share * rest.error) / whole
+        low, high = self.low / (self.low + rest.high), self.high / (self.high + rest.low)
+        return BoundedEstimate(share, error, low, high)
 
     def as_base(self) -> BoundedEstimate:
-        """The same, as a divisor.
-
-        Raises:
-            BadRequest: It is not above zero, or its error is not small.
-        """
+        """The same, as a divisor."""
         if self.value <= 0 or self.error > MOST_BASE_ERROR * self.value:
             raise BadRequest(
                 message(
@@ -123,7 +111,6 @@ class BoundedEstimate:
         return self
 
     def at_most(self, most: float) -> BoundedEstimate:
-        """The same, with an upper limit."""
         return BoundedEstimate(min(self.value, most), self.error, min(self.low, most), min(self.high, most))
 
     def interval(self, level: float) -> WeightedInterval:
@@ -138,11 +125,6 @@ def total_limits(value: Number, error: Number, quantile: float) -> tuple[Number,
 
     They hold every T with (X - T)² ≤ c X T, c = (z RSE)²: the variance grows with the total, as for a count. So
     T = X (1 + c/2 ± √(c + c²/4)).
-
-    Args:
-        value: The released number.
-        error: Its relative standard error, as a fraction.
-        quantile: Of the normal distribution, 1.96 for 95 %.
 
     >>> [round(limit) for limit in total_limits(1000, 0.1, 1.96)]
     [822, 1216]
@@ -309,7 +291,7 @@ def _moments(
     listed = [place for group in places for place in group]
     possible = np.array([release.status[place] != NOT_APPLICABLE for place in listed])
     member = np.repeat(np.eye(len(groups)), [len(group) for group in groups], axis=1) * possible
-    covariance = release.law.covariance(listed)
+    covariance = release.distribution.covariance(listed)
     if covariance is None:
         raise ValueError("only cells of a joint table have a covariance")
     values = np.array([release.unrounded[place] for place in listed])

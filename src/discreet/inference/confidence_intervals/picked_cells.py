@@ -5,8 +5,6 @@ independent, and such cells are refused. The exception is a total that holds all
 other base cells (`rest_of`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -31,14 +29,12 @@ class PickedCells:
     """Released cells that share no people.
 
     Args:
-        counts: Their released counts.
-        laws: The noise distribution of each cell.
         base: The source of each cell's noise (None: independent noise), and the cell's base categories.
         digest: The version of the records.
     """
 
     counts: NDArray[np.int64]
-    laws: tuple[CellDistribution, ...]
+    distributions: tuple[CellDistribution, ...]
     base: tuple[tuple[Hashable | None, Members], ...] = ()
     digest: str = ""
 
@@ -68,9 +64,9 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
     refuse_shared_people(combinations(members, 2))
     empty = {place for place in places if release.status[place] == NOT_APPLICABLE}
     counts = np.array([0 if place in empty else int(release.noisy[place]) for place in places])
-    laws = tuple(NO_NOISE if place in empty else release.law.at(*place) for place in places)
-    sources = (release.law.source(*place) for place in places)
-    return PickedCells(counts, laws, tuple(zip(sources, members, strict=True)), release.digest)
+    distributions = tuple(NO_NOISE if place in empty else release.distribution.at(*place) for place in places)
+    sources = (release.distribution.source(*place) for place in places)
+    return PickedCells(counts, distributions, tuple(zip(sources, members, strict=True)), release.digest)
 
 
 def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
@@ -95,23 +91,23 @@ def rest_of(whole: PickedCells, part: PickedCells) -> PickedCells | None:
     if source is None or not inside or any(own != source for own, _ in part.base):
         return None
     total, parts = _terms(whole), _terms(part)
-    left = sum(law.terms for law in total) - sum(law.terms for law in parts)
-    law = SumDistribution(total[0].row, left) if left else NO_NOISE
-    return PickedCells(whole.counts - part.counts.sum(), (law,), digest=whole.digest)
+    left = sum(each.terms for each in total) - sum(each.terms for each in parts)
+    distribution = SumDistribution(total[0].row, left) if left else NO_NOISE
+    return PickedCells(whole.counts - part.counts.sum(), (distribution,), digest=whole.digest)
 
 
 def _terms(cells: PickedCells) -> list[SumDistribution]:
     return [
-        own for law in cells.laws if law != NO_NOISE for own in law.laws if isinstance(own, SumDistribution)
+        own
+        for distribution in cells.distributions
+        if distribution != NO_NOISE
+        for own in distribution.distributions
+        if isinstance(own, SumDistribution)
     ]
 
 
 def cell_place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
-    """The index of a cell in the arrays of a release.
-
-    Raises:
-        BadRequest: It does not exist, or it is withheld.
-    """
+    """The index of a cell in the arrays of a release."""
     place = place_of(release.dimensions, codes)
     if release.status[place] == WITHHELD:
         raise BadRequest(
@@ -122,11 +118,7 @@ def cell_place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
 
 
 def place_of(dimensions: Sequence[Dimension], codes: Sequence[str]) -> tuple[int, ...]:
-    """The index of a cell in the dimensions of a table.
-
-    Raises:
-        BadRequest: It does not exist.
-    """
+    """The index of a cell in the dimensions of a table."""
     lists = [dimension.codes for dimension in dimensions]
     if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
         raise BadRequest(

@@ -17,12 +17,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
 from discreet.errors import BadRequest
+from discreet.inference.confidence_intervals import normal_intervals, picked_cells
 from discreet.inference.confidence_intervals.count_intervals import (
     DEFAULT_LEVEL,
     Interval,
@@ -33,22 +35,8 @@ from discreet.inference.confidence_intervals.count_intervals import (
     share_interval,
     sum_interval,
 )
-from discreet.inference.confidence_intervals.normal_intervals import (
-    BoundedEstimate,
-    WeightedInterval,
-    estimate_limits,
-    estimate_share,
-    estimate_sum,
-    joint_quotient,
-    joint_sum,
-)
-from discreet.inference.confidence_intervals.picked_cells import (
-    PickedCells,
-    cell_members,
-    cell_place,
-    picked,
-    rest_of,
-)
+from discreet.inference.confidence_intervals.normal_intervals import BoundedEstimate, WeightedInterval
+from discreet.inference.confidence_intervals.picked_cells import PickedCells
 from discreet.model.grammar import split, unescape
 from discreet.model.messages.text import Message, message, nearest
 from discreet.model.noise_distribution import depends_on_count
@@ -58,7 +46,6 @@ from discreet.model.shape import Dimension
 if TYPE_CHECKING:
     from discreet.model.view import Limits
 
-
 #: A cell: codes in the order of the dimensions, codes by name, or both as text.
 Cell = Sequence[str] | Mapping[str, str] | str
 Codes = tuple[str, ...]
@@ -67,11 +54,7 @@ _TOTAL = "_T"
 
 
 def cell_codes(dimensions: Sequence[Dimension], cell: Cell) -> Codes:
-    """The codes of a cell in the order of the dimensions.
-
-    Raises:
-        BadRequest: A name or a code that the table does not have.
-    """
+    """The codes of a cell in the order of the dimensions."""
     if isinstance(cell, str):
         cell = _read(cell)
     names = [dimension.name for dimension in dimensions]
@@ -112,7 +95,7 @@ def interval_of(
     if release.measure.has_errors:
         found = _estimate(release, one, whole, level)
         if base:
-            found = found.over(estimate_sum(release, base, level).as_base())
+            found = found.over(normal_intervals.estimate_sum(release, base, level).as_base())
         if others:
             found -= _estimate(release, others, their_whole or whole, level)
         return found.interval(level)
@@ -121,7 +104,13 @@ def interval_of(
             message("A share and a difference are asked for at once."), message("Give `of` or `minus`.")
         )
     for codes in (*one, *whole, *others, *base):
-        _refuse_other_numbers(release, codes)
+        place = picked_cells.cell_place(release, codes)
+        shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
+        if not release.measure.is_count or not shown:
+            raise BadRequest(
+                message("The value shown is no count with noise of its own."),
+                message("Ask for the measure count with additivity=independent."),
+            )
     if whole:
         return _share(release, one, whole, level)
     return _count_interval(release, one, others, base, level)
@@ -132,15 +121,15 @@ def _count_interval(
 ) -> Interval:
     if release.unrounded is not None:
         if base:
-            return joint_quotient(release, one, base, level, share=False)
-        return joint_sum(release, one, others, level)
-    cell = picked(release, *one)
+            return normal_intervals.joint_quotient(release, one, base, level, share=False)
+        return normal_intervals.joint_sum(release, one, others, level)
+    cell = picked_cells.picked(release, *one)
     if others:
-        return _difference(cell, picked(release, *others), level)
+        return _difference(cell, picked_cells.picked(release, *others), level)
     if base:
-        return ratio_interval(cell, picked(release, *base), level=level)
+        return ratio_interval(cell, picked_cells.picked(release, *base), level=level)
     if len(one) == 1:
-        return distribution_interval(int(cell.counts[0]), cell.laws[0], level)
+        return distribution_interval(int(cell.counts[0]), cell.distributions[0], level)
     return sum_interval(cell, level=level)
 
 
@@ -153,18 +142,18 @@ def every_interval(
     population totals; -1 where a cell has no error.
     """
     if release.measure.has_errors:
-        return estimate_limits(release, level)
+        return normal_intervals.estimate_limits(release, level)
     refuse_no_counts(release)
     low, high = (np.full(release.noisy.shape, -1, dtype=np.int64) for _ in range(2))
-    for mask, law in release.law.kinds():
+    for mask, distribution in release.distribution.kinds():
         here = mask & ~release.missing
         if not here.any():
             continue
         counts = release.noisy[here]
-        if depends_on_count(law):
-            low[here], high[here] = cell_intervals(counts, law, level)
+        if depends_on_count(distribution):
+            low[here], high[here] = cell_intervals(counts, distribution, level)
         else:
-            widest = distribution_interval(0, law, level).high
+            widest = distribution_interval(0, distribution, level).high
             low[here], high[here] = np.maximum(counts - widest, 0), np.maximum(counts + widest, 0)
     impossible = release.status == NOT_APPLICABLE
     low[impossible] = high[impossible] = 0
@@ -172,11 +161,7 @@ def every_interval(
 
 
 def refuse_no_counts(release: Release) -> None:
-    """Refuse a table whose numbers are not counts with independent noise.
-
-    Raises:
-        BadRequest: It is weighted, or it was made to add up.
-    """
+    """Refuse a table whose numbers are not counts with independent noise."""
     additivity = release.request.additivity or release.dataset.protection.additivity
     if not release.measure.is_count or additivity != "independent":
         raise BadRequest(
@@ -218,30 +203,14 @@ def _code(dimension: Dimension, code: str) -> str:
     )
 
 
-def _refuse_other_numbers(release: Release, codes: Codes) -> None:
-    """Refuse a cell that does not show its noisy count."""
-    place = cell_place(release, codes)
-    shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
-    if not release.measure.is_count or not shown:
-        raise BadRequest(
-            message("The value shown is no count with noise of its own."),
-            message("Ask for the measure count with additivity=independent."),
-        )
-
-
 def _estimate(release: Release, cells: list[Codes], of: list[Codes], level: float) -> BoundedEstimate:
-    """A sum of cells of a weighted table, or its share."""
     if not of:
-        return estimate_sum(release, cells, level)
-    return estimate_share(release, cells, _rest(release, cells, of), of[0], level)
+        return normal_intervals.estimate_sum(release, cells, level)
+    return normal_intervals.estimate_share(release, cells, _rest(release, cells, of), of[0], level)
 
 
 def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes] | None:
-    """The other cells of the whole; None where the whole is one total that holds the part.
-
-    Raises:
-        BadRequest: The part is the whole, or is not inside it.
-    """
+    """The other cells of the whole; None where the whole is one total that holds the part."""
     rest = [codes for codes in whole if codes not in part]
     if len(rest) + len(part) == len(whole):
         if not rest:
@@ -254,7 +223,10 @@ def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes
             message("The cells of the share are not among the cells that they are a share of."),
             message("Name all parts of the whole in `of`, or one total that holds them."),
         )
-    outer, *inner = (cell_members(release, cell_place(release, codes)) for codes in (*whole, *part))
+    outer, *inner = (
+        picked_cells.cell_members(release, picked_cells.cell_place(release, codes))
+        for codes in (*whole, *part)
+    )
     if not all(members[name] <= outer[name] for members in inner for name in members):
         raise BadRequest(
             message("A cell of the share does not lie in the whole."), message("Name a total that holds it.")
@@ -266,12 +238,12 @@ def _share(release: Release, part: list[Codes], whole: list[Codes], level: float
     """A share; if a dp total has the noise of its own parts, that of the part in the sum with the remainder."""
     rest = _rest(release, part, whole)
     if release.unrounded is not None:
-        return joint_quotient(release, part, whole, level, share=True)
-    one = picked(release, *part)
+        return normal_intervals.joint_quotient(release, part, whole, level, share=True)
+    one = picked_cells.picked(release, *part)
     if rest is not None:
-        return share_interval(one, rest=picked(release, *rest), level=level)
-    total = picked(release, whole[0])
-    remainder = rest_of(total, one)
+        return share_interval(one, rest=picked_cells.picked(release, *rest), level=level)
+    total = picked_cells.picked(release, whole[0])
+    remainder = picked_cells.rest_of(total, one)
     if remainder is not None:
         return share_interval(one, rest=remainder, level=level)
     return share_interval(one, whole=total, level=level)
@@ -279,7 +251,7 @@ def _share(release: Release, part: list[Codes], whole: list[Codes], level: float
 
 def _difference(one: PickedCells, others: PickedCells, level: float) -> Interval:
     """The interval of a difference; of a total and cells in it with the same noise, that of the remainder."""
-    beyond, short = rest_of(one, others), rest_of(others, one)
+    beyond, short = picked_cells.rest_of(one, others), picked_cells.rest_of(others, one)
     if beyond is not None:
         return sum_interval(beyond, level=level)
     if short is not None:
@@ -294,11 +266,38 @@ _MOST_DIGITS = 6
 CELLS_AT_ONCE = 4_096
 
 
-def interval_document(found: Interval) -> dict[str, Any]:
+class IntervalDocument(TypedDict):
+    """Between which limits a sum, a share or a difference of true counts lies; null where there is no limit."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float
+    relative_standard_error: NotRequired[float | None]
+
+
+class CellIntervalDocument(TypedDict):
+    """One cell with its interval; null where it is withheld."""
+
+    codes: list[str]
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class IntervalsDocument(TypedDict):
+    """All cells with their intervals."""
+
+    dimensions: list[str]
+    level: float
+    cells: list[CellIntervalDocument]
+
+
+def interval_document(found: Interval) -> IntervalDocument:
     """An interval as JSON; an infinite end is null. A weighted one has its error in percent."""
-    ends = {name: getattr(found, name) for name in ("estimate", "low", "high")}
-    document = {name: value if np.isfinite(value) else None for name, value in ends.items()}
-    document["level"] = found.level
+    ends = (found.estimate, found.low, found.high)
+    estimate, low, high = (value if np.isfinite(value) else None for value in ends)
+    document: IntervalDocument = {"estimate": estimate, "low": low, "high": high, "level": found.level}
     if isinstance(found, WeightedInterval):
         document["relative_standard_error"] = found.relative_standard_error
     return document
@@ -332,21 +331,24 @@ def error_text(found: Interval) -> str:
     return message("relative standard error {error:g} %, rounded up", error=error)
 
 
-def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
+def every_document(release: Release, level: float = DEFAULT_LEVEL) -> IntervalsDocument:
     """All cells with their intervals as JSON; null where a cell is withheld."""
     return limits_document(release, every_interval(release, level), level)
 
 
-def limits_document(release: Release, known: Limits, level: float) -> dict[str, Any]:
+def limits_document(release: Release, known: Limits, level: float) -> IntervalsDocument:
     """All cells with known limits, as `every_document`."""
     cells = [cell for block in _blocks(release, known) for cell in block]
-    return {**_limits_head(release, level), "cells": cells}
+    dimensions = [dimension.name for dimension in release.dimensions]
+    return {"dimensions": dimensions, "level": level, "cells": cells}
 
 
 def every_piece(release: Release, level: float = DEFAULT_LEVEL) -> Iterator[bytes]:
     """`every_document` as JSON bytes, block by block, so that a large table is never one list."""
     blocks = _blocks(release, every_interval(release, level))
-    yield f'{json.dumps(_limits_head(release, level), ensure_ascii=False)[:-1]}, "cells": ['.encode()
+    dimensions = [dimension.name for dimension in release.dimensions]
+    head = json.dumps({"dimensions": dimensions, "level": level}, ensure_ascii=False)
+    yield f'{head[:-1]}, "cells": ['.encode()
     before = ""
     for block in blocks:
         yield f"{before}{json.dumps(block, ensure_ascii=False)[1:-1]}".encode()
@@ -354,11 +356,7 @@ def every_piece(release: Release, level: float = DEFAULT_LEVEL) -> Iterator[byte
     yield b"]}"
 
 
-def _limits_head(release: Release, level: float) -> dict[str, Any]:
-    return {"dimensions": [dimension.name for dimension in release.dimensions], "level": level}
-
-
-def _blocks(release: Release, known: Limits) -> Iterator[list[dict[str, Any]]]:
+def _blocks(release: Release, known: Limits) -> Iterator[list[CellIntervalDocument]]:
     codes = product(*(dimension.codes for dimension in release.dimensions))
     values, hidden, low, high = (each.ravel() for each in (release.values, release.missing, *known))
     for start in range(0, values.size, CELLS_AT_ONCE):

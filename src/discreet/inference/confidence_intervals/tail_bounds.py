@@ -6,8 +6,6 @@ bounds the tail by dynamic programming, and `chernoff_bound` does so for very ma
 Source: Chernoff (1952); dynamic programming against an adaptive adversary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, floor, prod, sqrt
@@ -19,60 +17,56 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.inference.channel import Distribution, channel_of, whole_numbers
 from discreet.model.noise_distribution import CellDistribution
 
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PossibleRows:
     """The noise distributions that are possible for cells with the same released count.
 
     Args:
-        first: The smallest noise value.
-        laws: One row per distribution: the probabilities of first, first + 1, ...
+        distributions: One row per distribution: the probabilities of first, first + 1, ...
         least: The smallest possible count with each distribution.
-        most: The largest.
         times: The number of cells.
     """
 
     first: int
-    laws: NDArray[np.float64]
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
+    distributions: Floats
+    least: Counts
+    most: Counts
     times: int
 
     @property
     def unique(self) -> bool:
-        """Whether every possible count has the same distribution."""
-        return len(self.laws) == 1
+        return len(self.distributions) == 1
 
     @property
     def last(self) -> int:
-        """The largest noise value."""
-        return self.first + int(self.laws.shape[1]) - 1
+        return self.first + int(self.distributions.shape[1]) - 1
 
     @property
-    def law(self) -> Distribution:
-        """The distribution, where it is unique."""
-        return Distribution(self.first, self.laws[0])
+    def distribution(self) -> Distribution:
+        return Distribution(self.first, self.distributions[0])
 
     def negative(self) -> Self:
-        """The same cells, subtracted from the sum."""
-        return type(self)(-self.last, self.laws[:, ::-1], -self.most, -self.least, self.times)
+        return type(self)(-self.last, self.distributions[:, ::-1], -self.most, -self.least, self.times)
 
     def mirror_noise(self) -> Self:
         """The same counts with the negative of their noise."""
-        return type(self)(-self.last, self.laws[:, ::-1], self.least, self.most, self.times)
+        return type(self)(-self.last, self.distributions[:, ::-1], self.least, self.most, self.times)
 
-    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of each distribution."""
+    def moments(self) -> tuple[Floats, Floats]:
         values = np.arange(self.first, self.last + 1)
-        mean = self.laws @ values
-        return mean, self.laws @ values**2 - mean**2
+        mean = self.distributions @ values
+        return mean, self.distributions @ values**2 - mean**2
 
 
 def possible_rows(cells: ArrayLike, noise: CellDistribution) -> Iterator[PossibleRows]:
     """The possible distributions of each distinct released count.
 
     >>> from discreet.noise import maxent
-    >>> [(rows.times, len(rows.laws)) for rows in possible_rows([0, 20, 0], maxent(D=5, V=3, js=2))]
+    >>> [(rows.times, len(rows.distributions)) for rows in possible_rows([0, 20, 0], maxent(D=5, V=3, js=2))]
     [(2, 6), (1, 1)]
     """
     channel = channel_of(noise)
@@ -85,28 +79,21 @@ def possible_rows(cells: ArrayLike, noise: CellDistribution) -> Iterator[Possibl
         rows = np.unique(served)
         least = np.array([counts[served == row].min() for row in rows])
         most = np.array([counts[served == row].max() for row in rows])
-        yield PossibleRows(channel.lowest, channel.laws[rows], least, most, often)
+        yield PossibleRows(channel.lowest, channel.distributions[rows], least, most, often)
 
 
 #: By multiplicity of each distribution: the smallest and the largest sum; first value and probabilities of the noise.
-_Ways = dict[tuple[int, ...], tuple[int, int, int, NDArray[np.float64]]]
+_Ways = dict[tuple[int, ...], tuple[int, int, int, Floats]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compositions:
-    """The distribution of a sum of noise for each composition k = (k_1, k_2, ...): k_i cells have distribution i.
-
-    Args:
-        first: The smallest value of the sum of the noise.
-        laws: One row per composition: the probabilities of first, first + 1, ...
-        least: The smallest sum of true counts of each composition.
-        most: The largest.
-    """
+    """The distribution of a sum of noise for each composition k = (k_1, k_2, ...): k_i cells have distribution i."""
 
     first: int
-    laws: NDArray[np.float64]
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
+    distributions: Floats
+    least: Counts
+    most: Counts
 
 
 def compositions(cells: Sequence[PossibleRows]) -> Compositions:
@@ -116,33 +103,34 @@ def compositions(cells: Sequence[PossibleRows]) -> Compositions:
     weights, so each must have a small relative error.
 
     >>> from discreet.noise import maxent
-    >>> len(compositions([*possible_rows([0, 0], maxent(D=5, V=3, js=2))]).laws)
+    >>> len(compositions([*possible_rows([0, 0], maxent(D=5, V=3, js=2))]).distributions)
     21
     """
     known: dict[tuple[int, bytes], int] = {}
     places = [
-        [known.setdefault((rows.first, law.tobytes()), len(known)) for law in rows.laws] for rows in cells
+        [known.setdefault((rows.first, each.tobytes()), len(known)) for each in rows.distributions]
+        for rows in cells
     ]
     ways: _Ways = {(0,) * (1 + max(map(max, places))): (0, 0, 0, np.ones(1))}
     for rows, own in zip(cells, places, strict=True):
         for _ in range(rows.times):
             ways = _add_cell(ways, rows, own)
-    least, most, firsts, laws = zip(*ways.values(), strict=True)
+    least, most, firsts, distributions = zip(*ways.values(), strict=True)
     first, last = (
         sum(end * rows.times for end, rows in zip(ends, cells, strict=True))
         for ends in ([rows.first for rows in cells], [rows.last for rows in cells])
     )
-    padded = np.zeros((len(laws), last - first + 1))
-    for line, start, law in zip(padded, firsts, laws, strict=True):
-        line[start - first : start - first + len(law)] = law
+    padded = np.zeros((len(distributions), last - first + 1))
+    for line, start, distribution in zip(padded, firsts, distributions, strict=True):
+        line[start - first : start - first + len(distribution)] = distribution
     return Compositions(first, padded, np.array(least), np.array(most))
 
 
 def number_of_compositions(cells: Sequence[PossibleRows]) -> int:
     """An upper bound on the number of compositions."""
-    distinct = len({(rows.first, law.tobytes()) for rows in cells for law in rows.laws})
+    distinct = len({(rows.first, each.tobytes()) for rows in cells for each in rows.distributions})
     together = comb(distinct + sum(rows.times for rows in cells) - 1, distinct - 1)
-    apart = prod(comb(len(rows.laws) + rows.times - 1, rows.times) for rows in cells)
+    apart = prod(comb(len(rows.distributions) + rows.times - 1, rows.times) for rows in cells)
     return min(together, apart)
 
 
@@ -153,23 +141,21 @@ def _add_cell(ways: _Ways, rows: PossibleRows, own: list[int]) -> _Ways:
     one composition per step needs a convolution.
     """
     more: _Ways = {}
-    trimmed = [_trim(rows.first, law) for law in rows.laws]
+    trimmed = []
+    for distribution in rows.distributions:
+        inside = np.flatnonzero(distribution)
+        trimmed.append((rows.first + int(inside[0]), distribution[inside[0] : inside[-1] + 1]))
     served = zip(own, rows.least.tolist(), rows.most.tolist(), trimmed, strict=True)
     for place, least, most, (start, row) in sorted(served, key=lambda each: len(each[3][1])):
-        for powers, (low, high, first, law) in ways.items():
+        for powers, (low, high, first, distribution) in ways.items():
             longer = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
             if longer in more:
                 before = more[longer]
                 more[longer] = min(before[0], low + least), max(before[1], high + most), *before[2:]
             else:
-                sum_law = law * row if len(row) == 1 else np.convolve(law, row)
-                more[longer] = low + least, high + most, first + start, sum_law
+                sum_distribution = distribution * row if len(row) == 1 else np.convolve(distribution, row)
+                more[longer] = low + least, high + most, first + start, sum_distribution
     return more
-
-
-def _trim(first: int, law: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
-    inside = np.flatnonzero(law)
-    return first + int(inside[0]), law[inside[0] : inside[-1] + 1]
 
 
 _DEPTH = np.log(1e12)
@@ -186,12 +172,9 @@ def chernoff_bound(cells: Sequence[PossibleRows]) -> Distribution:
     """
     total = np.zeros(len(_CHERNOFF_TILTS))
     for rows in cells:
-        total += rows.times * log_generating(rows.laws, rows.first).max(axis=0)
-    start, end = (
-        int(np.floor((total / _CHERNOFF_TILTS).min())),
-        int(np.ceil(((total + _DEPTH) / _CHERNOFF_TILTS).min())),
-    )
-    points = np.arange(start, end + 1)
+        total += rows.times * log_generating(rows.distributions, rows.first).max(axis=0)
+    start = int(np.floor((total / _CHERNOFF_TILTS).min()))
+    points = np.arange(start, int(np.ceil(((total + _DEPTH) / _CHERNOFF_TILTS).min())) + 1)
     tail = np.ones(len(points))
     for tilt, log_mean in zip(_CHERNOFF_TILTS, total, strict=True):
         np.minimum(tail, np.exp(np.minimum(log_mean - tilt * points, 0.0)), out=tail)
@@ -199,12 +182,12 @@ def chernoff_bound(cells: Sequence[PossibleRows]) -> Distribution:
     return Distribution(start, tail - np.append(tail[1:], 0.0))
 
 
-def log_generating(laws: NDArray[np.float64], lowest: int) -> NDArray[np.float64]:
+def log_generating(distributions: Floats, lowest: int) -> Floats:
     """An upper bound of log E exp(h noise), for each distribution and each tilt h."""
-    values = lowest + np.arange(laws.shape[1])
-    largest = values[laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)]
+    values = lowest + np.arange(distributions.shape[1])
+    largest = values[distributions.shape[1] - 1 - (distributions[:, ::-1] > 0).argmax(axis=1)]
     with np.errstate(divide="ignore"):
-        relative = np.log(laws @ np.exp(np.outer(values - values[-1], _CHERNOFF_TILTS)))
+        relative = np.log(distributions @ np.exp(np.outer(values - values[-1], _CHERNOFF_TILTS)))
     exact = relative + values[-1] * _CHERNOFF_TILTS
     # Where the sum underflows, exp(h largest value) is no less than the mean of exp(h noise).
     return np.asarray(np.where(relative > _UNDERFLOW, exact, largest[:, None] * _CHERNOFF_TILTS))
@@ -230,44 +213,34 @@ class TiltedTails:
     Args:
         first: The smallest t; below it the bound is 1.
         tails: One row per tilt: V of first, first + 1, ...; beyond the end the last value applies.
-        tilts: The tilts h.
         least: The smallest sum of the cells with several distributions; weights are relative to it or to `most`.
-        most: The largest.
         known: The smallest and the largest sum of the other cells.
     """
 
     first: int
-    tails: NDArray[np.float64]
-    tilts: NDArray[np.float64]
+    tails: Floats
+    tilts: Floats
     least: int
     most: int
     known: tuple[int, int]
 
     @property
     def last(self) -> int:
-        """The largest t."""
         return self.first + int(self.tails.shape[1]) - 1
 
     @property
     def by_sum(self) -> bool:
-        """Whether the bound depends on the sum."""
         return len(self.tilts) > 1
 
-    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The bound of P(noise >= value) for true counts with this sum."""
+    def at(self, sums: Counts, values: Counts) -> Floats:
         return np.where(values < self.first, 1.0, np.minimum(self.each(sums, values).min(axis=0), 1.0))
 
-    def each(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The bound of each tilt."""
+    def each(self, sums: Counts, values: Counts) -> Floats:
         place = np.clip(values - self.first, 0, self.tails.shape[1] - 1)
-        return np.stack(
-            [
-                np.maximum(tail[place], _TINY) * self._weight(tilt, sums)
-                for tilt, tail in zip(self.tilts, self.tails, strict=True)
-            ]
-        )
+        pairs = zip(self.tilts, self.tails, strict=True)
+        return np.stack([np.maximum(tail[place], _TINY) * self._weight(tilt, sums) for tilt, tail in pairs])
 
-    def _weight(self, tilt: float, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _weight(self, tilt: float, sums: Counts) -> Floats:
         """exp(-h s) for the part s of the sum in these cells; the other cells can have any of their sums."""
         if tilt <= 0:
             beyond = np.minimum(sums - self.known[0], self.most) - self.least
@@ -282,7 +255,7 @@ def worst_case_tails(
     cells: Sequence[PossibleRows],
     noise: Distribution,
     known: tuple[int, int],
-    tested: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    tested: Callable[[Counts], Counts],
 ) -> TiltedTails | None:
     """A bound of the tails over all possible distributions of the cells; None where it would cost too much.
 
@@ -310,28 +283,22 @@ def worst_case_tails(
         return None
     tilts = tilts[: max(1, int(WORK / cost))]
     found = _backwards(_blocks(cells, 1), noise, window, tilts, known)
-    best = _best_tilts(found, tested)
-    block = next(size for size in _BLOCKS if size == 1 or len(best) * width * _cost(cells, size) <= WORK)
-    return found if block == 1 else _backwards(_blocks(cells, block), noise, window, best, known)
-
-
-def _best_tilts(
-    found: TiltedTails, tested: Callable[[NDArray[np.int64]], NDArray[np.int64]]
-) -> NDArray[np.float64]:
-    """The tilts that give the smallest bound of some tail of interest."""
+    # The tilts that give the smallest bound of some tail of interest.
     sums = np.arange(found.least + found.known[0], found.most + found.known[1] + 1)
     each = found.each(sums, tested(sums))
     smallest = each.min(axis=0)
     of_interest = (smallest > _OF_INTEREST[0]) & (smallest < _OF_INTEREST[1])
     chosen = np.unique(each[:, of_interest].argmin(axis=0))
-    return found.tilts[np.union1d(chosen, [0]).astype(np.int64)]
+    best = found.tilts[np.union1d(chosen, [0]).astype(np.int64)]
+    block = next(size for size in _BLOCKS if size == 1 or len(best) * width * _cost(cells, size) <= WORK)
+    return found if block == 1 else _backwards(_blocks(cells, block), noise, window, best, known)
 
 
 def _cost(cells: Sequence[PossibleRows], block: int) -> float:
     """An upper bound of the cost of the blocks per value, in multiplications."""
     number = sum(rows.times for rows in cells)
-    laws, width = (max(rows.laws.shape[axis] for rows in cells) for axis in (0, 1))
-    return float(ceil(number / block) * comb(laws + block - 1, block) * (block * (width - 1) + 1))
+    distributions, width = (max(rows.distributions.shape[axis] for rows in cells) for axis in (0, 1))
+    return float(ceil(number / block) * comb(distributions + block - 1, block) * (block * (width - 1) + 1))
 
 
 def _window(cells: Sequence[PossibleRows], noise: Distribution) -> tuple[tuple[int, int], float]:
@@ -341,7 +308,7 @@ def _window(cells: Sequence[PossibleRows], noise: Distribution) -> tuple[tuple[i
         mean, spread = rows.moments()
         low, high = low + rows.times * mean.min(), high + rows.times * mean.max()
         variance += rows.times * spread.max()
-        reach = max(reach, rows.laws.shape[1])
+        reach = max(reach, rows.distributions.shape[1])
     far = _DEVIATIONS * sqrt(variance) + reach
     lowest = noise.first + sum(rows.times * rows.first for rows in cells)
     highest = noise.last + sum(rows.times * rows.last for rows in cells)
@@ -349,23 +316,20 @@ def _window(cells: Sequence[PossibleRows], noise: Distribution) -> tuple[tuple[i
 
 
 def _blocks(cells: Sequence[PossibleRows], size: int) -> list[tuple[Compositions, int]]:
-    """The cells in blocks of at most this size, with the multiplicity of each block."""
     single = [place for place, rows in enumerate(cells) for _ in range(rows.times)]
     found: dict[tuple[int, ...], int] = {}
     for start in range(0, len(single), size):
         block = tuple(single[start : start + size])
         found[block] = found.get(block, 0) + 1
-    return [
-        (compositions([replace(cells[place], times=1) for place in block]), often)
-        for block, often in found.items()
-    ]
+    one = [replace(rows, times=1) for rows in cells]
+    return [(compositions([one[place] for place in block]), often) for block, often in found.items()]
 
 
 def _backwards(
     blocks: list[tuple[Compositions, int]],
     noise: Distribution,
     window: tuple[int, int],
-    tilts: NDArray[np.float64],
+    tilts: Floats,
     known: tuple[int, int],
 ) -> TiltedTails:
     values = np.arange(window[0], window[1] + 1)
@@ -383,11 +347,9 @@ def _backwards(
     return TiltedTails(window[0], tails, tilts, least, most, known)
 
 
-def _step(
-    tails: NDArray[np.float64], block: Compositions, weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _step(tails: Floats, block: Compositions, weights: Floats) -> Floats:
     """The largest value over the compositions of one block, for each tilt and value."""
-    size, width = tails.shape[1], block.laws.shape[1]
+    size, width = tails.shape[1], block.distributions.shape[1]
     last = block.first + width - 1
     # V(t - z) for z from `last` down to `first`: values below the window have V = 1, above it that of its edge.
     below, above = max(last, 0), max(-block.first, 0)
@@ -395,7 +357,7 @@ def _step(
         [np.ones((len(tails), below)), tails, np.repeat(tails[:, -1:], above, axis=1)], axis=1
     )
     windows = np.lib.stride_tricks.sliding_window_view(padded, width, axis=1)[:, below - last :][:, :size]
-    backwards = np.ascontiguousarray(block.laws[:, ::-1].T)
+    backwards = np.ascontiguousarray(block.distributions[:, ::-1].T)
     return np.stack(
         [(window @ backwards * weight).max(axis=1) for window, weight in zip(windows, weights, strict=True)]
     )

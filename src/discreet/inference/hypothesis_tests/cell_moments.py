@@ -14,24 +14,18 @@ so that each column has a limit.
 Source: McCullagh (1986) and Osius & Rojek (1992) for sparse tables without noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
-from discreet.inference.channel import channel_of
+from discreet.inference.channel import Channel, Distribution, channel_of
 from discreet.inference.hypothesis_tests.likelihood import TINY, PoissonLikelihood
 from discreet.noise.table import NoiseTable
-
-if TYPE_CHECKING:
-    from discreet.inference.channel import Channel, Distribution
-
 
 Floats = NDArray[np.float64]
 
@@ -96,18 +90,14 @@ class CellParts:
 
     def times(self, spread: Floats) -> Self:
         """The same with means in another unit: slope, bend and information times its power."""
-        return type(self)(
-            self.expected,
-            self.variance,
-            self.slope * np.sqrt(spread),
-            self.bend * spread,
-            self.information * spread,
-            self.overlap,
-            self.kurtosis,
+        return replace(
+            self,
+            slope=self.slope * np.sqrt(spread),
+            bend=self.bend * spread,
+            information=self.information * spread,
         )
 
     def within(self, cells: NDArray[np.bool_]) -> Self:
-        """The same, with zeros in the other cells."""
         return type(self)(*(np.where(cells, column, 0.0) for column in columns(self)))
 
 
@@ -122,7 +112,6 @@ class CellMoments:
 
     Args:
         means: The means of the table, ascending; beyond the last only the units change.
-        noise: The variance of the noise, which gives the units.
         parts: The moments at each mean, without units.
     """
 
@@ -132,7 +121,6 @@ class CellMoments:
 
     @classmethod
     def of(cls, means: Floats, noise: float, parts: CellParts) -> Self:
-        """From moments in units of counts."""
         return cls(means, noise, parts.times(means + noise))
 
     def at(self, means: Floats) -> CellParts:
@@ -142,11 +130,10 @@ class CellMoments:
         found = CellParts(*(np.interp(roots, known, column) for column in columns(self.parts)))
         return found.times(1 / (means + self.noise))
 
-    def extend(self, more: CellMoments) -> CellMoments:
+    def extend(self, more: Self) -> Self:
         """This table followed by one of larger means and the same noise."""
-        return CellMoments(
-            np.append(self.means, more.means), self.noise, concatenate_parts([self.parts, more.parts])
-        )
+        means = np.append(self.means, more.means)
+        return type(self)(means, self.noise, concatenate_parts([self.parts, more.parts]))
 
 
 def concatenate_parts(pieces: list[CellParts]) -> CellParts:
@@ -167,11 +154,16 @@ def table_moments(noise: NoiseTable) -> CellMoments:
     most = int(largest + 10 * np.sqrt(largest)) + 5
     values = releasable(channel, most)
     top = PoissonLikelihood.of(channel.evidence(values[:, None])).free_maximum()[0]
-    law = _release_probabilities(channel, most, values)
     counts = np.arange(most + 1)
+    noise_values = values[None, :] - counts[:, None] - channel.lowest
+    inside = (noise_values >= 0) & (noise_values < channel.distributions.shape[1])
+    index = channel.distribution_index(counts)[:, None]
+    distribution = np.where(inside, channel.distributions[index, np.where(inside, noise_values, 0)], 0.0)
     poisson = np.exp(counts * np.log(means)[:, None] - means[:, None] - gammaln(counts + 1.0))
     slope = _before(poisson) - poisson
-    parts = CellParts.sum_over(poisson @ law, slope @ law, (_before(slope) - slope) @ law, top)
+    parts = CellParts.sum_over(
+        poisson @ distribution, slope @ distribution, (_before(slope) - slope) @ distribution, top
+    )
     return CellMoments.of(means, float(noise.variance), parts)
 
 
@@ -182,21 +174,12 @@ def _before(columns: Floats) -> Floats:
     return moved
 
 
-def _release_probabilities(channel: Channel, most: int, values: NDArray[np.int64]) -> Floats:
-    """P(x | n): one row per count, one column per releasable value."""
-    counts = np.arange(most + 1)
-    noise = values[None, :] - counts[:, None] - channel.lowest
-    inside = (noise >= 0) & (noise < channel.laws.shape[1])
-    chances = channel.laws[channel.distribution_index(counts)[:, None], np.where(inside, noise, 0)]
-    return np.where(inside, chances, 0.0)
-
-
 def releasable(channel: Channel, largest: int) -> NDArray[np.int64]:
     """Every value that can be released for true counts up to `largest`."""
     counts = np.arange(largest + 1)
-    laws = channel.laws[channel.distribution_index(counts)]
-    places = np.flatnonzero(laws.ravel() > 0)
-    rows, columns = np.divmod(places, laws.shape[1])
+    distributions = channel.distributions[channel.distribution_index(counts)]
+    places = np.flatnonzero(distributions.ravel() > 0)
+    rows, columns = np.divmod(places, distributions.shape[1])
     return np.unique(counts[rows] + channel.lowest + columns)
 
 
@@ -206,31 +189,27 @@ _FAR = 30.0
 _ROOM = 2_000_000
 
 
-def wide_moments(law: Distribution, variance: float) -> CellMoments:
+def wide_moments(distribution: Distribution, variance: float) -> CellMoments:
     """The moments under one distribution for every count, from mean zero to means at which the noise no longer matters.
 
     The distribution of a released count is a convolution, one person more shifts it by one, and its derivatives are
     differences: P'(x | mu) = P(x - 1 | mu) - P(x | mu). Its largest value over all means is taken over a grid that is even
     in t(mu) = 2 sqrt(mu + s2), in which the likelihood has a curvature of about 1: a step h misses d(x, mu) by at most h^2
     / 4.
-
-    Args:
-        law: The truncated distribution of the noise.
-        variance: The variance of the noise.
     """
     largest = 150.0 + 8 * np.sqrt(variance)
     means = even_means(largest)
-    values = int(_reach(largest) + len(law.chances))
-    top = _largest(law, variance, values)
-    pieces = [_sum_parts(chance, top) for chance in _batches(law, means, values)]
+    values = int(_reach(largest) + len(distribution.chances))
+    top = _largest(distribution, variance, values)
+    pieces = [_sum_parts(chance, top) for chance in _batches(distribution, means, values)]
     near = CellMoments.of(means, variance, concatenate_parts(pieces))
-    return near.extend(far_moments(law, variance, largest))
+    return near.extend(far_moments(distribution, variance, largest))
 
 
-def far_moments(law: Distribution, variance: float, largest: float) -> CellMoments:
+def far_moments(distribution: Distribution, variance: float, largest: float) -> CellMoments:
     """The moments at larger means, where another mean only shifts the distribution of the released count."""
     means = np.geomspace(largest, largest + _FAR * (1 + variance), POINTS // 5)[1:]
-    return CellMoments.of(means, variance, concatenate_parts([_far(law, mean) for mean in means]))
+    return CellMoments.of(means, variance, concatenate_parts([_far(distribution, mean) for mean in means]))
 
 
 def _sum_parts(chance: Floats, top: Floats) -> CellParts:
@@ -238,22 +217,19 @@ def _sum_parts(chance: Floats, top: Floats) -> CellParts:
     return CellParts.sum_over(chance, -first, np.diff(first, axis=1, prepend=0.0), top)
 
 
-def _far(law: Distribution, mean: float) -> CellParts:
+def _far(distribution: Distribution, mean: float) -> CellParts:
     reach = 9 * np.sqrt(mean) + 30
     counts = np.arange(int(max(0.0, mean - reach)), int(mean + reach) + 1)
     poisson = np.exp(counts * np.log(mean) - mean - gammaln(counts + 1.0))
-    chance = np.maximum(_fft_convolve(poisson, law.chances), TINY)
+    # As `scipy.signal.fftconvolve`, whose import takes 30 MB.
+    size = poisson.size + distribution.chances.size - 1
+    length = next_fast_len(size, real=True)
+    chance = np.maximum(
+        irfft(rfft(poisson, length) * rfft(distribution.chances, length), length)[:size], TINY
+    )
     parts = _sum_parts(chance[None], np.log(chance.max()))
     # The maximum changes slowly with x, which is ignored; its part of the slopes would not be negligible.
     return replace(parts, slope=np.zeros(1), bend=np.zeros(1))
-
-
-def _fft_convolve(first: Floats, second: Floats) -> Floats:
-    """A convolution, as `scipy.signal.fftconvolve`, whose import takes 30 MB."""
-    size = first.size + second.size - 1
-    length = next_fast_len(size, real=True)
-    summed: Floats = irfft(rfft(first, length) * rfft(second, length), length)[:size]
-    return summed
 
 
 def _reach(mean: float) -> float:
@@ -261,27 +237,29 @@ def _reach(mean: float) -> float:
     return float(mean + 9 * np.sqrt(mean) + 30)
 
 
-def _largest(law: Distribution, variance: float, values: int) -> Floats:
+def _largest(distribution: Distribution, variance: float, values: int) -> Floats:
     """The largest log-probability of each released value over all means."""
     ends = 2 * np.sqrt(variance + np.array([0.0, float(values)]))
     grid = np.linspace(ends[0], ends[1], 2 + int((ends[1] - ends[0]) / _STEP))
     means = np.maximum(grid**2 / 4 - variance, 0.0)
     means[0] = 0.0
     top = np.full(values, TINY)
-    for chance in _batches(law, means, values):
+    for chance in _batches(distribution, means, values):
         np.maximum(top, chance.max(axis=0), out=top)
     return np.asarray(np.log(top))
 
 
-def _batches(law: Distribution, means: Floats, values: int) -> Iterator[Floats]:
+def _batches(distribution: Distribution, means: Floats, values: int) -> Iterator[Floats]:
     """The probabilities of the released values for each mean, in batches of means."""
     step = max(1, _ROOM // values)
     for at in range(0, len(means), step):
         mu = np.maximum(means[at : at + step], TINY)[:, None]
         counts = np.arange(int(_reach(float(mu.max()))) + 1)
         poisson = np.exp(counts * np.log(mu) - mu - gammaln(counts + 1.0))
-        size = next_fast_len(len(counts) + len(law.chances) - 1, real=True)
-        found = irfft(rfft(poisson, size, axis=1) * rfft(law.chances, size), size, axis=1)[:, :values]
+        size = next_fast_len(len(counts) + len(distribution.chances) - 1, real=True)
+        found = irfft(rfft(poisson, size, axis=1) * rfft(distribution.chances, size), size, axis=1)[
+            :, :values
+        ]
         padded = np.zeros((len(mu), values))
         padded[:, : found.shape[1]] = np.maximum(found, 0.0)
         yield padded

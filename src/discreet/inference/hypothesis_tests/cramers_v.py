@@ -10,8 +10,6 @@ it estimates the V of the exact table.
 Source: Cramer (1946); the correction is the first-order expansion of X2 in the noise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import sqrt
 
@@ -41,12 +39,10 @@ class CramersV:
     noise_part: float
 
     def document(self) -> dict[str, float]:
-        """Both figures as JSON."""
         return {"corrected": self.estimate, "naive": self.naive, "noise_part": self.noise_part}
 
     @property
     def why(self) -> str:
-        """A sentence on why the two differ."""
         return (
             f"Noise makes any table look associated: here it is expected to add {self.noise_part:.1f} to the "
             f"chi-square statistic, which lifts V from {self.estimate:.3f} to {self.naive:.3f}."
@@ -134,9 +130,9 @@ def _noise_moments(counts: NDArray[np.int64], noise: CellDistribution | NoiseByC
     if isinstance(noise, NoiseByCell):
         return noise.moments()
     channel = channel_of(noise)
-    values = channel.lowest + np.arange(channel.laws.shape[1])
-    means = channel.laws @ values
-    variances = channel.laws @ values.astype(np.float64) ** 2 - means**2
+    values = channel.lowest + np.arange(channel.distributions.shape[1])
+    means = channel.distributions @ values
+    variances = channel.distributions @ values.astype(np.float64) ** 2 - means**2
     evidence = channel.evidence(counts)
     weights = evidence.chance / evidence.chance.sum(axis=-1, keepdims=True)
     index = channel.distribution_index(evidence.counts)

@@ -10,17 +10,14 @@ Source: Rinott et al. (2018), section 6.2 and Figure 4. The paper's critical val
 epsilon 0.5, m = 5 the exact power at its c = 3.36 is .936.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import channel_of, observe
+from discreet.inference.channel import Evidence, NoiseByCell, channel_of, observe
 from discreet.inference.hypothesis_tests.independence import run_test
 from discreet.inference.hypothesis_tests.likelihood import highest_point
 from discreet.inference.hypothesis_tests.likelihood_ratio import (
@@ -33,10 +30,6 @@ from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalMod
 from discreet.inference.hypothesis_tests.p_value import REPLICATES, SEED
 from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import Release
-
-if TYPE_CHECKING:
-    from discreet.inference.channel import Evidence, NoiseByCell
-
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +44,6 @@ class ProportionTest:
 
     Args:
         people: N, which is public.
-        noise: The noise table of the released number, or the distribution of its noise.
         hypothesis: The proportion p0 of the hypothesis.
     """
 
@@ -83,10 +75,10 @@ class ProportionTest:
         counts = np.arange(low, high + 1)
         chance = np.exp(_log_binomial(counts, self.people, np.array(proportion)))
         channel = channel_of(self.noise)
-        released = np.zeros(high - low + channel.laws.shape[1])
+        released = np.zeros(high - low + channel.distributions.shape[1])
         index = channel.distribution_index(counts)
-        for place in range(channel.laws.shape[1]):
-            released[place : place + len(counts)] += chance * channel.laws[index, place]
+        for place in range(channel.distributions.shape[1]):
+            released[place : place + len(counts)] += chance * channel.distributions[index, place]
         values = np.arange(low + channel.lowest, high + channel.highest + 1)
         return values[released > 0], released[released > 0]
 
@@ -141,13 +133,8 @@ def proportion_test(
     """
     test = ProportionTest(people, noise, hypothesis)
     seen = np.clip(released, 0, people)
-    naive = float(
-        2
-        * (
-            xlogy(seen, seen / (people * hypothesis))
-            + xlogy(people - seen, (people - seen) / (people * (1 - hypothesis)))
-        )
-    )
+    yes, no = xlogy(seen, seen / (people * hypothesis)), people - seen
+    naive = float(2 * (yes + xlogy(no, no / (people * (1 - hypothesis)))))
     return LikelihoodRatio(
         hypothesis=f"the proportion is {hypothesis:g}",
         statistic=float(test.statistic([released])[0]),
@@ -174,15 +161,8 @@ def distribution_test(
 ) -> LikelihoodRatio:
     """Test whether the people of a table are distributed over its cells with given probabilities.
 
-    Args:
-        table: A release, or an array of released counts without totals.
-        chances: The probability of each cell, in the shape of the table, up to a factor.
-        noise: The noise table of an array, or the noise of its cells.
-        model: `poisson`, or `multinomial` where the true total is public.
-        total: The public total, for `multinomial`.
-        method: `chi-square`, `moments`, `bootstrap`, or `auto` for the first of them that holds.
-        replicates: Draws of the bootstrap.
-        seed: Seed of the bootstrap.
+    The chances have the shape of the table, and are given up to a factor. The other arguments are those of
+    `independence_test`.
 
     >>> from discreet.noise import laplace
     >>> distribution_test([105, 98, 99], [1, 1, 1], laplace(epsilon=1.0, m=8)).df
@@ -194,13 +174,6 @@ def distribution_test(
         raise BadRequest("The chances do not fit the table.", "Give one for each cell, none below zero.")
     offset = np.where(seen.possible, offset, 0.0) / offset.sum()
     return run_test(
-        seen.batch,
-        seen.noise,
-        HierarchicalModel.of([()], offset),
-        "the cells have the given chances",
-        model=model,
-        total=total,
-        method=method,
-        replicates=replicates,
-        seed=seed,
-    )
+        seen.batch, seen.noise, HierarchicalModel.of([()], offset), "the cells have the given chances",
+        model=model, total=total, method=method, replicates=replicates, seed=seed,
+    )  # fmt: skip

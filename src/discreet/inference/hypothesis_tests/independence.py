@@ -8,26 +8,17 @@ tables at 5 %.
 Source: Rinott et al. (2018), section 6.1, Table 3 and eqs 6.1-6.2, for any hierarchical model and any noise table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import by_cell, observe, whole_numbers
+from discreet.inference.channel import NoiseByCell, by_cell, observe, whole_numbers
+from discreet.inference.hypothesis_tests import likelihood_ratio
 from discreet.inference.hypothesis_tests.cramers_v import strength
-from discreet.inference.hypothesis_tests.likelihood_ratio import (
-    LikelihoodRatio,
-    NaiveTest,
-    chi_square,
-    likelihood_ratios,
-    naive_ratios,
-    spread_of,
-)
+from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio, NaiveTest
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.null_distribution import null_distribution
 from discreet.inference.hypothesis_tests.p_value import (
@@ -42,10 +33,6 @@ from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import Release
 from discreet.noise.table import NoiseTable
-
-if TYPE_CHECKING:
-    from discreet.inference.channel import NoiseByCell
-
 
 MODELS = ("poisson", "multinomial")
 
@@ -63,15 +50,8 @@ def log_linear_test(
 ) -> LikelihoodRatio:
     """Test a hierarchical log-linear model against the saturated model.
 
-    Args:
-        table: A release, or an array of released counts without totals.
-        generators: The largest sets of variables that interact, by axis, or by name for a release.
-        noise: The noise table of an array, or the noise of its cells.
-        model: `poisson`, or `multinomial` where the true total is public.
-        total: The public total, for `multinomial`.
-        method: `chi-square`, `moments`, `bootstrap`, or `auto` for the first of them that holds.
-        replicates: Draws of the bootstrap.
-        seed: Seed of the bootstrap.
+    The generators are the largest sets of variables that interact, by axis, or by name for a release. The other arguments
+    are those of `independence_test`.
 
     >>> from discreet.noise import laplace
     >>> found = log_linear_test([[31, 20], [18, 33]], [(0,), (1,)], laplace(epsilon=2.0, m=5))
@@ -79,8 +59,12 @@ def log_linear_test(
     (1, False)
     """
     seen = observe(table, noise)
-    axes = _axes(table, generators) if isinstance(table, Release) else generators
-    hypothesis = HierarchicalModel.of(axes, seen.possible.astype(np.float64))  # type: ignore[arg-type]
+    names = [dimension.name for dimension in table.dimensions] if isinstance(table, Release) else []
+    unknown = [v for g in generators for v in g if isinstance(v, str) and v not in names]
+    if unknown:
+        raise BadRequest(f'The table has no variable "{unknown[0]}".', nearest(unknown[0], names))
+    axes = [[names.index(v) if isinstance(v, str) else v for v in g] for g in generators]
+    hypothesis = HierarchicalModel.of(axes, seen.possible.astype(np.float64))
     words = "the log-linear model " + "".join(f"[{','.join(map(str, g))}]" for g in generators)
     return run_test(
         seen.batch, seen.noise, hypothesis, words,
@@ -103,18 +87,18 @@ def run_test(
     """Test one table (a batch of one), with the naive test."""
     _check(model, total, method, replicates)
     noise = by_cell(noise, hypothesis.shape)
-    found = likelihood_ratios(batch, noise, hypothesis, total)
-    naive, naive_df = naive_ratios(batch, hypothesis)
-    law = null_distribution(found, hypothesis, noise)
+    found = likelihood_ratio.likelihood_ratios(batch, noise, hypothesis, total)
+    naive, naive_df = likelihood_ratio.naive_ratios(batch, hypothesis)
+    distribution = null_distribution(found, hypothesis, noise)
     notes = () if found.converged[0] else (message("The maximum of the likelihood was not reached in time."),)
     chosen, p = "chi-square", 1.0
     if found.df[0]:
         cells = int(hypothesis.possible.sum())
         chosen, draws = method, replicates
         if method == "auto":
-            chosen, draws = choose_method(law, noise, cells, replicates, model)
-        p = p_value(chosen, found, law, hypothesis, noise, total=total, replicates=draws, seed=seed)
-        notes = (*notes, reason(chosen, law, draws))
+            chosen, draws = choose_method(distribution, noise, cells, replicates, model)
+        p = p_value(chosen, found, distribution, hypothesis, noise, total=total, replicates=draws, seed=seed)
+        notes = (*notes, reason(chosen, distribution, draws))
     else:
         notes = (*notes, _nothing_left(hypothesis))
     return LikelihoodRatio(
@@ -122,11 +106,13 @@ def run_test(
         statistic=float(found.statistic[0]),
         df=int(found.df[0]),
         p_value=p,
-        naive=NaiveTest(float(naive[0]), int(naive_df[0]), float(chi_square(naive[0], naive_df[0]))),
+        naive=NaiveTest(
+            float(naive[0]), int(naive_df[0]), float(likelihood_ratio.chi_square(naive[0], naive_df[0]))
+        ),
         model=model,
         method=chosen,
         converged=bool(found.converged[0]),
-        spread=spread_of(noise),
+        spread=likelihood_ratio.spread_of(noise),
         notes=notes,
         fitted=found.means[0],
     )
@@ -155,14 +141,6 @@ def _check(model: str, total: int | None, method: str, replicates: int) -> None:
         raise BadRequest(f"{replicates} replicates.", "Choose 1 to 100,000.")
 
 
-def _axes(release: Release, generators: Sequence[Sequence[int | str]]) -> list[list[int]]:
-    names = [dimension.name for dimension in release.dimensions]
-    unknown = [v for g in generators for v in g if isinstance(v, str) and v not in names]
-    if unknown:
-        raise BadRequest(f'The table has no variable "{unknown[0]}".', nearest(unknown[0], names))
-    return [[names.index(v) if isinstance(v, str) else v for v in g] for g in generators]
-
-
 _MAIN_EFFECTS = ((0,), (1,))
 
 
@@ -171,15 +149,11 @@ class IndependenceTests:
     """Tests of many tables of one shape, without a bootstrap.
 
     Args:
-        statistic: The noise-aware statistics.
-        df: Their degrees of freedom.
         p_value: By the chi-square where it holds, else by moments. It errs on the safe side with few degrees of freedom, and
             where the approximation is not reliable.
-        method: `chi-square` or `moments`.
         reliable: Where the null distribution is known well; elsewhere too few people are expected.
         naive_statistic: G2, the noise ignored.
         naive_p_value: Its p-value by the chi-square.
-        converged: Whether both maxima were found.
     """
 
     statistic: NDArray[np.float64]
@@ -230,17 +204,19 @@ def independence_test(
             message("The test of independence needs two variables, each with at least two categories."),
             message("Choose one variable for the rows and one for the columns."),
         )
+    first: str = message("rows")
+    second: str = message("columns")
+    if isinstance(table, Release):
+        first, second = (dimension.label for dimension in table.dimensions)
+    words = message("{first} and {second} are independent", first=first, second=second)
+    if not seen.possible.all():
+        words = message(
+            "{first} and {second} are independent where both can occur", first=first, second=second
+        )
     found = run_test(
-        seen.batch,
-        seen.noise,
-        HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)),
-        _hypothesis(table, full=bool(seen.possible.all())),
-        model=model,
-        total=total,
-        method=method,
-        replicates=replicates,
-        seed=seed,
-    )
+        seen.batch, seen.noise, HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)), words,
+        model=model, total=total, method=method, replicates=replicates, seed=seed,
+    )  # fmt: skip
     return replace(found, cramers_v=strength(table, noise))
 
 
@@ -260,26 +236,16 @@ def independence_tests(
         )
     model = HierarchicalModel.of(_MAIN_EFFECTS, np.ones(counts.shape[1:]))
     noise = by_cell(noise, counts.shape[1:])
-    found = likelihood_ratios(counts, noise, model, total)
-    naive, naive_df = naive_ratios(counts, model)
-    law = null_distribution(found, model, noise)
+    found = likelihood_ratio.likelihood_ratios(counts, noise, model, total)
+    naive, naive_df = likelihood_ratio.naive_ratios(counts, model)
+    distribution = null_distribution(found, model, noise)
     return IndependenceTests(
         found.statistic,
         found.df,
-        law.by_law(found.statistic),
-        np.where(law.chi_square_holds, "chi-square", "moments"),
-        law.reliable,
+        distribution.by_distribution(found.statistic),
+        np.where(distribution.chi_square_holds, "chi-square", "moments"),
+        distribution.reliable,
         naive,
-        chi_square(naive, naive_df),
+        likelihood_ratio.chi_square(naive, naive_df),
         found.converged,
     )
-
-
-def _hypothesis(table: Release | ArrayLike, *, full: bool) -> str:
-    first: str = message("rows")
-    second: str = message("columns")
-    if isinstance(table, Release):
-        first, second = (dimension.label for dimension in table.dimensions)
-    if full:
-        return message("{first} and {second} are independent", first=first, second=second)
-    return message("{first} and {second} are independent where both can occur", first=first, second=second)

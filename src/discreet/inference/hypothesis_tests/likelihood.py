@@ -6,12 +6,10 @@ The maximum over all mu depends on x only and is found once for each distinct x;
 Source: Rinott et al. (2018), section 6 and eq. 6.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +17,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import Evidence, refuse_impossible, whole_numbers
-
-if TYPE_CHECKING:
-    from discreet.inference.channel import NoiseByCell
-
+from discreet.inference.channel import Evidence, NoiseByCell, refuse_impossible, whole_numbers
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 GRID = 48
 STEPS = 44
@@ -40,13 +35,6 @@ def highest_point(
     A grid finds the highest of several peaks, which noise tables with gaps can have; a golden section search refines it.
     Source: Kiefer (1953).
 
-    Args:
-        function: From one argument for each function to one value for each.
-        low: The lower bounds.
-        high: The upper bounds.
-        grid: Points of the grid.
-        steps: Steps of the golden section.
-
     >>> at, value = highest_point(lambda x: -((x - 2) ** 2), np.array([0.0]), np.array([9.0]))
     >>> bool(abs(at[0] - 2) < 1e-7)
     True
@@ -56,16 +44,6 @@ def highest_point(
     best = heights.argmax(axis=0)
     left = low + shares[np.maximum(best - 1, 0)] * (high - low)
     right = low + shares[np.minimum(best + 1, grid - 1)] * (high - low)
-    at, value = _golden_section(function, left, right, steps)
-    on_grid = heights[best, np.arange(len(low))]
-    # A maximum at a bound is a point of the grid; the section only approaches it.
-    better = on_grid >= value
-    return np.where(better, low + shares[best] * (high - low), at), np.maximum(on_grid, value)
-
-
-def _golden_section(
-    function: Callable[[Floats], Floats], left: Floats, right: Floats, steps: int
-) -> tuple[Floats, Floats]:
     inner, outer = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
     at_inner, at_outer = function(inner), function(outer)
     for _ in range(steps):
@@ -75,7 +53,11 @@ def _golden_section(
         at_fresh = function(fresh)
         inner, outer = np.where(up, outer, fresh), np.where(up, fresh, inner)
         at_inner, at_outer = np.where(up, at_outer, at_fresh), np.where(up, at_fresh, at_inner)
-    return np.where(at_inner >= at_outer, inner, outer), np.maximum(at_inner, at_outer)
+    at, value = np.where(at_inner >= at_outer, inner, outer), np.maximum(at_inner, at_outer)
+    on_grid = heights[best, np.arange(len(low))]
+    # A maximum at a bound is a point of the grid; the section only approaches it.
+    better = on_grid >= value
+    return np.where(better, low + shares[best] * (high - low), at), np.maximum(on_grid, value)
 
 
 #: A mean of zero, as far as logarithms are concerned.
@@ -87,11 +69,11 @@ _TABULATED, _MANY = 2**20, 4096
 
 
 @cache
-def _log_factorials() -> NDArray[np.float64]:
+def _log_factorials() -> Floats:
     return np.asarray(gammaln(np.arange(1.0, _TABULATED + 1)))
 
 
-def log_factorial(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_factorial(counts: Counts) -> Floats:
     """The log of n!, from a table where there are many small n.
 
     >>> log_factorial(np.array([0, 1, 3])).round(6).tolist()
@@ -99,7 +81,7 @@ def log_factorial(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """
     if counts.size < _MANY or counts.max() >= _TABULATED:
         return np.asarray(gammaln(counts + 1.0))
-    found: NDArray[np.float64] = _log_factorials()[counts]
+    found: Floats = _log_factorials()[counts]
     return found
 
 
@@ -113,13 +95,12 @@ class CellTerms:
         log_term: log P(x | n) + log(reference! / n!) + (n - reference) log reference.
     """
 
-    reference: NDArray[np.float64]
-    shift: NDArray[np.float64]
-    log_term: NDArray[np.float64]
+    reference: Floats
+    shift: Floats
+    log_term: Floats
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
-        """The terms of the evidence of cells."""
         counts = evidence.counts
         reference = np.clip(evidence.released, 1, np.maximum(counts[..., -1], 1)).astype(np.float64)
         n = np.maximum(counts, 0)
@@ -129,15 +110,14 @@ class CellTerms:
         log_term += (n - reference[..., None]) * np.log(reference)[..., None]
         return cls(reference, evidence.first - reference, log_term)
 
-    def take(self, index: NDArray[np.int64]) -> Self:
-        """Some of the tables (or cells), along the first axis."""
+    def take(self, index: Counts) -> Self:
         return type(self)(self.reference[index], self.shift[index], self.log_term[index])
 
-    def weights(self, mu: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def weights(self, mu: Floats) -> tuple[Floats, Floats]:
         """P(n | x, mu) for each considered count n, and log P(x | mu)."""
         mu = np.maximum(mu, TINY)
         ratio = np.log(mu / self.reference)
-        terms: NDArray[np.float64] = np.arange(float(self.log_term.shape[-1])) * ratio[..., None]
+        terms: Floats = np.arange(float(self.log_term.shape[-1])) * ratio[..., None]
         terms += self.log_term
         top = terms.max(axis=-1)
         np.exp(terms - top[..., None], out=terms)
@@ -145,52 +125,34 @@ class CellTerms:
         log_mass = np.log(mass) + top
         # Poisson(reference; mu) relative to Poisson(reference; reference), then that constant.
         relative = (self.reference + self.shift) * ratio - (mu - self.reference)
+        own = self.reference * np.log(self.reference) - self.reference - gammaln(self.reference + 1)
         terms /= mass[..., None]
-        return terms, log_mass + relative + _at_own_mean(self.reference)
+        return terms, log_mass + relative + own
 
-    def mean(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The mean count under such weights."""
-        places: NDArray[np.float64] = weights @ np.arange(weights.shape[-1], dtype=np.float64)
+    def mean(self, weights: Floats) -> Floats:
+        places: Floats = weights @ np.arange(weights.shape[-1], dtype=np.float64)
         return np.asarray(np.maximum(self.reference + self.shift + places, 0.0))
-
-
-def _at_own_mean(count: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(count * np.log(count) - count - gammaln(count + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonLikelihood:
-    """Independent Poisson cells, convolved with the noise; tables along the first axis.
-
-    Args:
-        evidence: The evidence of the released counts.
-        terms: Its terms.
-    """
+    """Independent Poisson cells, convolved with the noise; tables along the first axis."""
 
     evidence: Evidence
     terms: CellTerms
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
-        """The likelihood of a batch of released tables."""
         return cls(evidence, CellTerms.of(evidence))
 
-    @property
-    def tables(self) -> int:
-        """The number of tables of the batch."""
-        return len(self.evidence.released)
-
-    def take(self, index: NDArray[np.int64]) -> Self:
-        """Some of the tables."""
+    def take(self, index: Counts) -> Self:
         return type(self)(self.evidence.take(index), self.terms.take(index))
 
-    def expect(self, mu: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The log-likelihood of each table, and the expected true count of each cell."""
+    def expect(self, mu: Floats) -> tuple[Floats, Floats]:
         weights, log_chance = self.terms.weights(mu)
         return log_chance.reshape(len(mu), -1).sum(axis=1), self.terms.mean(weights)
 
-    def free_maximum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The largest log-likelihood of each table with a separate mean for each cell, and those means."""
+    def free_maximum(self) -> tuple[Floats, Floats]:
         flat = self.evidence.released.ravel()
         # Impossible cells have another window, so the released count alone is not a key.
         kind = np.zeros_like(flat) if self.evidence.kind is None else self.evidence.kind.ravel()
@@ -208,10 +170,8 @@ class PoissonLikelihood:
         high = np.maximum(counts + width - 1 - chance[:, ::-1].argmax(axis=1), 0)
         mu, top = highest_point(lambda at: cells.weights(at)[1], low.astype(float), high.astype(float))
         back = back.reshape(self.evidence.released.shape)
-        return top[back].reshape(self.tables, -1).sum(axis=1), mu[back]
+        return top[back].reshape(len(back), -1).sum(axis=1), mu[back]
 
-
-Counts = NDArray[np.int64]
 
 #: A part e^-38 of a likelihood is below its rounding error.
 _DEPTH = 38.0
@@ -222,21 +182,17 @@ _GRID, _STEPS = 16, 34
 
 
 class FlatDistributions:
-    """All distributions in one array, indexed by kind and noise.
-
-    Args:
-        noise: The noise by cell.
-    """
+    """All distributions in one array, indexed by kind and noise."""
 
     def __init__(self, noise: NoiseByCell) -> None:
-        laws = [kept.law for kept in noise.laws]
-        self.lowest = np.array([law.first for law in laws])
-        self.highest = np.array([law.last for law in laws])
-        self.start = np.cumsum([0, *(len(law.chances) for law in laws)])[:-1]
-        self.chances = np.concatenate([law.chances for law in laws])
+        distributions = [kept.distribution for kept in noise.distributions]
+        self.lowest = np.array([distribution.first for distribution in distributions])
+        self.highest = np.array([distribution.last for distribution in distributions])
+        self.start = np.cumsum([0, *(len(distribution.chances) for distribution in distributions)])[:-1]
+        self.chances = np.concatenate([distribution.chances for distribution in distributions])
         with np.errstate(divide="ignore"):
             self.log_chances = np.log(self.chances)
-            self.log_most = np.log(np.array([law.chances.max() for law in laws]))
+            self.log_most = np.log(np.array([distribution.chances.max() for distribution in distributions]))
 
     def place(self, kind: Counts, noise: Counts) -> Counts:
         """The index of a noise value inside the distribution of a kind."""
@@ -246,17 +202,11 @@ class FlatDistributions:
 
 @dataclass(frozen=True, slots=True)
 class WideEvidence:
-    """The evidence of released counts under wide noise, evaluated on demand.
-
-    Args:
-        released: The released counts, tables along the first axis.
-        kind: The index of each cell's distribution.
-        laws: The distributions.
-    """
+    """The evidence of released counts under wide noise, evaluated on demand."""
 
     released: Counts
     kind: Counts
-    laws: FlatDistributions
+    distributions: FlatDistributions
 
     @classmethod
     def of(cls, released: Counts, noise: NoiseByCell) -> Self:
@@ -273,32 +223,29 @@ class WideEvidence:
     @property
     def first(self) -> Counts:
         """The smallest possible count for each released one."""
-        return np.asarray(np.maximum(self.released - self.laws.highest[self.kind], 0))
+        return np.asarray(np.maximum(self.released - self.distributions.highest[self.kind], 0))
 
     @property
     def last(self) -> Counts:
         """The largest; below zero where none is possible."""
-        return np.asarray(self.released - self.laws.lowest[self.kind])
+        return np.asarray(self.released - self.distributions.lowest[self.kind])
 
     def take(self, index: Counts) -> Self:
-        """Some of the tables."""
-        return type(self)(self.released[index], self.kind[index], self.laws)
+        return type(self)(self.released[index], self.kind[index], self.distributions)
 
     def sure_zero(self) -> NDArray[np.bool_]:
-        """Where zero is the only possible true count."""
         return np.asarray(self.last == 0)
 
     def allows_zero(self) -> NDArray[np.bool_]:
-        """Where a true count of zero is possible."""
         return np.asarray(self.first == 0)
 
     def window(self, first: Counts, width: int) -> Evidence:
         """The evidence of flattened cells for the counts first, first + 1, ..."""
         noise = self.released[:, None] - first[:, None] - np.arange(width)
         kind = self.kind[:, None]
-        inside = (noise >= self.laws.lowest[kind]) & (noise <= self.laws.highest[kind])
-        place = self.laws.place(kind, np.where(inside, noise, self.laws.lowest[kind]))
-        return Evidence(self.released, first, np.where(inside, self.laws.chances[place], 0.0))
+        inside = (noise >= self.distributions.lowest[kind]) & (noise <= self.distributions.highest[kind])
+        place = self.distributions.place(kind, np.where(inside, noise, self.distributions.lowest[kind]))
+        return Evidence(self.released, first, np.where(inside, self.distributions.chances[place], 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,33 +265,27 @@ class WidePoisson:
 
     @classmethod
     def of(cls, released: Counts, noise: NoiseByCell) -> Self:
-        """The likelihood of a batch of released tables."""
         return cls(WideEvidence.of(released, noise))
 
     def take(self, index: Counts) -> Self:
-        """Some of the tables."""
         return type(self)(self.evidence.take(index))
 
     def expect(self, mu: Floats) -> tuple[Floats, Floats]:
-        """The log-likelihood of each table, and the expected true count of each cell."""
-        log_chance, mean = cell_sums(_in_line(self.evidence), mu.ravel())
+        seen = self.evidence
+        cells = WideEvidence(seen.released.ravel(), seen.kind.ravel(), seen.distributions)
+        log_chance, mean = cell_sums(cells, mu.ravel())
         return log_chance.reshape(len(mu), -1).sum(axis=1), mean.reshape(mu.shape)
 
     def free_maximum(self) -> tuple[Floats, Floats]:
-        """The largest log-likelihood of each table with a separate mean for each cell, and those means."""
         seen = self.evidence
         keys = np.stack([seen.released.ravel(), seen.kind.ravel()], axis=1)
         distinct, back = np.unique(keys, axis=0, return_inverse=True)
-        cells = WideEvidence(distinct[:, 0], distinct[:, 1], seen.laws)
+        cells = WideEvidence(distinct[:, 0], distinct[:, 1], seen.distributions)
         low, high = cells.first.astype(np.float64), cells.last.astype(np.float64)
         # Wide noise has one peak, and a mean within a thousandth of its deviation is near enough to it.
         mu, top = highest_point(lambda at: cell_sums(cells, at)[0], low, high, grid=_GRID, steps=_STEPS)
         back = back.reshape(seen.released.shape)
         return top[back].reshape(len(seen.released), -1).sum(axis=1), mu[back]
-
-
-def _in_line(evidence: WideEvidence) -> WideEvidence:
-    return WideEvidence(evidence.released.ravel(), evidence.kind.ravel(), evidence.laws)
 
 
 def cell_sums(cells: WideEvidence, mu: Floats) -> tuple[Floats, Floats]:
@@ -366,9 +307,11 @@ def _windows(cells: WideEvidence, mu: Floats) -> tuple[Counts, Counts]:
     """The first count of each cell's window, and its width."""
     least, most = cells.first, cells.last
     nearest = np.clip(np.round(mu), least, most).astype(np.int64)
-    at_nearest = cells.laws.log_chances[cells.laws.place(cells.kind, cells.released - nearest)]
+    at_nearest = cells.distributions.log_chances[
+        cells.distributions.place(cells.kind, cells.released - nearest)
+    ]
     log_poisson = nearest * np.log(mu) - mu - gammaln(nearest + 1.0)
-    depth = _DEPTH + cells.laws.log_most[cells.kind] - at_nearest - log_poisson
+    depth = _DEPTH + cells.distributions.log_most[cells.kind] - at_nearest - log_poisson
     depth = np.where(np.isfinite(depth), np.maximum(depth, _DEPTH), np.inf)
     with np.errstate(invalid="ignore"):
         up = mu + depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mu)
@@ -398,17 +341,15 @@ class MultinomialLikelihood:
     Source: Rinott et al. (2018), section 6 ("Poisson and multinomial"); Barlow & Heidtmann (1984) for the transform.
 
     Args:
-        evidence: The evidence of the released counts.
         terms: Its terms, with the cells of a table flattened.
-        total: The true total of each table.
     """
 
     evidence: Evidence
     terms: CellTerms
-    total: NDArray[np.int64]
+    total: Counts
 
     @classmethod
-    def of(cls, evidence: Evidence, total: int | NDArray[np.int64]) -> Self:
+    def of(cls, evidence: Evidence, total: int | Counts) -> Self:
         """The likelihood of a batch of released tables.
 
         Raises:
@@ -433,12 +374,10 @@ class MultinomialLikelihood:
         )
         return cls(evidence, flat, totals)
 
-    def take(self, index: NDArray[np.int64]) -> Self:
-        """Some of the tables."""
+    def take(self, index: Counts) -> Self:
         return type(self)(self.evidence.take(index), self.terms.take(index), self.total[index])
 
     def expect(self, mu: Floats) -> tuple[Floats, Floats]:
-        """The log-likelihood of each table, and the expected true count of each cell given the total."""
         cells = mu.reshape(len(mu), -1)
         size = next_fast_len(cells.shape[1] * (self.terms.log_term.shape[-1] - 1) + 1, real=True)
         step = max(1, _TRANSFORM_ROOM // (cells.shape[1] * size))
@@ -448,7 +387,7 @@ class MultinomialLikelihood:
         return log_likelihood, np.concatenate([part[1] for part in parts]).reshape(mu.shape)
 
 
-def _expect(terms: CellTerms, total: NDArray[np.int64], mu: Floats, size: int) -> tuple[Floats, Floats]:
+def _expect(terms: CellTerms, total: Counts, mu: Floats, size: int) -> tuple[Floats, Floats]:
     mu = _rescale(terms, total, mu)
     weights, log_chance = terms.weights(mu)
     offset = total - np.round((terms.reference + terms.shift).sum(axis=1)).astype(np.int64)
@@ -459,7 +398,7 @@ def _expect(terms: CellTerms, total: NDArray[np.int64], mu: Floats, size: int) -
     return log_chance.sum(axis=1) + log_sum - poisson, np.maximum(terms.reference + terms.shift + means, 0.0)
 
 
-def _rescale(terms: CellTerms, total: NDArray[np.int64], mu: Floats) -> Floats:
+def _rescale(terms: CellTerms, total: Counts, mu: Floats) -> Floats:
     """The same proportions at the scale where the expected counts add up to the total."""
     low, high = np.full(len(mu), -60.0), np.full(len(mu), 60.0)
     scale = np.zeros(len(mu))
@@ -479,7 +418,7 @@ def _rescale(terms: CellTerms, total: NDArray[np.int64], mu: Floats) -> Floats:
     return np.asarray(mu * np.exp(scale)[:, None])
 
 
-def _given_sum(weights: Floats, offset: NDArray[np.int64], size: int) -> tuple[Floats, Floats]:
+def _given_sum(weights: Floats, offset: Counts, size: int) -> tuple[Floats, Floats]:
     """The probability that the places of all cells add up to `offset`, and each cell's mean place given that.
 
     The generating function of the other cells is the product of all before and all after a cell, so there is no division

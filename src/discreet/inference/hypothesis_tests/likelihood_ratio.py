@@ -8,10 +8,8 @@ counts as exact. Degrees of freedom leave out cells that cannot occur or vanish 
 Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -32,6 +30,7 @@ from discreet.model.messages.text import join_sentences, message, one_line
 from discreet.model.noise_distribution import CellDistribution
 from discreet.noise.table import NoiseTable
 
+Floats = NDArray[np.float64]
 #: The level of the verdict in the text of a result.
 LEVEL = 0.05
 
@@ -50,7 +49,6 @@ class LikelihoodRatio:
     """A test of a hypothesis on released counts.
 
     Args:
-        hypothesis: The hypothesis in words.
         statistic: Twice the log of the likelihood ratio, noise included.
         df: Degrees of freedom, without cells that vanish.
         p_value: The probability of such a statistic or a larger one under the hypothesis.
@@ -58,11 +56,8 @@ class LikelihoodRatio:
         model: The distribution of the true counts: `poisson`, `multinomial` or `binomial`.
         method: The source of the p-value: `chi-square`, `moments` (a scaled chi-square with the mean and variance of the
             statistic), `bootstrap` or `exact`.
-        converged: Whether the maximum was found.
         spread: The largest standard deviation of the noise of a count.
-        notes: Notes for the reader.
         cramers_v: The strength of association in a test of independence; None where it is undefined.
-        fitted: The fitted means under the hypothesis.
     """
 
     hypothesis: str
@@ -76,7 +71,7 @@ class LikelihoodRatio:
     spread: float
     notes: tuple[str, ...] = ()
     cramers_v: CramersV | None = None
-    fitted: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    fitted: Floats | None = field(default=None, compare=False, repr=False)
 
     @property
     def why(self) -> str:
@@ -91,28 +86,25 @@ class LikelihoodRatio:
             "counts; the noise-aware test knows how large it is.",
             spread=self.spread,
         )
-        return join_sentences([cause, self._verdict()])
-
-    def _verdict(self) -> str:
-        aware, naive = self.p_value <= LEVEL, self.naive.p_value <= LEVEL
-        if naive and not aware:
-            return message("Here the naive test would reject at 5 %, and the noise alone can explain that.")
-        if aware and not naive:
-            return message("Here the noise had hidden a departure that the noise-aware test rejects at 5 %.")
-        return message("Here both reject at 5 %.") if aware else message("Here neither rejects at 5 %.")
+        verdicts = {
+            (False, True): message(
+                "Here the naive test would reject at 5 %, and the noise alone can explain that."
+            ),
+            (True, False): message(
+                "Here the noise had hidden a departure that the noise-aware test rejects at 5 %."
+            ),
+            (True, True): message("Here both reject at 5 %."),
+            (False, False): message("Here neither rejects at 5 %."),
+        }
+        return join_sentences([cause, verdicts[self.p_value <= LEVEL, self.naive.p_value <= LEVEL]])
 
     def document(self) -> dict[str, Any]:
-        """The result as JSON."""
         return {
             "hypothesis": self.hypothesis,
             "statistic": self.statistic,
             "df": self.df,
             "p_value": self.p_value,
-            "naive": {
-                "statistic": self.naive.statistic,
-                "df": self.naive.df,
-                "p_value": self.naive.p_value,
-            },
+            "naive": asdict(self.naive),
             "model": self.model,
             "method": self.method,
             "converged": self.converged,
@@ -131,19 +123,18 @@ class LikelihoodRatio:
 
 def read_likelihood_ratio(document: Mapping[str, Any]) -> LikelihoodRatio:
     """The result in a JSON document, without the fitted means."""
-    strength = document["cramers_v"]
+    given = document["cramers_v"]
+    strength = None if given is None else CramersV(given["corrected"], given["naive"], given["noise_part"])
     plain = ("hypothesis", "statistic", "df", "p_value", "model", "method", "converged", "spread")
     return LikelihoodRatio(
         naive=NaiveTest(**document["naive"]),
         notes=tuple(document["notes"]),
-        cramers_v=None
-        if strength is None
-        else CramersV(strength["corrected"], strength["naive"], strength["noise_part"]),
+        cramers_v=strength,
         **{name: document[name] for name in plain},
     )
 
 
-def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
+def chi_square(statistic: ArrayLike, df: ArrayLike) -> Floats:
     """The upper tail of the chi-square distribution; 1 without degrees of freedom.
 
     >>> round(float(chi_square(3.841, 1)), 3)
@@ -156,9 +147,7 @@ def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
 
 def spread_of(noise: CellDistribution | NoiseByCell) -> float:
     """The largest standard deviation of the noise of any count, or of any cell."""
-    if isinstance(noise, NoiseByCell):
-        return noise.spread
-    return sqrt(noise.variance)
+    return noise.spread if isinstance(noise, NoiseByCell) else sqrt(noise.variance)
 
 
 def p_text(p_value: float) -> str:
@@ -170,7 +159,6 @@ def p_text(p_value: float) -> str:
     return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
 
 
-Floats = NDArray[np.float64]
 Totals = int | NDArray[np.int64]
 
 #: Numbers held at a time.
@@ -184,9 +172,6 @@ class LikelihoodRatios:
     """The statistics of a batch of tables.
 
     Args:
-        statistic: The noise-aware statistic of each table.
-        df: Its degrees of freedom.
-        converged: Whether both maxima were found.
         means: The fitted means under the hypothesis.
         present: The cells that are not impossible and do not vanish.
     """
@@ -206,11 +191,7 @@ def likelihood_ratios(
 ) -> LikelihoodRatios:
     """The noise-aware statistics of a batch of released tables, tables along the first axis.
 
-    Args:
-        tables: Released counts.
-        noise: Their noise table, or the noise of their cells.
-        model: The hypothesis.
-        total: The public true total of each table, for a multinomial likelihood.
+    With the public true total of each table the likelihood is multinomial.
     """
     looked_at = by_cell(noise, model.shape)
     step = max(1, _ROOM // (model.offset.size * counts_behind(looked_at, given=total is not None)))
@@ -226,7 +207,7 @@ def counts_behind(noise: NoiseTable | NoiseByCell, *, given: bool = False) -> in
     """The number of true counts that are evaluated for a released one."""
     if isinstance(noise, NoiseByCell):
         return noise.width if given else min(noise.width, _WINDOW)
-    return channel_of(noise).laws.shape[1]
+    return channel_of(noise).distributions.shape[1]
 
 
 def _likelihood(
@@ -237,19 +218,19 @@ def _likelihood(
 ) -> PoissonLikelihood | WidePoisson | MultinomialLikelihood:
     """The likelihood of a batch of tables; impossible cells are known to be empty."""
     if isinstance(noise, NoiseByCell):
-        cells, laws = np.where(model.possible, tables, 0), noise.without(~model.possible)
+        cells, distributions = np.where(model.possible, tables, 0), noise.without(~model.possible)
         if totals is None:
-            return WidePoisson.of(cells, laws)
-        if model.offset.size**2 * laws.width > _MOST_GIVEN:
+            return WidePoisson.of(cells, distributions)
+        if model.offset.size**2 * distributions.width > _MOST_GIVEN:
             raise BadRequest(
                 message(
                     "The multinomial model of {cells:,} cells with noise that spans {width:,} is too large.",
                     cells=model.offset.size,
-                    width=laws.width,
+                    width=distributions.width,
                 ),
                 message("Use the Poisson model: with so much noise a known total changes little."),
             )
-        return MultinomialLikelihood.of(laws.evidence(cells), totals)
+        return MultinomialLikelihood.of(distributions.evidence(cells), totals)
     any_value = noise.rows[0].values[0]  # for impossible cells, whose value does not matter
     evidence = channel_of(noise).evidence(np.where(model.possible, tables, any_value))
     evidence = with_sure_zeros(evidence, np.broadcast_to(~model.possible, evidence.released.shape))
@@ -286,5 +267,4 @@ def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[F
     does not stop a test.
     """
     fit = plain_fit(np.where(model.possible, np.maximum(tables, 0), 0).astype(np.float64), model)
-    freedom = _freedom(fit.present, model)
-    return fit.g_squared(), freedom
+    return fit.g_squared(), _freedom(fit.present, model)

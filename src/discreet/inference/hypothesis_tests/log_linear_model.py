@@ -11,8 +11,6 @@ Source: Bishop, Fienberg & Holland (1975), chapter 3; Fienberg & Rinaldo (2012) 
 Rinaldo (2012), section 2; Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), scheme S3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -25,7 +23,8 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from discreet.errors import BadRequest, DiscreetError
-from discreet.inference.hypothesis_tests.likelihood import TINY
+from discreet.inference.channel import Evidence
+from discreet.inference.hypothesis_tests.likelihood import TINY, WideEvidence
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -39,7 +38,6 @@ class HierarchicalModel:
     """A hierarchical log-linear model for tables of one shape.
 
     Args:
-        shape: The number of categories of each variable.
         generators: Sets of axes that interact, none within another.
         offset: The factor of each mean; 0 where a cell cannot occur.
     """
@@ -70,13 +68,7 @@ class HierarchicalModel:
 
     @property
     def possible(self) -> Flags:
-        """Which cells can occur."""
         return self.offset > 0
-
-    @property
-    def two_main_effects(self) -> bool:
-        """Whether it is independence of a complete two-way table, which has closed forms."""
-        return len(self.shape) == 2 and self.generators == ((0,), (1,)) and bool(self.possible.all())
 
     def cycle(self, mu: Floats, target: Floats) -> Floats:
         """One cycle of proportional fitting of each table of a batch to the margins of its target."""
@@ -90,9 +82,7 @@ class HierarchicalModel:
 
         It ends when a cycle changes nothing, or after `MOST_CYCLES`; `off_by` measures the remaining error.
 
-        Args:
-            target: Counts.
-            start: The offset, with zeros outside the facial set.
+        The start is the offset, with zeros outside the facial set.
         """
         mu = np.broadcast_to(self.offset if start is None else start, target.shape).astype(np.float64)
         for _ in range(MOST_CYCLES):
@@ -118,17 +108,16 @@ class HierarchicalModel:
     def degrees_of_freedom(self, present: Flags) -> int:
         """The cells present minus the parameters that they determine."""
         if present.all():
-            return prod(self.shape) - self._parameters()
+            # One parameter for each contrast of each interaction.
+            interactions = {
+                part for g in self.generators for size in range(len(g) + 1) for part in combinations(g, size)
+            }
+            return prod(self.shape) - sum(
+                prod(self.shape[axis] - 1 for axis in part) for part in interactions
+            )
         design = self.design(present)
         gram = design @ design.T if design.shape[0] <= design.shape[1] else design.T @ design
         return int(present.sum()) - int(np.linalg.matrix_rank(gram.toarray(), hermitian=True))
-
-    def _parameters(self) -> int:
-        """Free parameters when every cell is present: one for each contrast of each interaction."""
-        interactions = {
-            part for g in self.generators for size in range(len(g) + 1) for part in combinations(g, size)
-        }
-        return sum(prod(self.shape[axis] - 1 for axis in part) for part in interactions)
 
     def design(self, present: Flags) -> sparse.csr_array:
         """One row per present cell, one column per margin cell of each generator: 1 where the cell belongs to it."""
@@ -136,11 +125,9 @@ class HierarchicalModel:
         blocks = []
         for generator in self.generators:
             lengths = tuple(self.shape[axis] for axis in generator)
-            column = (
-                np.ravel_multi_index(tuple(places[:, list(generator)].T), lengths)
-                if generator
-                else np.zeros(len(places), dtype=np.int64)
-            )
+            column = np.zeros(len(places), dtype=np.int64)
+            if generator:
+                column = np.ravel_multi_index(tuple(places[:, list(generator)].T), lengths)
             entries = (np.ones(len(places)), (np.arange(len(places)), column))
             blocks.append(sparse.csr_array(entries, shape=(len(places), prod(lengths))))
         return sparse.csr_array(sparse.hstack(blocks))
@@ -148,15 +135,11 @@ class HierarchicalModel:
     def vanishing(self, empty: Flags) -> Flags:
         """Which of the empty cells of one table have mean zero in the extended estimate.
 
-        Args:
-            empty: Cells that may vanish; the others have positive means.
-
-        Raises:
-            DiscreetError: The linear programme was not solved.
+        All other cells have positive means.
         """
         if not (empty & self.possible).any():
             return np.zeros(self.shape, dtype=np.bool_)
-        if self.two_main_effects:
+        if len(self.shape) == 2 and self.generators == ((0,), (1,)) and self.possible.all():
             return np.asarray(empty.all(axis=1, keepdims=True) | empty.all(axis=0, keepdims=True)) & empty
         # Cells of an empty margin vanish; only the others need the linear programme.
         gone = np.zeros(self.shape, dtype=np.bool_)
@@ -167,12 +150,7 @@ class HierarchicalModel:
         return gone | self._face(empty & left, left) if (empty & left).any() else gone
 
     def _face(self, empty: Flags, left: Flags) -> Flags:
-        """Which of the empty cells vanish: those of weight u = A theta > 0 where u = 0 on all others.
-
-        Args:
-            empty: The empty cells.
-            left: The cells that are present.
-        """
+        """Which of the empty cells vanish: those of weight u = A theta > 0 where u = 0 on all others that are left."""
         from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and seldom needed
 
         inside = empty[left]
@@ -207,7 +185,6 @@ class PlainFit:
     """Fits of a batch of tables.
 
     Args:
-        counts: The fitted counts.
         means: The fitted means; zero outside the facial set.
         present: The facial set of each table.
         reached: Whether the fit of each table has the margins of its counts.
@@ -220,9 +197,8 @@ class PlainFit:
 
     def g_squared(self) -> Floats:
         """G² = 2 Σ f log(f / fit) of each table."""
-        parts = xlogy(self.counts, self.counts) - xlogy(
-            self.counts, np.where(self.counts > 0, self.means, 1.0)
-        )
+        fit = np.where(self.counts > 0, self.means, 1.0)
+        parts = xlogy(self.counts, self.counts) - xlogy(self.counts, fit)
         return np.asarray(np.maximum(2 * parts.reshape(len(parts), -1).sum(axis=1), 0.0))
 
     def pearson(self) -> Floats:
@@ -247,7 +223,6 @@ class LogLinearFit:
 
     Args:
         probabilities: p̂, adding up to one; zero outside the facial set.
-        support: The facial set.
         statistic: G².
         pearson: X².
         df: Degrees of freedom if every parameter could be estimated.
@@ -307,25 +282,11 @@ _ROUNDING = 1e-9
 _START_CYCLES = 10
 
 
-class SupportsZeros(Protocol):
-    """The part of the evidence that a fit needs."""
-
-    @property
-    def released(self) -> NDArray[np.int64]:
-        """The released counts."""
-
-    def sure_zero(self) -> NDArray[np.bool_]:
-        """Where zero is the only possible true count."""
-
-    def allows_zero(self) -> NDArray[np.bool_]:
-        """Where a true count of zero is possible."""
-
-
 class Likelihood(Protocol):
     """The likelihood of a batch of released tables."""
 
     @property
-    def evidence(self) -> SupportsZeros:
+    def evidence(self) -> Evidence | WideEvidence:
         """The evidence of the released counts."""
 
     def take(self, index: NDArray[np.int64]) -> Self:
@@ -340,7 +301,6 @@ class Fit:
     """Fitted tables.
 
     Args:
-        means: The fitted means.
         log_likelihood: The largest log-likelihood of each table.
         present: Cells that can occur and do not vanish in the extended estimate.
         converged: Whether the last step changed less than the tolerance.
@@ -428,19 +388,15 @@ def _leap(likelihood: Likelihood, model: HierarchicalModel, mu: Floats, once: Fl
     """Two plain steps and, where it increases the likelihood, their extrapolation."""
     height, expected = likelihood.expect(once)
     twice = model.cycle(once, expected)
-    far = _extrapolate(mu, once, twice)
-    far_height, expected = likelihood.expect(far)
-    better = (far_height >= height).reshape((-1,) + (1,) * (mu.ndim - 1))
-    return np.where(better, model.cycle(far, expected), twice)
-
-
-def _extrapolate(mu: Floats, once: Floats, twice: Floats) -> Floats:
-    logs = [np.log(np.maximum(table, TINY)) for table in (mu, once, twice)]
-    first = logs[1] - logs[0]
-    second = logs[2] - logs[1] - first
+    start, middle, end = (np.log(np.maximum(table, TINY)) for table in (mu, once, twice))
+    first = middle - start
+    second = end - middle - first
     cells = tuple(range(1, mu.ndim))
     length = (twice * first**2).sum(axis=cells, keepdims=True)
     bend = (twice * second**2).sum(axis=cells, keepdims=True)
     step = -np.clip(np.sqrt(length / np.maximum(bend, TINY)), 1.0, _LONGEST)
-    moved = np.exp(np.clip(logs[0] - 2 * step * first + step**2 * second, -690.0, 60.0))
-    return np.where(twice > TINY, moved, 0.0)
+    moved = np.exp(np.clip(start - 2 * step * first + step**2 * second, -690.0, 60.0))
+    far = np.where(twice > TINY, moved, 0.0)
+    far_height, expected = likelihood.expect(far)
+    better = (far_height >= height).reshape((-1,) + (1,) * (mu.ndim - 1))
+    return np.where(better, model.cycle(far, expected), twice)

@@ -18,12 +18,10 @@ Source: McCullagh (1986) and Osius & Rojek (1992), sparse tables; Satterthwaite 
 (1989), section 12.7.1, leverages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,20 +30,16 @@ from scipy.special import chdtrc
 
 from discreet.inference.channel import NoiseByCell, TruncatedDistribution
 from discreet.inference.hypothesis_tests.cell_moments import (
+    CellMoments,
     CellParts,
     columns,
     far_moments,
     table_moments,
     wide_moments,
 )
-from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square
+from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios, chi_square
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.noise.table import NoiseTable
-
-if TYPE_CHECKING:
-    from discreet.inference.hypothesis_tests.cell_moments import CellMoments
-    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios
-    from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
-
 
 Floats = NDArray[np.float64]
 
@@ -88,11 +82,7 @@ class Leverage:
         return found
 
     def explained(self, covariance: Floats) -> Floats:
-        """The variance of a sum over cells that its regression on the parameters' scores explains.
-
-        Args:
-            covariance: For each cell the covariance of its term and the derivative of its log-probability in log mu.
-        """
+        """The variance of a sum over cells that its regression on the parameters' scores explains."""
         total = (_membership(self.places, self.inverse.shape[1]) @ covariance.T).T
         return np.asarray(np.einsum("ti,tij,tj->t", total, self.inverse, total))
 
@@ -128,10 +118,7 @@ class NullDistribution:
     """The mean and the variance of the statistics of a batch of tables under the hypothesis.
 
     Args:
-        mean: The mean at the fitted means.
         doubt: A rough bound of its error.
-        variance: The variance.
-        df: The degrees of freedom.
         crowded: Whether more than half of the cells' freedom goes into the fit.
     """
 
@@ -157,53 +144,40 @@ class NullDistribution:
         )
         return np.asarray((self.doubt <= most * np.sqrt(self.variance)) & ~self.crowded)
 
-    def of(self, table: int) -> Self:
-        """The null distribution of one table, as a batch of one."""
-        one = slice(table, table + 1)
-        return type(self)(
-            self.mean[one], self.doubt[one], self.variance[one], self.df[one], self.crowded[one]
-        )
+    def p_values(self, statistic: Floats, *, cautious: bool = False) -> Floats:
+        """The upper tail of the scaled chi-square with this mean and variance; 1 without degrees of freedom.
 
-    def p_values(self, statistic: Floats) -> Floats:
-        """The upper tail of the scaled chi-square with this mean and variance; 1 without degrees of freedom."""
-        return self._tail(statistic, self.mean)
-
-    def cautious_p_values(self, statistic: Floats) -> Floats:
-        """The same, with the doubt added to the mean where it is too large."""
-        known = self.doubt <= _RELIABLE[0][1] * np.sqrt(self.variance)
-        return self._tail(statistic, np.where(known, self.mean, self.mean + self.doubt))
-
-    def _tail(self, statistic: Floats, mean: Floats) -> Floats:
+        A cautious one has the doubt added to the mean where it is too large.
+        """
+        sure = self.doubt <= _RELIABLE[0][1] * np.sqrt(self.variance)
+        mean = self.mean + np.where(sure, 0.0, self.doubt) if cautious else self.mean
         tail = chdtrc(2 * mean**2 / self.variance, np.maximum(statistic, 0.0) * 2 * mean / self.variance)
         return np.asarray(np.where(self.df > 0, tail, 1.0))
 
-    def by_law(self, statistic: Floats) -> Floats:
+    def by_distribution(self, statistic: Floats) -> Floats:
         """By the chi-square where it holds, else by the moments, cautiously; needs no bootstrap."""
         return np.where(
-            self.chi_square_holds, chi_square(statistic, self.df), self.cautious_p_values(statistic)
+            self.chi_square_holds, chi_square(statistic, self.df), self.p_values(statistic, cautious=True)
         )
 
+    def of(self, table: int) -> Self:
+        """The null distribution of one table, as a batch of one."""
+        return type(self)(*(getattr(self, each.name)[table : table + 1] for each in fields(self)))
+
     @classmethod
-    def of_sum(cls, laws: Iterable[NullDistribution]) -> NullDistribution:
+    def of_sum(cls, distributions: Iterable[Self]) -> Self:
         """The null distribution of the sum of the statistics of separate tables."""
-        each = list(laws)
-        mean, doubt, variance, df = (
-            np.sum([getattr(law, name) for law in each], axis=0)
-            for name in ("mean", "doubt", "variance", "df")
+        every = zip(
+            *([getattr(one, each.name) for each in fields(cls)] for one in distributions), strict=True
         )
-        return cls(mean, doubt, variance, df, np.any([law.crowded for law in each], axis=0))
+        mean, doubt, variance, df, crowded = (np.sum(column, axis=0) for column in every)
+        return cls(mean, doubt, variance, df, crowded > 0)
 
 
 def null_distribution(
     found: LikelihoodRatios, model: HierarchicalModel, noise: NoiseTable | NoiseByCell
 ) -> NullDistribution:
-    """The null distribution of the statistics of fitted tables.
-
-    Args:
-        found: The fits.
-        model: The hypothesis.
-        noise: The noise in the form that tests use (`by_cell`).
-    """
+    """The null distribution of the statistics of fitted tables."""
     cells = model.offset.size
     parameters = margin_cells(model)[1]
     step = max(1, _ROOM // max(cells, min(parameters, _MOST_PARAMETERS) ** 2))
@@ -254,7 +228,6 @@ def _uncertainty(model: HierarchicalModel, weights: Floats, slopes: Floats) -> t
 
 
 def _parts(means: Floats, noise: NoiseTable | NoiseByCell) -> CellParts:
-    """The moments of every cell, tables along the first axis, cells flattened."""
     mu = means.reshape(len(means), -1)
     if not isinstance(noise, NoiseByCell):
         return _table_moments(noise).at(mu)
@@ -263,7 +236,7 @@ def _parts(means: Floats, noise: NoiseTable | NoiseByCell) -> CellParts:
     for kind in np.unique(kinds):
         here = kinds == kind
         for column, found in zip(
-            whole, columns(_distribution_moments(noise.laws[kind]).at(mu[:, here])), strict=True
+            whole, columns(_distribution_moments(noise.distributions[kind]).at(mu[:, here])), strict=True
         ):
             column[:, here] = found
     return CellParts(*whole)
@@ -271,15 +244,17 @@ def _parts(means: Floats, noise: NoiseTable | NoiseByCell) -> CellParts:
 
 @lru_cache(maxsize=64)
 def _distribution_moments(kept: TruncatedDistribution) -> CellMoments:
-    return wide_moments(kept.law, kept.variance)
+    return wide_moments(kept.distribution, kept.variance)
 
 
 @lru_cache(maxsize=32)
 def _table_moments(noise: NoiseTable) -> CellMoments:
-    last = TruncatedDistribution.of(noise.laws[int(noise.distribution_index(np.array([len(noise.rows)]))[0])])
-    if len(noise.laws) == 1:
+    last = TruncatedDistribution.of(
+        noise.distributions[int(noise.distribution_index(np.array([len(noise.rows)]))[0])]
+    )
+    if len(noise.distributions) == 1:
         return _distribution_moments(last)
     near = table_moments(noise)
     if noise.repeats > 1:
         return near
-    return near.extend(far_moments(last.law, near.noise, float(near.means[-1])))
+    return near.extend(far_moments(last.distribution, near.noise, float(near.means[-1])))

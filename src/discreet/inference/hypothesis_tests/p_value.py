@@ -14,26 +14,23 @@ Source: Davison & Hinkley (1997), chapter 4; Beran (1988) for the bootstrap of a
 sequential stopping.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.channel import NoiseByCell
-from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, counts_behind, likelihood_ratios
-from discreet.inference.hypothesis_tests.null_distribution import null_distribution
+from discreet.inference.hypothesis_tests.likelihood_ratio import (
+    LikelihoodRatios,
+    chi_square,
+    counts_behind,
+    likelihood_ratios,
+)
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
+from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
 from discreet.model.messages.text import join_sentences, message
 from discreet.noise.table import NoiseTable
 
-if TYPE_CHECKING:
-    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios
-    from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
-    from discreet.inference.hypothesis_tests.null_distribution import NullDistribution
-
-
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 SEED = 2018
 REPLICATES = 499
@@ -45,9 +42,7 @@ _TIE = 1e-9
 _ROOM = 2_000_000
 
 
-def with_noise(
-    counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def with_noise(counts: Counts, noise: NoiseTable | NoiseByCell, rng: np.random.Generator) -> Counts:
     """Counts with noise from fresh random keys; with noise by cell, one table or a batch of tables.
 
     >>> from discreet.noise import laplace
@@ -61,12 +56,12 @@ def with_noise(
 
 
 def simulate(
-    means: NDArray[np.float64],
+    means: Floats,
     noise: NoiseTable | NoiseByCell,
     draws: int,
     seed: int,
     total: int | None = None,
-) -> NDArray[np.int64]:
+) -> Counts:
     """Released tables from fitted means: Poisson, or multinomial where the total is public."""
     rng = np.random.default_rng(seed)
     if total is None:
@@ -83,7 +78,7 @@ def bootstrap_p_values(
     model: HierarchicalModel,
     noise: NoiseTable | NoiseByCell,
     *,
-    totals: NDArray[np.int64] | None = None,
+    totals: Counts | None = None,
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> Floats:
@@ -91,15 +86,6 @@ def bootstrap_p_values(
 
     Draws come in rounds and stop when p is above `SURE` whatever the next rounds bring, so no decision at `SURE` or below
     changes. The seed is fixed: a release always gets the same p-value.
-
-    Args:
-        observed: Their p-values by moments.
-        means: Their fitted means.
-        model: The hypothesis.
-        noise: The noise in the form that tests use (`by_cell`).
-        totals: Their public totals, if any.
-        replicates: Draws of all rounds together.
-        seed: Seed of the first round; each later round has the next one.
     """
     small, draws = np.zeros(len(observed), dtype=np.int64), np.zeros(len(observed), dtype=np.int64)
     undecided, before = np.arange(len(observed)), 0
@@ -120,10 +106,10 @@ def _count_small_p_values(
     means: Floats,
     model: HierarchicalModel,
     noise: NoiseTable | NoiseByCell,
-    totals: NDArray[np.int64] | None,
+    totals: Counts | None,
     draws: int,
     seed: int,
-) -> NDArray[np.int64]:
+) -> Counts:
     """The number of drawn p-values that are at most the observed one, for each table of a batch."""
     step = max(1, _ROOM // (draws * model.offset.size))
     found = np.zeros(len(observed), dtype=np.int64)
@@ -149,15 +135,15 @@ _PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
 
 
 def choose_method(
-    law: NullDistribution, noise: NoiseTable | NoiseByCell, cells: int, replicates: int, model: str
+    distribution: NullDistribution, noise: NoiseTable | NoiseByCell, cells: int, replicates: int, model: str
 ) -> tuple[str, int]:
     """The method for one table (a batch of one), and the number of bootstrap draws.
 
     A slow bootstrap draws fewer tables, of which 5 % and 1 % are whole numbers.
     """
-    if law.chi_square_holds[0]:
+    if distribution.chi_square_holds[0]:
         return "chi-square", replicates
-    if law.reliable[0]:
+    if distribution.reliable[0]:
         return "moments", replicates
     # Wide noise is evaluated in windows, but the wider it is the more steps a fit takes.
     work = cells * (noise.width if isinstance(noise, NoiseByCell) else counts_behind(noise))
@@ -170,7 +156,7 @@ def choose_method(
 def p_value(
     method: str,
     found: LikelihoodRatios,
-    law: NullDistribution,
+    distribution: NullDistribution,
     hypothesis: HierarchicalModel,
     noise: NoiseTable | NoiseByCell,
     *,
@@ -182,9 +168,9 @@ def p_value(
     if method == "chi-square":
         return float(chi_square(found.statistic, found.df)[0])
     if method == "moments":
-        return float(law.cautious_p_values(found.statistic)[0])
+        return float(distribution.p_values(found.statistic, cautious=True)[0])
     totals = None if total is None else np.array([total])
-    observed = law.p_values(found.statistic)
+    observed = distribution.p_values(found.statistic)
     return float(
         bootstrap_p_values(
             observed, found.means, hypothesis, noise, totals=totals, replicates=replicates, seed=seed
@@ -192,10 +178,11 @@ def p_value(
     )
 
 
-def reason(method: str, law: NullDistribution, replicates: int) -> str:
+def reason(method: str, distribution: NullDistribution, replicates: int) -> str:
     """Why this method was chosen, in a sentence or two."""
-    mean, variance, freedom = float(law.mean[0]), float(law.variance[0]), int(law.df[0])
-    if law.chi_square_holds[0]:
+    mean, variance = float(distribution.mean[0]), float(distribution.variance[0])
+    freedom = int(distribution.df[0])
+    if distribution.chi_square_holds[0]:
         said = message(
             "The statistic has nearly the mean and the variance of the chi-square law, {freedom} and {twice}.",
             freedom=freedom,
@@ -210,10 +197,10 @@ def reason(method: str, law: NullDistribution, replicates: int) -> str:
             freedom=freedom,
             twice=2 * freedom,
         )
-    return join_sentences([said, _method_sentence(method, law, replicates)])
+    return join_sentences([said, _method_sentence(method, distribution, replicates)])
 
 
-def _method_sentence(method: str, law: NullDistribution, replicates: int) -> str:
+def _method_sentence(method: str, distribution: NullDistribution, replicates: int) -> str:
     if method == "bootstrap":
         return message(
             "The p-value comes from at most {replicates} tables drawn from the hypothesis.",
@@ -221,8 +208,8 @@ def _method_sentence(method: str, law: NullDistribution, replicates: int) -> str
         )
     if method == "chi-square":
         wrong = message("The chi-square law does not hold: choose another method.")
-        return "" if law.chi_square_holds[0] else wrong
-    if law.reliable[0]:
+        return "" if distribution.chi_square_holds[0] else wrong
+    if distribution.reliable[0]:
         return message("The p-value comes from a multiple of a chi-square law with this mean and variance.")
     return message(
         "The p-value comes from a multiple of a chi-square law with these; so few people are expected that it errs on "

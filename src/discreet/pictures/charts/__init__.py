@@ -1,14 +1,12 @@
-"""The kinds of charts: one module per kind, found by the registry.
+"""The kinds of charts, found by the registry.
 
-A module of this folder binds `CHART`. Its `misfit` decides by the dimensions of a table whether the chart fits, and why
-not. A table without a named chart gets the first that fits, in the order of `place`.
+A module of this folder binds `CHART` to its kind, or to several. The `misfit` of a kind decides by the dimensions of a table
+whether it fits, and why not. A table without a named chart gets the first that fits, in the order of `place`.
 
     chart = draw(chart_data(release))        an Altair chart with title, note and legend
 
 Whether a chart fits is known without Altair; a module imports it when it draws.
 """
-
-from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
@@ -126,25 +124,18 @@ def draw(shown: ChartData) -> Any:
     from discreet.pictures.theme import apply_theme
 
     chart = chart_of(shown)
-    title = [] if shown.picture.bare else textwrap.wrap(printable(shown.release.title), _TITLE_LINE)
-    drawn = apply_theme(
-        chart.draw(shown),
-        title,
-        [] if shown.picture.bare else caption_lines(chart, shown),
-        shown.picture.theme,
-    )
-    return drawn.properties(background="transparent", padding=4) if shown.picture.bare else drawn
-
-
-def caption_lines(chart: Chart, shown: ChartData) -> list[str]:
-    """The subtitle: note, meaning of lines and marks, and source."""
+    if shown.picture.bare:
+        bare = apply_theme(chart.draw(shown), [], theme=shown.picture.theme)
+        return bare.properties(background="transparent", padding=4)
     release = shown.release
-    lines = textwrap.wrap(printable(release.notes[0]), _LINE)
-    lines += legend_lines(chart, shown)
-    source = printable(
-        f"{release.dataset.source} Version {release.dataset.version}, {release.digest[:8]}.".strip()
-    )
-    return [*lines, *textwrap.wrap(source, _LINE)]
+    source = f"{release.dataset.source} Version {release.dataset.version}, {release.digest[:8]}.".strip()
+    caption = [
+        *textwrap.wrap(printable(release.notes[0]), _LINE),
+        *legend_lines(chart, shown),
+        *textwrap.wrap(printable(source), _LINE),
+    ]
+    title = textwrap.wrap(printable(release.title), _TITLE_LINE)
+    return apply_theme(chart.draw(shown), title, caption, shown.picture.theme)
 
 
 def legend_lines(chart: Chart, shown: ChartData) -> list[str]:
@@ -152,21 +143,9 @@ def legend_lines(chart: Chart, shown: ChartData) -> list[str]:
     release = shown.release
     lines: list[str] = [f"{axis.label}: {axis.labels[0]}." for axis in shown.fixed]
     if chart.lines and shown.has_limits:
-        text = (
-            message(
-                "{lines}: the true number lies there with a chance of about {level} %.",
-                **_level(chart, shown),
-            )
-            if release.measure.has_errors
-            else message(
-                "{lines}: the true number lies there with a chance of at least {level} %.",
-                **_level(chart, shown),
-            )
-        )
-        lines.append(shown.say(text))
+        values = {"lines": chart.lines, "level": f"{100 * shown.picture.level:g}"}
+        about = message("{lines}: the true number lies there with a chance of about {level} %.", **values)
+        least = message("{lines}: the true number lies there with a chance of at least {level} %.", **values)
+        lines.append(shown.say(about if release.measure.has_errors else least))
     marks = [STATUSES[number] for number in np.unique(release.status) if number]
     return [*lines, *(f"[{letter}] {shown.say(STATUS_MEANING[letter])}" for letter in marks)]
-
-
-def _level(chart: Chart, shown: ChartData) -> dict[str, str]:
-    return {"lines": chart.lines, "level": f"{100 * shown.picture.level:g}"}

@@ -3,8 +3,6 @@
 Cells that are wide enough show their number; one without a number is grey and has its mark.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.model.messages.text import message
@@ -30,17 +28,10 @@ def draw(shown: ChartData) -> Any:
     classes = chart_classes(shown)
     with_text = len(columns) <= MOST_TEXTS
     records = [_colour_record(record, classes, shown) for record in shown.records]
-    base = alt.Chart(alt.InlineData(values=records)).encode(
-        y=side(rows),
-        x=alt.X(f"{columns.name}:N")
-        .sort(list(columns.labels))
-        .title(columns.label)
-        .axis(
-            orient="top",
-            labelAngle=0 if with_text and max(map(len, columns.labels)) <= 8 else -45,
-            labelLimit=160,
-        ),
-    )
+    angle = 0 if with_text and max(map(len, columns.labels)) <= 8 else -45
+    x = alt.X(f"{columns.name}:N").sort(list(columns.labels)).title(columns.label)
+    x = x.axis(orient="top", labelAngle=angle, labelLimit=160)
+    base = alt.Chart(alt.InlineData(values=records)).encode(y=side(rows), x=x)
     chart = base.mark_rect(stroke=shown.look.ground, strokeWidth=1).encode(
         color=class_colour(classes, shown), description="_said:N"
     )
@@ -56,13 +47,9 @@ def _colour_record(record: dict[str, Any], classes: Classes, shown: ChartData) -
     if "_value" not in record:
         return record | {"_class": shown.tell(NO_NUMBER), "_text": record["_mark"], "_ink": shown.look.ink}
     number = classes.of(record["_value"])
-    dark = classes.colours[number] in DARK
+    ink = _ON_DARK if classes.colours[number] in DARK else _ON_LIGHT
     text = number_text(record["_value"]) + record["_mark"]
-    return record | {
-        "_class": shown.tell(classes.labels[number]),
-        "_text": text,
-        "_ink": _ON_DARK if dark else _ON_LIGHT,
-    }
+    return record | {"_class": shown.tell(classes.labels[number]), "_text": text, "_ink": ink}
 
 
 #: The class of cells without a number.
@@ -79,11 +66,9 @@ def class_colour(classes: Classes, shown: ChartData) -> Any:
     legend = alt.Legend(
         symbolType="square", symbolStrokeColor=shown.look.domain, symbolStrokeWidth=0.8, labelLimit=220
     )
-    title = (
-        shown.value_title
-        if classes.limits
-        else [shown.value_title, shown.tell(message("all differences are within the noise"))]
-    )
+    title: str | list[str] = shown.value_title
+    if not classes.limits:
+        title = [shown.value_title, shown.tell(message("all differences are within the noise"))]
     return alt.Color("_class:N").title(title).sort(domain).scale(domain=domain, range=colours).legend(legend)
 
 

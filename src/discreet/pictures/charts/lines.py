@@ -1,24 +1,35 @@
-"""Lines over a numeric variable, such as age or year; one line, or one per category in colours.
+"""Lines over a numeric variable, and dots: each number with the interval of the true number as a band.
 
-The band is the interval of each true number. A cell without a number is a gap in the line.
+Lines run over age or year, one per category in colours; a cell without a number is a gap. Dots are refused where the noise
+distribution is unknown: a dot without its band would look exact.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
 from discreet.model.messages.text import message
-from discreet.pictures.chart_data import Axis, ChartData
+from discreet.pictures.chart_data import ChartData
 from discreet.pictures.charts import Chart, Misfit
-from discreet.pictures.charts.bars import WITHHELD
-from discreet.pictures.charts.grouped import MOST_COLOURS, colour
+from discreet.pictures.charts.bars import (
+    MOST_BARS,
+    MOST_COLOURS,
+    WITHHELD,
+    colour,
+    length,
+    offset,
+    side,
+    side_and_colour,
+    too_many,
+    two_variables,
+)
+
+_BANDS = message("Bands")
 
 
-def draw(shown: ChartData) -> Any:
+def _lines(shown: ChartData) -> Any:
     """One line a category; zero is on the scale."""
     from discreet.pictures.library import alt
 
-    along, others = _split(shown)
+    along, others = shown.along()
     inks = [colour(axis, shown) for axis in others] or [alt.value(shown.look.series[0])]
     base = alt.Chart(alt.InlineData(values=shown.records)).encode(
         x=alt.X(f"{along.name}:N").sort(list(along.labels)).title(along.label).axis(labelAngle=-45),
@@ -26,27 +37,19 @@ def draw(shown: ChartData) -> Any:
     )
     number = alt.Y("_value:Q").title(shown.value_title).scale(zero=True)
     number = number.axis(format=shown.value_format, grid=True, tickCount=6)
-    chart = base.mark_line(strokeWidth=2, aria=False, invalid="break-paths-show-path-domains").encode(
-        y=number
-    )
+    line = base.mark_line(strokeWidth=2, aria=False, invalid="break-paths-show-path-domains")
+    chart = line.encode(y=number)
     if shown.has_limits:
-        lines = base.mark_rule(strokeWidth=5, opacity=0.35, aria=False).encode(y="_low:Q", y2="_high:Q")
-        chart = lines + chart
+        bands = base.mark_rule(strokeWidth=5, opacity=0.35, aria=False).encode(y="_low:Q", y2="_high:Q")
+        chart = bands + chart
     points = base.mark_point(filled=True, size=36, opacity=1).encode(y=number, description="_said:N")
-    gaps = base.transform_filter(WITHHELD).mark_text(dy=-8, fontSize=11, color=shown.look.soft)
-    marks = gaps.encode(
-        y=alt.YDatum(0), text="_mark:N", description="_said:N", color=alt.value(shown.look.soft)
-    )
+    soft = shown.look.soft
+    gaps = base.transform_filter(WITHHELD).mark_text(dy=-8, fontSize=11, color=soft)
+    marks = gaps.encode(y=alt.YDatum(0), text="_mark:N", description="_said:N", color=alt.value(soft))
     return (chart + points + marks).properties(width=max(360, 22 * len(along)), height=300)
 
 
-def _split(shown: ChartData) -> tuple[Axis, list[Axis]]:
-    along = next(axis for axis in shown.axes if axis.ordered)
-    return along, [axis for axis in shown.axes if axis is not along]
-
-
-def misfit(shown: ChartData) -> Misfit | None:
-    """A numeric variable, and at most one of few categories."""
+def _lines_misfit(shown: ChartData) -> Misfit | None:
     if not 1 <= len(shown.axes) <= 2:
         return Misfit(
             message("lines show one or two variables, and it has {count}.", count=len(shown.axes)),
@@ -59,7 +62,7 @@ def misfit(shown: ChartData) -> Misfit | None:
             ),
             message("Take bars or dots: a line between categories without an order would mean nothing."),
         )
-    if any(len(axis) > MOST_COLOURS for axis in _split(shown)[1]):
+    if any(len(axis) > MOST_COLOURS for axis in shown.along()[1]):
         return Misfit(
             message("more than {most} lines cannot be told apart.", most=MOST_COLOURS),
             message("Filter or group the other variable."),
@@ -67,6 +70,66 @@ def misfit(shown: ChartData) -> Misfit | None:
     return None
 
 
-CHART = Chart(
-    "lines", message("Lines"), "a variable of numbers, such as age", misfit, draw, message("Bands"), place=50
+def _dots(shown: ChartData) -> Any:
+    """A band and a dot a cell; the scale need not start at zero, since no length is compared."""
+    from discreet.pictures.library import alt
+
+    ink, beside, step = alt.value(shown.look.series[0]), {}, alt.Step(22)
+    down = shown.axes[0]
+    if len(shown.axes) == 2:
+        down, across = side_and_colour(shown.axes)
+        ink, beside, step = colour(across, shown), offset(across), alt.Step(14, **{"for": "offset"})
+    base = alt.Chart(alt.InlineData(values=shown.records)).encode(y=side(down), color=ink)
+    number = length(shown).scale(zero=False, nice=True)
+    bands = base.mark_rule(strokeWidth=7, opacity=0.4, aria=False).encode(x="_low:Q", x2="_high:Q", **beside)
+    dots = base.mark_point(filled=True, size=42, opacity=1).encode(x=number, description="_said:N", **beside)
+    chart = bands + dots
+    for where, x in (
+        ("isValid(datum._value) && datum._mark != ''", "_high:Q"),
+        ("!isValid(datum._value)", alt.value(0)),
+    ):
+        words = base.transform_filter(where).mark_text(align="left", dx=5, fontSize=11)
+        soft = alt.value(shown.look.soft)
+        chart += words.encode(x=x, text="_mark:N", description="_said:N", color=soft, **beside)
+    return chart.properties(width=460, height=step)
+
+
+def _dots_misfit(shown: ChartData) -> Misfit | None:
+    if not shown.has_limits:
+        return Misfit(
+            message(
+                "how sure its numbers are is not known: they were changed to add up, or are no counts with noise of their "
+                "own."
+            ),
+            message("Ask with additivity=independent, or take the chart bars."),
+        )
+    if len(shown.axes) == 1:
+        return too_many(shown.axes[0])
+    if two_variables(shown) is None and shown.marks > MOST_BARS:
+        return Misfit(
+            message("it would have {marks} dots, and {most} can be read.", marks=shown.marks, most=MOST_BARS),
+            message("Filter or group a variable."),
+        )
+    return two_variables(shown)
+
+
+CHART = (
+    Chart(
+        "lines",
+        message("Lines"),
+        "a variable of numbers, such as age",
+        _lines_misfit,
+        _lines,
+        _BANDS,
+        place=50,
+    ),
+    Chart(
+        "dots",
+        message("Dots with noise bands"),
+        "one or two variables",
+        _dots_misfit,
+        _dots,
+        _BANDS,
+        place=65,
+    ),
 )

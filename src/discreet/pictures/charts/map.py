@@ -11,8 +11,6 @@ Points are rounded to a tenth of a pixel, and repeated points are dropped.
 Sources: Slocum et al. (2022), Thematic Cartography, chapters 15 and 18; Snyder (1987), Map Projections, section 10.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +29,7 @@ LONGEST = 480
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Areas laid out on a picture: the outline of each in pixels, and its size.
-
-    Args:
-        shapes: In the order in which they were given.
-        width, height: Of all of them.
-    """
+    """Areas laid out on a picture: the outline of each in pixels, in the given order, and the size of all."""
 
     shapes: list[Shape]
     width: int
@@ -44,7 +37,6 @@ class Sheet:
 
     @property
     def points(self) -> int:
-        """How many points there are to draw."""
         return sum(len(ring) for shape in self.shapes for polygon in shape for ring in polygon)
 
 
@@ -138,24 +130,18 @@ def _one(shown: ChartData, sheet: Sheet, placed: Placed, label: str, data: Data)
     from discreet.pictures.library import alt
 
     largest = min(LARGEST_CIRCLE, LAND_COVERED * sheet.width * sheet.height / len(placed))
-    chart = (
-        _circles(shown, placed, largest, data) if shown.percent is None else _choropleth(shown, placed, data)
-    )
+    circles = shown.percent is None
+    chart = _circles(shown, placed, largest, data) if circles else _choropleth(shown, placed, data)
     chart = chart.project(type="identity")
     title = {"title": alt.Title(label, anchor="middle", fontSize=13)} if label else {}
     return chart.properties(width=sheet.width, height=sheet.height, **title)
 
 
 def _choropleth(shown: ChartData, placed: Placed, data: Data) -> Any:
-    classes = chart_classes(shown)
-    labels = [
-        classes.labels[classes.of(record["_value"])] if "_value" in record else NO_NUMBER
-        for record, _ in placed
-    ]
-    features = [
-        _feature(record, shape) | {"_class": shown.tell(label)}
-        for (record, shape), label in zip(placed, labels, strict=True)
-    ]
+    classes, features = chart_classes(shown), []
+    for record, shape in placed:
+        label = classes.labels[classes.of(record["_value"])] if "_value" in record else NO_NUMBER
+        features.append(_feature(record, shape) | {"_class": shown.tell(label)})
     outline = _named_data(data, features).mark_geoshape(stroke=shown.look.domain, strokeWidth=0.5)
     return outline.encode(color=class_colour(classes, shown), description="_said:N")
 
@@ -165,14 +151,15 @@ def _circles(shown: ChartData, placed: Placed, widest: float, data: Data) -> Any
     from discreet.pictures.library import alt
 
     look = shown.look
-    land = [_feature(record, shape) | _land(record, shown) for record, shape in placed]
+    land, points = [], []
+    for record, shape in placed:
+        fill = {"_fill": look.grid if "_value" in record else look.absent}
+        if record.get("_value", 0) > 0:
+            points.append(record | dict(zip(("_x", "_y"), label_point(shape), strict=True)))
+            fill["_said"] = ""  # only an area without a circle has a description
+        land.append(_feature(record, shape) | fill)
     outline = _named_data(data, land).mark_geoshape(stroke=look.domain, strokeWidth=0.5)
     chart = outline.encode(fill=alt.Fill("_fill:N").scale(None).legend(None), description="_said:N")
-    points = [
-        record | dict(zip(("_x", "_y"), label_point(shape), strict=True))
-        for record, shape in placed
-        if record.get("_value", 0) > 0
-    ]
     points.sort(key=lambda record: -record["_value"])
     size = alt.Size("_value:Q").title(shown.value_title)
     largest = max((value for value in shown.values.tolist() if value > 0), default=1)
@@ -183,15 +170,8 @@ def _circles(shown: ChartData, placed: Placed, widest: float, data: Data) -> Any
     circles = _named_data(data, points).mark_circle(
         color=look.series[0], opacity=0.75, stroke=look.ground, strokeWidth=0.6
     )
-    return alt.layer(
-        chart, circles.encode(longitude="_x:Q", latitude="_y:Q", size=size, description="_said:N")
-    )
-
-
-def _land(record: dict[str, Any], shown: ChartData) -> dict[str, Any]:
-    """The fill of an area under its circle; only an area without a circle has a description."""
-    silent = {"_said": ""} if record.get("_value", 0) > 0 else {}
-    return {"_fill": shown.look.grid if "_value" in record else shown.look.absent} | silent
+    circles = circles.encode(longitude="_x:Q", latitude="_y:Q", size=size, description="_said:N")
+    return alt.layer(chart, circles)
 
 
 def _round_sizes(largest: float) -> list[float]:

@@ -1,6 +1,6 @@
 """Measures: what the numbers of a table mean. One module per measure, found by name.
 
-A module has `MEASURE`, a `MeasureKind`: public facts (`model/measure.py`), the request that is counted, and how values
+A module has `MEASURE`, a `MeasureKind`: public facts (`model/request.py`), the request that is counted, and how values
 follow from exact and noisy cells. Exact and noisy cells meet only here and in `pipeline`.
 """
 
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
-from discreet.model.measure import Measure
 from discreet.model.plugins import Registry
-from discreet.model.request import TableRequest
+from discreet.model.request import Measure, TableRequest
 from discreet.protect.protector import NoisyCells
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ class MeasureKind:
 
     @property
     def name(self) -> str:
-        """Its name in requests."""
         return self.measure.name
 
 
@@ -81,20 +79,12 @@ def measures() -> list[Measure]:
 
 
 def measure_kind(name: str) -> MeasureKind:
-    """The measure of a name.
-
-    Raises:
-        BadRequest: With the nearest known name.
-    """
+    """The measure of a name."""
     return _REGISTRY.named(name)
 
 
 def register(kind: MeasureKind) -> None:
-    """Add a measure of another package.
-
-    Raises:
-        ValueError: Its name is taken.
-    """
+    """Add a measure of another package."""
     _REGISTRY.register(kind)
 
 

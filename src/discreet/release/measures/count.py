@@ -1,9 +1,7 @@
 """The measure `count`: people counted. The values are the noisy counts."""
 
-from __future__ import annotations
-
 from discreet.model.exact import ExactTable
-from discreet.model.measure import COUNT
+from discreet.model.request import COUNT
 from discreet.protect.protector import NoisyCells
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.measures import MeasureKind, MeasureValues

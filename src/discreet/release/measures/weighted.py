@@ -11,7 +11,7 @@ for `largest-weight` and for strata with public weights; else from the exact wei
     average-weight, invariant: V·w̄²
     largest-weight: (V + 1/12)·w_max²     public-strata: V·Σ w_h², over the strata h in the cell
 
-Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/weights.py`.
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/weight_forms.py`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
-from discreet.model.measure import Measure
 from discreet.model.messages.text import message
-from discreet.model.request import TableRequest
+from discreet.model.request import Measure, TableRequest
 from discreet.model.shape import Dimension, plain_outputs
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.protect.protector import NoisyCells
@@ -38,7 +37,7 @@ from discreet.records.storage import SQUARES, join_squares, replicate_names, squ
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.measures import MeasureKind, MeasureValues
-from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.dp_weights import average_weight, public_strata
 from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
 from discreet.survey.variance import (
     cell_variances,
@@ -50,8 +49,7 @@ from discreet.survey.variance import (
     replicate_variance,
     stratum_variance,
 )
-from discreet.survey.weight_forms import SurveyDesign, cautions, weight_form
-from discreet.survey.weights import nearest_quotient, times_ratio
+from discreet.survey.weight_forms import SurveyDesign, cautions, nearest_quotient, times_ratio, weight_form
 
 
 def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:
@@ -64,11 +62,6 @@ def design_variances(exact: ExactTable, engine: Engine, dataset: Dataset) -> NDA
 
     Without strata and clusters, and with replicate weights, all sums come from the pass that counted the table. Strata and
     clusters need the sample unit by unit, which is a second aggregate.
-
-    Args:
-        exact: With the sums of weights and of `stored_sums`.
-        engine: Where the sample is, for strata and clusters.
-        dataset: The description, with its survey.
     """
     survey = dataset.survey
     if survey is None or exact.weight_sums is None:
@@ -95,7 +88,8 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
     told = relative_errors(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
-    promise = (form.promise, *cautions(form, design), *_about_errors(question.dataset))
+    promise = (form.promise, *cautions(form, design))
+    promise += () if _errors_are_public(question.dataset) else (_ABOUT_ERRORS,)
     return MeasureValues(people, *told, unreliable(told.errors, survey.error_limit), promise)
 
 
@@ -106,16 +100,10 @@ def _errors_are_public(dataset: Dataset) -> bool:
     return dataset.protection.is_dp or survey.only_weights or by_strata
 
 
-def _about_errors(dataset: Dataset) -> tuple[str, ...]:
-    if _errors_are_public(dataset):
-        return ()
-    return (
-        message(
-            "Relative standard errors are made of noisy counts and of the design effect of the cell, "
-            "which is computed from the weights of the people in it and rounded up, by chance, to a rung "
-            "of a ladder; they are rounded up once more."
-        ),
-    )
+_ABOUT_ERRORS = message(
+    "Relative standard errors are made of noisy counts and of the design effect of the cell, which is computed from the "
+    "weights of the people in it and rounded up, by chance, to a rung of a ladder; they are rounded up once more."
+)
 
 
 def _effects(
@@ -130,26 +118,22 @@ def _effects(
         if strata is None:
             return declared
         return np.maximum(declared, strata.effects(_survey_of(dataset), cells.noisy))
-    if exact is None:
-        raise ValueError("errors from exact weights need the records")
+    if exact is None or exact.weight_sums is None:
+        raise ValueError("errors from exact weights need the records and their weights")
     without_noise = _estimates(
         _survey_of(dataset), exact.counts, None if strata is None else strata.exact(), design
     )
     own = design_effects(
         design_variances(exact, unlock(question)[0].engine, dataset),
         exact.counts,
-        in_people(_weights_of(exact), dataset),
+        in_people(exact.weight_sums, dataset),
         in_people(without_noise, dataset),
         cells.noisy,
     )
     rungs = effect_steps(own, minimum_effects(cells.noisy, design), unlock(question)[1].chances(exact))
-    return effects_for_release(rungs, cells.noisy, float(design.design_effect), ~cells.law.impossible)
-
-
-def _weights_of(exact: ExactTable) -> NDArray[np.int64]:
-    if exact.weight_sums is None:
-        raise ValueError("a weighted table needs sums of weights")
-    return exact.weight_sums
+    return effects_for_release(
+        rungs, cells.noisy, float(design.design_effect), ~cells.distribution.impossible
+    )
 
 
 def _sums(dataset: Dataset) -> tuple[str, ...]:
@@ -221,7 +205,7 @@ def _noise_in_people(
     """The variance of the noise in each released number, in people squared."""
     if strata is not None:
         return strata.noise(survey)
-    variance = cells.law.variance()
+    variance = cells.distribution.variance()
     if survey.only_weights:
         # Rounding to the grid adds the variance of a uniform error of one step.
         return np.asarray((variance + 1 / 12) * (design.largest_weight / design.scale) ** 2)
@@ -235,7 +219,7 @@ def _estimates(
         return strata.estimates(survey, design)
     if survey.only_weights:
         return noisy * design.largest_weight
-    return invariant(noisy, design) if survey.form == "invariant" else average_weight(noisy, design)
+    return average_weight(noisy, design)
 
 
 def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
@@ -284,7 +268,7 @@ class Strata:
 
     def noise(self, survey: Survey) -> NDArray[np.float64]:
         """The variance of the noise of the weighted counts, in people squared: Σ w_h² V_h."""
-        weights, variance = self._weights(survey), self.cells.law.variance()
+        weights, variance = self._weights(survey), self.cells.distribution.variance()
         return self._by_place(lambda few: (variance[..., few] * weights[few] ** 2).sum(axis=-1))
 
     def effects(self, survey: Survey, counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -318,9 +302,8 @@ def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
     axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
     if axis is None:
         hidden = {f.name: f.members for f in shape.filters}
-        inside = [hidden.get(stratum.name, everything)]
-        return Strata(cells, counts, tuple(stratum.codes), None, inside)
-    return Strata(cells, counts, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
+        return Strata(cells, counts, stratum.codes, None, [hidden.get(stratum.name, everything)])
+    return Strata(cells, counts, stratum.codes, axis, shape.dimensions[axis].members())
 
 
 MEASURE = MeasureKind(

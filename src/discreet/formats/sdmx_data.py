@@ -1,12 +1,18 @@
-"""SDMX-JSON: one data message with its structure, one observation per cell.
+"""SDMX-CSV 2.0 and SDMX-JSON 1.0. `model/sdmx.py` names the dataflow and the codes.
+
+`OBS_STATUS` has SDMX's own codes: A is a released value, Q is withheld (c), M cannot occur (z), U is of low reliability (u);
+`CONF_STATUS` is C for everything that is withheld and F elsewhere. Further numbers are SIGNED, RELATIVE_STANDARD_ERROR and
+NOISE_SHARE. Title, notes, promise, version, digest and citation are attributes of the table.
+
+CSV has `STRUCTURE,STRUCTURE_ID,ACTION`, the variables, `OBS_VALUE`, then the attributes; those of the table are on its first
+row only. No field has a line end, because sdmx1 reads line by line. JSON is one data message with its structure, one
+observation per cell, in the layout of version 1.0.0-wd, which sdmx1 reads:
 
     {"header": ..., "structure": {dimensions, attributes}, "dataSets": [{"observations": {"0:1": [12, 0, 0], ...}}]}
 
-A key has the index of the category in each dimension. After the value follow indices of attribute values: OBS_STATUS
-(A, Q, M, U) and CONF_STATUS (F, C), then SIGNED, RELATIVE_STANDARD_ERROR and NOISE_SHARE where a table has them. A
-value that is not released is null. Title, notes, promise, version, digest and citation are attributes of the data set.
-This is the layout of version 1.0.0-wd, which sdmx1 reads. `model/sdmx.py` names the dataflow and the codes.
-Source: https://github.com/sdmx-twg/sdmx-json, tag v1.0.0-wd.
+A key has the index of the category in each dimension. After the value, null where none is released, follow indices of
+attribute values.
+Source: https://github.com/sdmx-twg/sdmx-csv, version 2.0.0; https://github.com/sdmx-twg/sdmx-json, tag v1.0.0-wd.
 """
 
 from __future__ import annotations
@@ -15,7 +21,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts, text_scalar
+from discreet.formats.csv import (
+    Dialect,
+    join_lines,
+    number_texts,
+    quote_fields,
+    take,
+    text_array,
+    text_scalar,
+)
 from discreet.formats.json_stat import Later, json_pieces
 from discreet.model.messages.text import message
 
@@ -32,6 +46,48 @@ if TYPE_CHECKING:
     Known = dict[str, NDArray[np.int64] | NDArray[np.float64]]
 
 
+def to_sdmx_csv(release: Release) -> Iterator[bytes]:
+    """The release as SDMX-CSV 2.0."""
+    from discreet.model.sdmx import flow_of
+
+    return sdmx_csv(release, flow_of(release))
+
+
+def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
+    """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.model.columns import NONE, blocks, numbers_of, places_of
+    from discreet.model.sdmx import CONF_PLACES, CONF_STATUS, OBS_STATUS, sdmx_id, words_of
+    from discreet.model.variable import TOTAL
+
+    _, *beside = numbers_of(release, NONE)
+    words = words_of(release)
+    attributes = ["OBS_STATUS", "CONF_STATUS", *(numbers.name.upper() for numbers in beside), *words]
+    header = ["STRUCTURE", "STRUCTURE_ID", "ACTION", *flow.dimensions, "OBS_VALUE", *attributes]
+    yield (",".join(header) + "\n").encode()
+    codes = {d.name: text_array(map(sdmx_id, d.codes)) for d in release.dimensions}
+    of_value = text_array(code for code, _ in OBS_STATUS)
+    confidential = text_array(CONF_STATUS[place][0] for place in CONF_PLACES)
+    texts = [pa.concat_arrays([quote_fields((t,), Dialect()), text_array([""])]) for t in words.values()]
+    for lines in blocks(release):
+        status = release.status.flat[lines]
+        shown = {d.name: take(codes[d.name], places) for d, places in places_of(release, lines)}
+        value, *others = [number_texts(numbers) for numbers in numbers_of(release, lines)]
+        below_first = (np.arange(lines.start, lines.stop) > 0).astype(np.int8)
+        columns = [
+            *map(text_scalar, ("dataflow", flow.reference, "I")),
+            *(shown.get(name, text_scalar(TOTAL)) for name in flow.dimensions),
+            value,
+            take(of_value, status),
+            take(confidential, status),
+            *others,
+            *(take(each, below_first) for each in texts),
+        ]
+        yield join_lines(columns, ",")
+
+
 def to_sdmx_json(release: Release) -> Iterator[bytes]:
     """The release as SDMX-JSON."""
     from discreet.model.sdmx import flow_of
@@ -41,14 +97,19 @@ def to_sdmx_json(release: Release) -> Iterator[bytes]:
 
 def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
     """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
+    from discreet.model.sdmx import AGENCY, PREPARED
+
     known = _distinct_numbers(release)
     structure = _structure(release, flow, known)
+    sender = {"id": AGENCY, "name": release.dataset.source or release.dataset.label}
+    name = f"{flow.id}-{release.digest[:8]}"
+    header = {"id": name, "test": False, "prepared": PREPARED, "sender": sender}
     data = {
         "action": "Information",
         "attributes": [0 for _ in structure["attributes"]["dataSet"]],
-        "observations": Later("{}", lambda: _observations(release, flow, known)),
+        "observations": Later("{}", lambda: _json_observations(release, flow, known)),
     }
-    return json_pieces({"header": _header(release, flow), "structure": structure, "dataSets": [data]})
+    return json_pieces({"header": header, "structure": structure, "dataSets": [data]})
 
 
 def _distinct_numbers(release: Release) -> Known:
@@ -68,23 +129,25 @@ def _distinct_numbers(release: Release) -> Known:
     return known
 
 
-def _header(release: Release, flow: Flow) -> dict[str, Any]:
-    from discreet.model.sdmx import AGENCY, PREPARED
-
-    sender = {"id": AGENCY, "name": release.dataset.source or release.dataset.label}
-    return {"id": f"{flow.id}-{release.digest[:8]}", "test": False, "prepared": PREPARED, "sender": sender}
-
-
 def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
-    from discreet.model.sdmx import OF_TABLES, words_of
+    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_TABLES, words_of
 
     words = words_of(release)
     of_table = [_text_component(name, OF_TABLES[name], [text]) for name, text in words.items()]
+    coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
+    texts = {name: [repr(number) for number in numbers.tolist()] for name, numbers in known.items()}
+    # All attributes in one order, each with a value: sdmx1 matches those of a value with these.
+    of_values = [
+        _component(name, label, coded[name])
+        if name in coded
+        else _text_component(name, label, texts.get(name, [""]))
+        for name, label in _attributes(release).items()
+    ]
     return {
         "uri": flow.urn,
         "name": words["TITLE"],
         "dimensions": {"dataSet": [], "series": [], "observation": _dimensions(release, flow)},
-        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(release, known)},
+        "attributes": {"dataSet": of_table, "series": [], "observation": of_values},
     }
 
 
@@ -93,20 +156,6 @@ def _attributes(release: Release) -> dict[str, str]:
     from discreet.model.sdmx import OF_VALUES
 
     return OF_VALUES | {column.name.upper(): column.meaning for column in release.derived}
-
-
-def _of_values(release: Release, known: Known) -> list[dict[str, Any]]:
-    """All attributes of a value in one order, each with a value: sdmx1 matches them with those of the structure."""
-    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS
-
-    coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
-    texts = {name: [repr(number) for number in numbers.tolist()] for name, numbers in known.items()}
-    return [
-        _component(name, label, coded[name])
-        if name in coded
-        else _text_component(name, label, texts.get(name, [""]))
-        for name, label in _attributes(release).items()
-    ]
 
 
 def _dimensions(release: Release, flow: Flow) -> list[dict[str, Any]]:
@@ -132,7 +181,7 @@ def _text_component(name: str, label: str, texts: list[str]) -> dict[str, Any]:
     return {"id": name, "name": label, "values": [{"name": text} for text in texts]}
 
 
-def _observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]:
+def _json_observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]:
     """One row per cell: `"0:1":[12,0,0],`."""
     import numpy as np
     import pyarrow.compute as pc
@@ -175,13 +224,25 @@ def _digits(places: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None 
     return pa.array(places, mask=missing).cast(pa.large_string()).fill_null("null")
 
 
-FORMAT = Format(
-    "sdmx-json",
-    "SDMX-JSON",
-    message("SDMX-JSON 1.0"),
-    "json",
-    "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
-    to_sdmx_json,
-    owns_extension=False,
-    place=85,
+FORMAT = (
+    Format(
+        "sdmx-csv",
+        "SDMX-CSV",
+        message("SDMX-CSV 2.0"),
+        "csv",
+        "application/vnd.sdmx.data+csv; version=2.0.0; charset=utf-8",
+        to_sdmx_csv,
+        owns_extension=False,
+        place=80,
+    ),
+    Format(
+        "sdmx-json",
+        "SDMX-JSON",
+        message("SDMX-JSON 1.0"),
+        "json",
+        "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
+        to_sdmx_json,
+        owns_extension=False,
+        place=85,
+    ),
 )

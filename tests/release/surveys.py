@@ -1,0 +1,41 @@
+"""A survey of 900 people with unequal weights, and its description."""
+
+import numpy as np
+
+RECORDS = 900
+
+
+def survey_records():
+    import pandas as pd
+
+    rng = np.random.RandomState(4)
+    state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
+    weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100
+    return pd.DataFrame(
+        {
+            "id": range(RECORDS),
+            "state": state,
+            "sex": rng.choice(["1", "2"], RECORDS),
+            "age": rng.choice(["y", "m", "o"], RECORDS, p=[0.02, 0.5, 0.48]),
+            "w": weight.round(2),
+        }
+    )
+
+
+def description(frame, form, **changes):
+    weights = frame["w"]
+    facts = {
+        "sample_size": len(frame),
+        "population_size": round(float(weights.sum()), 2),
+        "largest_weight": float(weights.max()),
+        "relative_variance": round(float(len(frame) * (weights**2).sum() / weights.sum() ** 2 - 1), 4),
+    } | changes
+    listed = "".join(f"{name} = {value}\n" for name, value in facts.items())
+    variables = "".join(
+        f'[[variable]]\nname = "{name}"\ncategories = {codes}\n'
+        for name, codes in (("state", '["A", "B"]'), ("sex", '["1", "2"]'), ("age", '["y", "m", "o"]'))
+    )
+    return (
+        'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
+        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.5 }}\n'
+    )
