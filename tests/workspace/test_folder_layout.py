@@ -1,25 +1,28 @@
-"""The schema of a workspace: written by a load, never by a reader; a newer one is refused.
-
-Who keeps a workspace names versions by digest or by name, closed ones included.
-
-Where a server writes, and the key of its log.
-"""
+"""The schema of a workspace, its folders, and the file of a description with its lists of categories."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from discreet.errors import NotFound, UnknownDataset, UnknownVersion, WorkspaceUnusable
-from discreet.records.keys import create_secret
+from discreet.errors import (
+    BadData,
+    BadDescription,
+    NotFound,
+    UnknownDataset,
+    UnknownVersion,
+    WorkspaceUnusable,
+)
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.workspace.folder_layout import (
     SCHEMA,
     SCHEMA_FILE,
     dataset_folder,
     dataset_folders,
-    delete_version_folder,
     find_version,
-    folder_size,
-    log_key,
+    insert_code_lists,
+    name_description_in_errors,
+    read_description,
     state_folder,
 )
 from discreet.workspace.versions.load_version import load_dataset
@@ -65,13 +68,6 @@ def test_a_schema_that_cannot_be_read_gives_no_answers(folder, text):
         Workspace(folder)
 
 
-def test_a_closed_version_is_found_by_its_name_and_by_its_digest(town_versions):
-    home = dataset_folder(town_versions, "town")
-    closed = find_version(home, "0")
-    assert closed.closed
-    assert find_version(home, closed.digest[:8]) == closed
-
-
 def test_what_is_not_there_is_said(folder, tmp_path):
     with pytest.raises(NotFound, match="not a workspace"):
         dataset_folders(tmp_path)
@@ -82,24 +78,54 @@ def test_what_is_not_there_is_said(folder, tmp_path):
             find_version(dataset_folder(folder, "town"), word)
 
 
-def test_erasing_leaves_nothing(tmp_path):
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / "b" / "c").write_bytes(b"123")
-    assert folder_size(tmp_path) == 3
-    delete_version_folder(tmp_path / "a")
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_folder_is_in_the_workspace_or_where_the_option_says(tmp_path, monkeypatch):
     assert state_folder(tmp_path) == tmp_path / "server"
     monkeypatch.setenv("DISCREET_STATE", "/var/lib/discreet")
     assert str(state_folder(tmp_path)) == "/var/lib/discreet"
 
 
-def test_another_secret_is_another_key(tmp_path):
-    keys = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        create_secret(tmp_path / name / "secret")
-        keys.append(log_key(tmp_path / name))
-    assert keys[0] == log_key(tmp_path / "a") != keys[1]
+@pytest.mark.parametrize("error", [BadDescription, BadData])
+def test_the_file_is_named_in_message_and_advice(error):
+    with pytest.raises(error) as raised, name_description_in_errors(Path("far/town.toml")):
+        raise error("dataset.toml lacks id.", "Add it to dataset.toml.")
+    assert (raised.value.message, raised.value.advice) == ("town.toml lacks id.", "Add it to town.toml.")
+
+
+def test_a_description_may_have_a_byte_order_mark_and_must_be_utf_8(tmp_path):
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbfid = 'a'")
+    assert read_description(tmp_path / "a.toml") == "id = 'a'"
+    (tmp_path / "b.toml").write_bytes(b"\xff\xfei\x00d\x00")
+    with pytest.raises(BadDescription, match=r"b\.toml is not a text file in UTF-8"):
+        read_description(tmp_path / "b.toml")
+    with pytest.raises(NotFound, match="There is no file"):
+        read_description(tmp_path / "c.toml")
+
+
+TEXT = 'id = "x"\nlabel = "X"\nid_column = "id"\n[[variable]]\nname = "area"\ncategories_file = "areas.csv"  # long\n'
+
+
+def test_the_categories_of_the_file_are_those_of_the_variable(tmp_path):
+    (tmp_path / "areas.csv").write_text('code,label\n01,"Nord ""A"", B"\n02,\n', "utf-8-sig")
+    variable = parse_dataset(insert_code_lists(TEXT, tmp_path)).variables[0]
+    assert [(c.code, c.label) for c in variable.categories] == [("01", 'Nord "A", B'), ("02", "02")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"id,name\n1,x\n", "has the columns id, name"),
+        (b"code,label\n1\n", "Line 2"),
+        (b"code\n\xff\n", "no CSV file"),
+    ],
+)
+def test_a_file_that_is_no_list_is_refused(content, words, tmp_path):
+    (tmp_path / "areas.csv").write_bytes(content)
+    with pytest.raises(BadDescription, match=words):
+        insert_code_lists(TEXT, tmp_path)
+
+
+def test_a_missing_file_is_named_and_a_text_without_folder_is_refused(tmp_path):
+    with pytest.raises(NotFound, match="areas"):
+        insert_code_lists(TEXT, tmp_path)
+    with pytest.raises(BadDescription, match="Give the description as a file"):
+        parse_dataset(TEXT)

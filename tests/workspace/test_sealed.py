@@ -12,11 +12,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from tests.workspace.conftest import flip, numbers, place_of
 
 from discreet.errors import WorkspaceUnusable
-from discreet.model.request import TableRequest
 from discreet.records.engines import duckdb as duckdb_engine
-from discreet.release.pipeline import release_table
 from discreet.workspace.sealed import (
     END,
     RECORDS_SEAL,
@@ -51,9 +50,9 @@ STEPS = {
     "first cube": (load_version, "write_first_cube", full),
     "seal": (load_version, "write_version", full),
     "fsync": (load_version, "fsync_tree", full),
-    "checkpoint": (checkpoints, "replace_file", full),
+    "checkpoint": (checkpoints, "write_sealed", full),
     "settle": (load_version, "fsync_path", full),
-    "history": (history, "replace_file", full),
+    "history": (history, "write_sealed", full),
     "current": (version, "replace_file", full),
 }
 
@@ -106,14 +105,6 @@ def test_a_folder_is_made_ones_own_but_not_one_of_many_people(tmp_path):
     assert (tmp_path / "new" / "below").stat().st_mode & 0o777 == 0o700
 
 
-REQUEST = TableRequest("town", ("sex",), ("age",))
-
-
-def place_of(folder, dataset="town"):
-    home = folder / "datasets" / dataset
-    return home / (home / "current").read_text().strip()
-
-
 @pytest.fixture
 def folder(town_workspace, tmp_path):
     """A workspace with the town, for a test to damage."""
@@ -130,17 +121,9 @@ def two_versions(town, folder, description=None):
     return without, current
 
 
-def served(folder):
-    workspace = Workspace(folder)
-    try:
-        return release_table(workspace.stored("town"), REQUEST).values.tolist()
-    finally:
-        workspace.close()
-
-
 def refused(folder, match):
     with pytest.raises(WorkspaceUnusable, match=match) as raised:
-        served(folder)
+        numbers(folder)
     assert raised.value.advice
 
 
@@ -152,12 +135,9 @@ def write_sql(path, *statements):
 
 
 class TestOtherRecords:
-    def test_another_versions_records_are_not_served(self, town, folder):
-        without, current = two_versions(town, folder)
-        shutil.copy(without / "data.duckdb", current / "data.duckdb")
-        refused(folder, "are not those of its load")
-
-    def test_not_under_dp_either_where_they_would_give_a_person_away(self, town, private_town):
+    def test_another_versions_records_would_give_a_person_away_under_dp_and_are_not_served(
+        self, town, private_town
+    ):
         without, current = two_versions(town, private_town.folder, private_town.description)
         shutil.copy(without / "data.duckdb", current / "data.duckdb")
         refused(private_town.folder, "are not those of its load")
@@ -165,24 +145,20 @@ class TestOtherRecords:
     def test_without_the_seal_of_files_the_tag_alone_refuses_them(self, town, folder, monkeypatch):
         """Two seals, not one: each refuses the other version's records by itself."""
         without, current = two_versions(town, folder)
-        once = served(folder)
+        once = numbers(folder)
         shutil.copy(without / "data.duckdb", current / "data.duckdb")
         monkeypatch.setattr(version, "refuse_foreign_files", lambda *_: None)
         refused(folder, "are not those of its load")
         monkeypatch.setattr(version_engine, "record_tag", lambda *_: _tag_in(current))
         shutil.rmtree(current / "cubes")  # its roll-up has a seal of its own, and still tells the truth
-        assert served(folder) != once, "the wrong alternative: without tag and seal they are served"
+        assert numbers(folder) != once, "the wrong alternative: without tag and seal they are served"
 
-    def test_another_datasets_records_are_not_served(self, town, folder):
-        village = town.description.replace('id = "town"', 'id = "village"', 1)
-        load_dataset(folder, village, town.records)
-        shutil.copy(place_of(folder, "village") / "data.duckdb", place_of(folder) / "data.duckdb")
-        refused(folder, "are not those of its load")
-
-    def test_a_whole_version_in_another_datasets_folder_is_not_served(self, town, folder):
+    def test_neither_another_datasets_records_nor_its_whole_version_is_served(self, town, folder):
         village = town.description.replace('id = "town"', 'id = "village"', 1)
         load_dataset(folder, village, town.records)
         other = place_of(folder, "village")
+        shutil.copy(other / "data.duckdb", place_of(folder) / "data.duckdb")
+        refused(folder, "are not those of its load")
         shutil.copytree(other, folder / "datasets" / "town" / other.name)
         (folder / "datasets" / "town" / "current").write_text(other.name)
         refused(folder, 'is one of "village"')
@@ -242,43 +218,27 @@ class TestChangedRecords:
         refused(folder, "cannot be read")
 
     def test_a_load_repairs_what_was_changed(self, town, folder):
-        once = served(folder)
-        _flip_the_middle(place_of(folder) / "data.duckdb")
+        once = numbers(folder)
+        flip(place_of(folder) / "data.duckdb")
         load_dataset(folder, town.description, town.records)
         workspace = Workspace(folder)
         assert workspace.verify("town") == place_of(folder).name
         workspace.close()
-        assert served(folder) == once
-
-
-def _flip_the_middle(path):
-    raw = bytearray(path.read_bytes())
-    place = len(raw) // 2
-    assert END < place < len(raw) - END
-    raw[place] ^= 1
-    path.write_bytes(raw)
+        assert numbers(folder) == once
 
 
 class TestTheWholeHash:
     """The wrong alternative is to look at the ends of a file only: it cannot see a byte in the middle."""
 
-    def test_a_byte_in_the_middle_is_seen_by_verify_and_stops_the_answers(self, folder):
-        _flip_the_middle(place_of(folder) / "data.duckdb")
-        workspace = Workspace(folder)
-        workspace.stored("town")
-        with pytest.raises(WorkspaceUnusable, match="are not those of its load"):
-            workspace.verify("town")
-        with pytest.raises(WorkspaceUnusable, match="are not those of its load"):
-            workspace.stored("town")
-        workspace.close()
-
-    def test_it_is_served_again_when_it_is_sound_again(self, folder):
+    def test_a_byte_in_the_middle_is_seen_by_verify_and_stops_the_answers_until_it_is_mended(self, folder):
         path = place_of(folder) / "data.duckdb"
         raw = path.read_bytes()
+        flip(path)
         workspace = Workspace(folder)
-        _flip_the_middle(path)
-        with pytest.raises(WorkspaceUnusable):
-            workspace.verify("town")
+        workspace.stored("town")
+        for attempt in (workspace.verify, workspace.stored):
+            with pytest.raises(WorkspaceUnusable, match="are not those of its load"):
+                attempt("town")
         path.write_bytes(raw)
         workspace.verify("town")
         assert workspace.stored("town").dataset.id == "town"

@@ -1,21 +1,16 @@
 import gc
-import json
 import stat
-import subprocess
-import sys
 import weakref
 from types import SimpleNamespace
 
 import pytest
+from tests.workspace.conftest import REQUEST, place_of
 
-from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable
-from discreet.model.request import TableRequest
+from discreet.errors import WorkspaceUnusable
 from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
-
-REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
@@ -23,12 +18,8 @@ def workspace(town_folder):
     return Workspace(town_folder)
 
 
-def version_of(workspace):
-    return workspace.folder / "datasets" / "town" / workspace.stored("town").digest
-
-
 def test_the_layout_is_as_documented(workspace):
-    names = {path.name for path in version_of(workspace).iterdir()}
+    names = {path.name for path in place_of(workspace.folder).iterdir()}
     assert names == {
         "cubes",
         "dataset.toml",
@@ -40,18 +31,16 @@ def test_the_layout_is_as_documented(workspace):
         "secret.check",
         "version.json",
     }
-    assert (workspace.folder / "datasets" / "town" / "current").read_text().strip() == version_of(
-        workspace
-    ).name
+    assert place_of(workspace.folder).name == workspace.stored("town").digest
     assert stat.S_IMODE((workspace.folder / "secret").stat().st_mode) == 0o600
     assert stat.S_IMODE(workspace.folder.stat().st_mode) == 0o700
 
 
 def test_another_description_is_another_version_and_the_old_one_stays_readable(town, workspace):
-    before = version_of(workspace)
+    before = place_of(workspace.folder)
     stored = workspace.stored("town")
     load_dataset(workspace.folder, town.description.replace("A town", "The town"), town.records)
-    assert version_of(workspace) != before
+    assert place_of(workspace.folder) != before
     assert release_table(stored, REQUEST).dataset.label == "A town"
     assert release_table(workspace.stored("town"), REQUEST).dataset.label == "The town"
 
@@ -59,43 +48,11 @@ def test_another_description_is_another_version_and_the_old_one_stays_readable(t
 @pytest.mark.parametrize("fault", ["label = ", "[[variable]]\n", "label = 3\n"])
 def test_a_stored_description_that_cannot_be_read_is_not_mended_by_hand(workspace, fault):
     """It is sealed: the advice for a file that somebody writes would lead nowhere."""
-    file = version_of(workspace) / "dataset.toml"
+    file = place_of(workspace.folder) / "dataset.toml"
     file.write_text(file.read_text("utf-8") + fault, "utf-8")
     with pytest.raises(WorkspaceUnusable, match=r"was changed after it was loaded\.") as refused:
         Workspace(workspace.folder).stored("town")
     assert refused.value.advice == "Load the dataset again."
-
-
-def test_a_restart_answers_the_same(town, workspace):
-    once = release_table(workspace.stored("town"), REQUEST).values.tolist()
-    assert release_table(Workspace(workspace.folder).stored("town"), REQUEST).values.tolist() == once
-
-
-@pytest.mark.slow
-def test_another_process_answers_the_same(workspace):
-    once = release_table(workspace.stored("town"), REQUEST).values.tolist()
-    program = (
-        "import json, sys; from pathlib import Path; from discreet.workspace.workspace import Workspace\n"
-        "from discreet.model.request import TableRequest; from discreet.release.pipeline import release_table\n"
-        "stored = Workspace(Path(sys.argv[1]), threads=1).stored('town')\n"
-        "print(json.dumps(release_table(stored, TableRequest('town', ('sex',), ('age',))).values.tolist()))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(workspace.folder)], check=True, capture_output=True
-    )
-    assert json.loads(done.stdout) == once
-
-
-def test_an_unknown_dataset_names_the_nearest(workspace):
-    with pytest.raises(UnknownDataset, match='Did you mean "town"'):
-        workspace.stored("twon")
-    with pytest.raises(UnknownDataset):
-        workspace.stored("../town")
-
-
-def test_a_folder_that_is_no_workspace_is_said_so(tmp_path):
-    with pytest.raises(NotFound):
-        Workspace(tmp_path)
 
 
 def another(town, workspace):

@@ -1,23 +1,23 @@
-"""The folders of a workspace: its schema number, dataset folders, versions by name, and the lock of a dataset.
+"""The files of a workspace around its versions: schema number, dataset folders, the server's folder, descriptions.
 
-    workspace.json   {"schema": 1}, written by a load
+    workspace.json                       {"schema": 1}, written by a load; without the file the schema is 1
+    <workspace>/server/log/              the audit log (`web/audit/log.py`)
+    <workspace>/server/shared.sqlite     rate limits and blocks, shared by all processes (`web/auth/rate_limit.py`)
+    <workspace>/server/alerts.jsonl      alerts of the detectors
 
-A workspace without the file is older than schema numbers and has schema 1. A newer schema than this program's is refused.
+A newer schema than this program's is refused. The server's folder is in no backup; the option `state` names another one, for
+a workspace that the server may only read.
+
+A description is read with its code-list files: `categories_file = "areas.csv"` names a CSV in UTF-8 with the columns
+`code`, `label` (by default the code) and `parent` (by default none). Its categories are inserted into the text before it is
+parsed, so one text is loaded and sealed.
 
 Source: docs/decisions/0007-versions.md.
-
-The folder in which a server writes; not part of the workspace, and in no backup.
-
-    <workspace>/server/log/            the audit log (`web/audit/log.py`)
-    <workspace>/server/shared.sqlite   rate limits and blocks, shared by all processes (`web/auth/rate_limit.py`)
-    <workspace>/server/alerts.jsonl    alerts of the detectors
-
-The option `state` names another folder, for a workspace that the server may only read.
 """
 
-from __future__ import annotations
-
+import csv
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,13 +25,20 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from discreet.errors import NotFound, UnknownDataset, UnknownVersion, WorkspaceUnusable
+from discreet.errors import (
+    BadData,
+    BadDescription,
+    NotFound,
+    UnknownDataset,
+    WorkspaceUnusable,
+)
+from discreet.model.file_io import toml_string
 from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records
 from discreet.records.keys import Purpose, create_secret, read_secret
 from discreet.workspace.options import read_options
 from discreet.workspace.sealed import replace_file
-from discreet.workspace.versions.history import SHORT, VersionFacts, version_facts
+from discreet.workspace.versions.history import VersionFacts, match_version, version_facts
 from discreet.workspace.versions.version import current_digest
 
 SCHEMA_FILE = "workspace.json"
@@ -41,11 +48,7 @@ RETIRING = "retiring"
 
 
 def refuse_newer_workspace(folder: Path) -> None:
-    """Refuse a workspace that this program cannot read, or whose secret is being rotated.
-
-    Raises:
-        WorkspaceUnusable: Its schema is newer or cannot be read, or a rotation did not finish.
-    """
+    """Refuse a workspace whose schema is newer or cannot be parsed, or whose secret is being rotated."""
     refuse_rotating(folder)
     try:
         schema = int(json.loads((folder / SCHEMA_FILE).read_text("utf-8"))["schema"])
@@ -64,11 +67,7 @@ def refuse_newer_workspace(folder: Path) -> None:
 
 
 def refuse_rotating(folder: Path) -> None:
-    """Refuse a workspace between two secrets.
-
-    Raises:
-        WorkspaceUnusable: A rotation is under way, or did not finish.
-    """
+    """Refuse a workspace between two secrets: a rotation is under way, or did not finish."""
     if (folder / RETIRING).exists():
         raise WorkspaceUnusable(
             "The secret of the workspace is being rotated, or that was broken off.",
@@ -83,12 +82,7 @@ def write_schema(folder: Path) -> None:
 
 
 def refuse_no_workspace(folder: Path) -> None:
-    """Refuse a folder that is no workspace.
-
-    Raises:
-        NotFound: There is no workspace.
-        WorkspaceUnusable: It is between two secrets.
-    """
+    """Refuse a folder that is no workspace, or between two secrets."""
     refuse_rotating(folder)
     if not (folder / "datasets").is_dir():
         raise NotFound(f"{str(folder)!r} is not a workspace.", "Name one with --workspace.")
@@ -101,11 +95,7 @@ def dataset_folders(folder: Path) -> list[Path]:
 
 
 def dataset_folder(folder: Path, dataset_id: str) -> Path:
-    """The folder of a dataset.
-
-    Raises:
-        UnknownDataset: With the nearest match.
-    """
+    """The folder of a dataset; for an unknown id the error names the nearest match."""
     known = {home.name: home for home in dataset_folders(folder)}
     if dataset_id not in known:
         raise UnknownDataset(f'There is no dataset "{dataset_id}".', nearest(dataset_id, list(known)))
@@ -118,32 +108,14 @@ def list_versions(home: Path) -> tuple[VersionFacts, ...]:
 
 
 def find_version(home: Path, word: str) -> VersionFacts:
-    """The version that a custodian means, open or closed.
-
-    Args:
-        home: The folder of the dataset.
-        word: The first 8 or more letters of a digest, or the version's name in its description.
-
-    Raises:
-        UnknownVersion: None matches, or several do.
-    """
-    versions = list_versions(home)
-    found = [v for v in versions if v.digest.startswith(word) and len(word) >= SHORT]
-    found = found or [v for v in versions if v.version == word]
-    known = [v.digest[:SHORT] for v in versions]
-    if not found:
-        raise UnknownVersion(f'There is no version "{word}".', nearest(word, known))
-    if len(found) > 1:
-        raise UnknownVersion(
-            f'{len(found)} versions are called "{word}".', f"Name one of {', '.join(known)}."
-        )
-    return found[0]
+    """The version that a custodian names, open or closed: by the first 8 or more letters of its digest, or its name."""
+    return match_version(list_versions(home), word)
 
 
 @contextmanager
 def lock_dataset(home: Path) -> Iterator[None]:
     """Hold the lock of a dataset, so that no load runs."""
-    with FileLock(home / ".lock"):
+    with FileLock(home / ".lock", mode=0o600):
         yield
 
 
@@ -178,9 +150,73 @@ def standalone_log_key(state: Path) -> bytes:
 
 
 def log_key(folder: Path) -> bytes:
-    """The key that seals the audit log and hashes IP addresses in it.
-
-    Raises:
-        SecretUnusable: The workspace has no secret that can be used.
-    """
+    """The key that seals the audit log and hashes IP addresses in it."""
     return read_secret(folder / "secret").derive(Purpose.AUDIT_LOG)
+
+
+_LINE = re.compile(r'^categories_file[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*")[ \t]*(#.*)?$', re.MULTILINE)
+COLUMNS = ("code", "label", "parent")
+
+
+def insert_code_lists(text: str, folder: Path) -> str:
+    """The description with each `categories_file` replaced by the categories of that file."""
+    return _LINE.sub(lambda found: _categories(folder / json.loads(found[1])), text)
+
+
+def _categories(path: Path) -> str:
+    if not path.is_file():
+        raise NotFound(f"There is no file {str(path)!r}, which `categories_file` names.", "Check the path.")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            if "code" not in (rows.fieldnames or ()) or set(rows.fieldnames or ()) - set(COLUMNS):
+                raise BadDescription(
+                    f"{path.name} has the columns {', '.join(rows.fieldnames or ['none'])}.",
+                    "Name them code, label and parent; the last two may be left out.",
+                )
+            listed = [_category(row, path, rows.line_num) for row in rows]
+    except (UnicodeDecodeError, csv.Error):
+        raise BadDescription(f"{path.name} is no CSV file in UTF-8.", "Save it as CSV in UTF-8.") from None
+    return "categories = [\n" + "".join(f"  {each},\n" for each in listed) + "]"
+
+
+def _category(row: dict[str, str | None], path: Path, line: int) -> str:
+    if None in row.values() or None in row:
+        raise BadDescription(f"Line {line} of {path.name} is torn.", "Give every line the same fields.")
+    given = {key: (value or "").strip() for key, value in row.items()}
+    pairs = (f"{key} = {toml_string(value)}" for key, value in given.items() if value or key == "code")
+    return f"{{ {', '.join(pairs)} }}"
+
+
+USUAL_NAME = "dataset.toml"
+
+
+def read_description(path: Path) -> str:
+    """The text of a description, with the categories of its code-list files in it."""
+    if not path.is_file():
+        raise NotFound(f"There is no file {str(path)!r}.", "Draft one with `discreet describe`.")
+    try:
+        return insert_code_lists(path.read_text("utf-8-sig"), path.parent)
+    except UnicodeDecodeError:
+        raise BadDescription(
+            f"{path.name} is not a text file in UTF-8.", "Save the description as plain text in UTF-8."
+        ) from None
+
+
+@contextmanager
+def name_description_in_errors(path: Path) -> Iterator[None]:
+    """Let error messages name the file that was read in place of `dataset.toml`.
+
+    >>> from pathlib import Path
+    >>> with name_description_in_errors(Path("town.toml")):
+    ...     raise BadDescription("dataset.toml lacks id.", "Add it.")
+    Traceback (most recent call last):
+    discreet.errors.BadDescription: town.toml lacks id. Add it.
+    """
+    try:
+        yield
+    except (BadDescription, BadData) as error:
+        error.message, error.advice = (
+            text.replace(USUAL_NAME, path.name) for text in (error.message, error.advice)
+        )
+        raise

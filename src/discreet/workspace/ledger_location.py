@@ -13,8 +13,8 @@ from discreet.errors import LedgerUnusable, NotFound
 from discreet.model.revision import knows_arithmetic
 from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.options import read_options
-from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints
-from discreet.workspace.versions.version import FINGERPRINT, read_revisions, read_version
+from discreet.workspace.versions.checkpoints import VersionCheckpoints
+from discreet.workspace.versions.version import FINGERPRINT, MARK, read_revisions, read_version, version_files
 
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Accounts
@@ -39,24 +39,15 @@ def open_ledger(folder: Path) -> Ledger:
     from discreet.ledger.ledger import Ledger
 
     secret = read_secret(folder / "secret")
-    _refuse_lost_checkpoints(folder, secret)
-    return Ledger.open(ledger_location(folder), chain_key(secret), VersionCheckpoints(folder, secret))
-
-
-def _refuse_lost_checkpoints(folder: Path, secret: Secret) -> None:
-    """A charged version without a checkpoint must be older than checkpoints, by its revision or its seal."""
     for charged in sorted((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
         place = charged.parent
         if not (place / MARK).is_file() and knows_arithmetic(read_revisions(place).arithmetic):
-            read_version(place, secret)
+            read_version(place, secret)  # refuses it, unless its seal is older than checkpoints
+    return Ledger.open(ledger_location(folder), chain_key(secret), VersionCheckpoints(folder, secret))
 
 
 def ledger_if_any(folder: Path) -> Ledger | None:
-    """The ledger of a workspace; None without a ledger or a secret.
-
-    Raises:
-        LedgerUnusable: It cannot be used.
-    """
+    """The ledger of a workspace; None without a ledger or a secret."""
     return open_ledger(folder) if has_ledger(folder) and (folder / "secret").exists() else None
 
 
@@ -81,14 +72,8 @@ def _create_if_missing(folder: Path) -> None:
 
 
 def refuse_lost_ledger(folder: Path) -> None:
-    """Refuse a workspace that has lost its ledger.
-
-    Raises:
-        LedgerUnusable: Datasets were charged to a ledger that is missing.
-    """
-    places = ("*/[0-9a-f]*", "*/removed/*")
-    names = [f"{place}/{name}" for place in places for name in (FINGERPRINT, MARK)]
-    if any(found for name in names for found in (folder / "datasets").glob(name)):
+    """Refuse a workspace with datasets that were charged to a ledger that is missing."""
+    if any(found for name in (FINGERPRINT, MARK) for found in version_files(folder, name)):
         raise LedgerUnusable(
             "The ledger is missing, and datasets were charged to it or are known by it.",
             "Restore the newest copy: without it nobody knows what was spent.",
@@ -96,11 +81,7 @@ def refuse_lost_ledger(folder: Path) -> None:
 
 
 def open_accounts(folder: Path) -> Accounts:
-    """The accounts of a workspace; creates their ledger if there is none.
-
-    Raises:
-        NotFound: There is no such folder.
-    """
+    """The accounts of a workspace; creates their ledger if there is none."""
     from discreet.ledger.accounts import Accounts
     from discreet.ledger.database import open_database
 

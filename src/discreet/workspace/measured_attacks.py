@@ -5,8 +5,6 @@
 The people of a study are invented, so all of it is public. The command reproduces the figures.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -46,28 +44,20 @@ class AttackResult:
 
 
 def write_attack_result(folder: Path, study: Mapping[str, Any], figures: Sequence[str], command: str) -> Path:
-    """Store a result, in place of an earlier one of the same attack; returns its file.
-
-    Raises:
-        NotFound: There is no workspace.
-    """
+    """Store a result, in place of an earlier one of the same attack; returns its file."""
     refuse_no_workspace(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     result = AttackResult(
         study["attack"], command, at, f"discreet {__version__}", study["seed"], tuple(figures), study
     )
-    (folder / ATTACKS).mkdir(exist_ok=True)
+    (folder / ATTACKS).mkdir(mode=0o700, exist_ok=True)
     path = folder / ATTACKS / f"{result.attack}.json"
     replace_file(path, json.dumps(asdict(result), indent=1, ensure_ascii=False) + "\n")
     return path
 
 
 def read_attack_result(folder: Path, name: str) -> AttackResult | None:
-    """The stored result of an attack; None if this workspace has none.
-
-    Raises:
-        WorkspaceUnusable: The file is damaged.
-    """
+    """Parse the stored result of an attack; None if this workspace has none."""
     path = folder / ATTACKS / f"{name}.json"
     try:
         found = json.loads(path.read_text("utf-8"))

@@ -1,7 +1,5 @@
 """Options of a workspace, each declared once: the command line, then DISCREET_*, then `workspace.toml`, then the default."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping
@@ -157,11 +155,7 @@ class Option:
         return f"DISCREET_{self.name.upper()}"
 
     def read(self, value: object, origin: str) -> int | str:
-        """Parse and validate a value.
-
-        Raises:
-            BadOption: With the bounds.
-        """
+        """Parse and validate a value."""
         if self.smallest is None or self.largest is None:
             return ",".join(map(str, value)) if isinstance(value, list) else str(value)
         try:
@@ -218,11 +212,7 @@ def engine_of_workspace(folder: Path) -> str:
 
 
 def watch_of_workspace(folder: Path) -> dict[str, Any]:
-    """The section [watch] of `workspace.toml`.
-
-    Raises:
-        BadOption: It is no section.
-    """
+    """The section [watch] of `workspace.toml`."""
     section = _workspace_file(folder).get("watch", {})
     if not isinstance(section, dict):
         raise BadOption("`watch` is not a section.", "Write [watch] before its lines.")

@@ -11,25 +11,23 @@ their own (`versions/version_engine.py`): they can answer while the records are 
 Source: docs/decisions/0008-sealed-records.md.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from shutil import disk_usage
 from types import MappingProxyType
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from discreet.errors import LedgerUnusable, WorkspaceUnusable
+from discreet.errors import DiscreetError, LedgerUnusable, WorkspaceUnusable
 from discreet.records.keys import Purpose, Secret
 
 #: Called with the number of bytes after each chunk; it may wait to limit the rate.
@@ -55,8 +53,9 @@ def make_private_folder(folder: Path) -> None:
 
 
 def fsync_tree(folder: Path) -> None:
-    """Flush every file and folder below a folder to disk."""
+    """Flush every file and folder below a folder to disk; only their owner can read them."""
     for path in [*folder.rglob("*"), folder]:
+        path.chmod(0o700 if path.is_dir() else 0o600)
         fsync_path(path)
 
 
@@ -72,7 +71,11 @@ def fsync_path(path: Path) -> None:
 
 
 def replace_file(
-    path: Path, content: str | bytes, temporary: str = ".writing-", folder: Path | None = None
+    path: Path,
+    content: str | bytes,
+    temporary: str = ".writing-",
+    folder: Path | None = None,
+    mode: int = 0o600,
 ) -> None:
     """Replace a file in one step, and return when it is on disk.
 
@@ -81,39 +84,51 @@ def replace_file(
         content: Bytes, or text that is written in UTF-8.
         temporary: How the name of the temporary file begins.
         folder: The folder of the temporary file, on the same disk; by default the file's own.
+        mode: The permissions, less those that the umask takes away.
     """
     aside = (folder or path.parent) / f"{temporary}{secrets.token_hex(8)}"
     try:
-        aside.write_bytes(content.encode() if isinstance(content, str) else content)
-        fsync_path(aside)
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
     fsync_path(path.parent)
 
 
-class BadSeal(Exception):
-    """A sealed document cannot be read, or its seal does not fit."""
-
-
-def add_seal(document: Mapping[str, Any], secret: Secret, purpose: Purpose, *sealed: str) -> dict[str, Any]:
-    """The document with its seal: a keyed hash of the purpose and the sealed strings."""
-    return {**document, "seal": secret.derive(purpose, *sealed).hex()}
+def write_sealed(
+    path: Path,
+    document: Mapping[str, Any],
+    secret: Secret,
+    purpose: Purpose,
+    sealed: tuple[str, ...],
+    *,
+    temporary: str = ".writing-",
+    folder: Path | None = None,
+    indent: int | None = None,
+) -> None:
+    """Replace a JSON document in one step, with its seal: a keyed hash of the purpose and the sealed strings."""
+    text = json.dumps({**document, "seal": secret.derive(purpose, *sealed).hex()}, indent=indent)
+    replace_file(path, text + "\n", temporary, folder)
 
 
 def read_sealed(
-    path: Path, secret: Secret, purpose: Purpose, sealed: Callable[[dict[str, Any]], tuple[str, ...]]
+    path: Path,
+    secret: Secret,
+    purpose: Purpose,
+    sealed: Callable[[dict[str, Any]], tuple[str, ...]],
+    error: DiscreetError,
 ) -> dict[str, Any] | None:
     """Parse a document and validate its seal; None if there is no file.
 
     Args:
         path: The file.
         secret: The workspace's.
-        purpose: As for `add_seal`.
+        purpose: As for `write_sealed`.
         sealed: From the document without its seal to the strings that were sealed.
-
-    Raises:
-        BadSeal: The document is damaged or was changed.
+        error: Raised if the document cannot be parsed or was changed.
     """
     try:
         document: dict[str, Any] = json.loads(path.read_text("utf-8"))
@@ -124,12 +139,17 @@ def read_sealed(
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass
-    raise BadSeal
+    raise error
+
+
+def load_again(message: str) -> WorkspaceUnusable:
+    """The error for a version that only a new load can repair."""
+    return WorkspaceUnusable(message, "Load the dataset again.")
 
 
 def try_lock(path: Path) -> FileLock | None:
     """Take a file lock and keep it; None if another process holds it."""
-    lock = FileLock(path)
+    lock = FileLock(path, mode=0o600)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -137,19 +157,24 @@ def try_lock(path: Path) -> FileLock | None:
     return lock
 
 
+def is_full_disk(error: OSError) -> bool:
+    """Whether an error is that of a full disk; a copied folder reports its errors as text."""
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        return any(f"[Errno {number}]" in str(why) for *_, why in error.args[0] for number in FULL)
+    return error.errno in FULL
+
+
 @contextmanager
 def report_full_disk(dataset_id: str, folder: Path) -> Iterator[None]:
-    """Turn the errors of a full disk into one message for the custodian.
-
-    Raises:
-        WorkspaceUnusable: The disk is full.
-    """
+    """Turn the errors of a full disk into one message for the custodian."""
     try:
         yield
     except (OSError, LedgerUnusable) as error:
         # On a full disk SQLite cannot even read its ledger, and does not say why.
         cause = error if isinstance(error, OSError) else error.__context__
-        full = cause.errno in FULL if isinstance(cause, OSError) else disk_usage(folder).free < LEAST_FREE
+        full = (
+            is_full_disk(cause) if isinstance(cause, OSError) else shutil.disk_usage(folder).free < LEAST_FREE
+        )
         if not full:
             raise
         raise WorkspaceUnusable(
@@ -190,32 +215,20 @@ def seal_records(folder: Path, secret: Secret, digest: str) -> RecordsSeal:
 
 
 def read_records_seal(folder: Path) -> RecordsSeal:
-    """The seal that was written at load.
-
-    Raises:
-        WorkspaceUnusable: It is missing or cannot be parsed.
-    """
+    """Parse the seal that was written at load; refused if it is missing or damaged."""
     try:
         found = json.loads((folder / RECORDS_SEAL).read_text("utf-8"))
         return RecordsSeal(MappingProxyType({name: FileSeal(**value) for name, value in found.items()}))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
             raise  # too many open files says nothing about the seal
-        raise WorkspaceUnusable(
-            f"The seal of the records of version {folder.name[:8]} cannot be read.", "Load the dataset again."
-        ) from None
+        raise load_again(f"The seal of the records of version {folder.name[:8]} cannot be read.") from None
 
 
 def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], secret: Secret) -> None:
     """Validate names, sizes and both ends of the files of a version, at constant cost.
 
-    Record files may be missing where there are cubes, which can still answer.
-
-    Args:
-        folder: The version's.
-        seal: Of its records.
-        own: The names of the version's other files.
-        secret: The workspace's.
+    Record files may be missing where there are cubes, which can still answer. `own` names the version's other files.
 
     Raises:
         WorkspaceUnusable: There is an unknown file, or a record file was changed.
@@ -240,11 +253,7 @@ def records_missing(folder: Path, seal: RecordsSeal) -> bool:
 
 
 def verify_records(folder: Path, seal: RecordsSeal, secret: Secret, pace: Pace = lambda _bytes: None) -> None:
-    """Read all record files and compare them with their seal.
-
-    Raises:
-        WorkspaceUnusable: They were changed since the load, or cannot be read.
-    """
+    """Read all record files and validate their checksums; refused if they were changed, or cannot be read."""
     key = _records_key(secret, folder.name)
     try:
         intact = all(whole_hash(folder / name, key, pace) == file.whole for name, file in seal.files.items())
@@ -256,9 +265,8 @@ def verify_records(folder: Path, seal: RecordsSeal, secret: Secret, pace: Pace =
 
 def records_changed_error(folder: Path) -> WorkspaceUnusable:
     """The error for a version whose stored records differ from those of its load."""
-    return WorkspaceUnusable(
-        f'The stored records of version {folder.name[:8]} of "{folder.parent.name}" are not those of its load.',
-        "Load the dataset again.",
+    return load_again(
+        f'The stored records of version {folder.name[:8]} of "{folder.parent.name}" are not those of its load.'
     )
 
 

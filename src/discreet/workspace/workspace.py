@@ -49,7 +49,7 @@ from discreet.rules.rule_set import parse_rules
 from discreet.rules.verdict import Verdict
 from discreet.workspace.folder_layout import refuse_newer_workspace
 from discreet.workspace.ledger_location import LEDGER, has_ledger, ledger_location, open_ledger
-from discreet.workspace.sealed import verify_records
+from discreet.workspace.sealed import load_again, verify_records
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 from discreet.workspace.versions.history import HISTORY, VersionFacts, resolve_version, version_facts
 from discreet.workspace.versions.label_corrections import WORDING, apply_labels, labels_mtime
@@ -63,9 +63,9 @@ from discreet.workspace.versions.version_engine import (
 )
 
 if TYPE_CHECKING:
-    from discreet.ledger.accounts import Register
     from discreet.ledger.database import LedgerDatabase
     from discreet.ledger.ledger import Ledger
+    from discreet.ledger.requester import Register
     from discreet.protect.dp_protector import DpProtector
 
 
@@ -102,21 +102,13 @@ class StoredDataset:
         return f"<StoredDataset {self.dataset.id} {self.digest[:8]}>"
 
 
-def _inode_stamp(path: str) -> tuple[int, int] | None:
-    """Changes when a file is replaced. The ledger is written in place, so its mtime does not count."""
+def _stat(path: str) -> tuple[int, int, int] | None:
+    """Inode, modification time and size of a file; None without one."""
     try:
         found = os.stat(path)  # noqa: PTH116 - called thousands of times per second
     except (OSError, ValueError):
         return None
-    return found.st_ino, 0 if path.endswith(LEDGER) else found.st_mtime_ns
-
-
-def _file_stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 class Workspace:
@@ -134,8 +126,7 @@ class Workspace:
                 f"{str(folder)!r} is not a workspace.",
                 "Load a dataset into it, or run `discreet demo` for the demo's.",
             )
-        self.folder = folder
-        self.threads = threads
+        self.folder, self.threads = folder, threads
         self._open: dict[str, StoredDataset] = {}
         self._current_digests: dict[str, str] = {}
         self._labels_mtimes: dict[str, int] = {}
@@ -163,16 +154,20 @@ class Workspace:
             version: The first letters of its digest, or its name in the description; empty for the current one.
 
         Raises:
-            UnknownDataset, UnknownVersion: With the nearest match.
             VersionClosed: It accepts no queries next to the current one.
-            SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
+            SecretUnusable, WorkspaceUnusable, LedgerUnusable: No query is answered.
         """
         digest = self._current(dataset_id)
         if version:
             digest = resolve_version(self.versions(dataset_id), version)
         with self._lock:
+            if not version and self._current_digests.get(dataset_id, digest) != digest:
+                # Evict versions of a former current one; their records close after the last answer from them.
+                for old in [each for each, stored in self._open.items() if stored.dataset.id == dataset_id]:
+                    if old != digest:
+                        del self._open[old]
             if not version:
-                self._evict_older(dataset_id, digest)
+                self._current_digests[dataset_id] = digest
             if digest in self._refused:
                 raise self._refused[digest]
             home = self.folder / "datasets" / dataset_id
@@ -186,61 +181,36 @@ class Workspace:
             self._labels_mtimes[digest] = mtime
             return self._open[digest]
 
-    def _evict_older(self, dataset_id: str, digest: str) -> None:
-        """Drop the versions of a former current version; their records close after the last answer from them."""
-        if self._current_digests.get(dataset_id, digest) != digest:
-            for old in [each for each, stored in self._open.items() if stored.dataset.id == dataset_id]:
-                if old != digest:
-                    del self._open[old]
-        self._current_digests[dataset_id] = digest
-
     def mark(self, dataset_id: str) -> tuple[object, ...]:
-        """A stamp that changes whenever an answer may change: another version, labels, a refusal, a ledger.
+        """A stamp for cache keys, which changes whenever an answer may: another version, labels, a refusal, a ledger.
 
-        Args:
-            dataset_id: The dataset; empty for all of them together.
+        An empty id stands for all datasets together.
         """
         if not dataset_id:
             return tuple(map(self.mark, self.ids()))
         home = f"{self.folder}/datasets/{dataset_id}/"
-        files = (home + CURRENT, home + HISTORY, home + WORDING, f"{self.folder}/{LEDGER}")
-        return dataset_id, tuple(self._refused), *map(_inode_stamp, files)
+        files = tuple(map(_stat, (home + CURRENT, home + HISTORY, home + WORDING)))
+        ledger = _stat(f"{self.folder}/{LEDGER}")  # it is written in place: only another file counts
+        return dataset_id, tuple(self._refused), files, ledger and ledger[0]
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The known versions of a dataset, the newest last.
-
-        Raises:
-            UnknownDataset: With the nearest match.
-            SecretUnusable, WorkspaceUnusable: The history cannot be read.
-        """
-        current = self._current(dataset_id)
-        return version_facts(
-            self.folder / "datasets" / dataset_id, current, read_secret(self.folder / "secret")
-        )
+        """The metadata of the known versions of a dataset, the newest last."""
+        home, current = self.folder / "datasets" / dataset_id, self._current(dataset_id)
+        return version_facts(home, current, read_secret(self.folder / "secret"))
 
     def public_parts(self, dataset_id: str) -> PublicParts:
-        """The public parts of the current version, for machines without records.
-
-        Raises:
-            UnknownDataset: With the nearest match.
-            SecretUnusable, WorkspaceUnusable: The version cannot be read.
-        """
+        """The public parts of the current version, for machines without records."""
         folder = self.folder / "datasets" / dataset_id / self._current(dataset_id)
         secret = read_secret(self.folder / "secret")
         return public_parts(folder, read_version(folder, secret), secret)
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
-        """Read all stored records of the current version and verify their seal; returns its digest.
+        """Read all stored records of the current version and validate their checksums; returns its digest.
 
         If the records are missing, the cubes are verified instead. A version that fails is refused until a later call
-        finds it intact.
-
-        Args:
-            dataset_id: The dataset.
-            pace: Called with the number of bytes after each chunk; it may wait to limit the rate.
+        finds it intact. `pace` is called with the number of bytes after each chunk; it may wait to limit the rate.
 
         Raises:
-            UnknownDataset: With the nearest match.
             SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
         """
         digest = self._current(dataset_id)
@@ -270,7 +240,6 @@ class Workspace:
 
         Raises:
             BadKey: The key is unknown or revoked, or the workspace has no accounts.
-            LedgerUnusable: The ledger of accounts cannot be read.
         """
         if not key:
             return None
@@ -283,11 +252,7 @@ class Workspace:
         return self.with_ledger(requester_of(register.key(key)))
 
     def register(self) -> Register | None:
-        """All current accounts and keys; None without a ledger.
-
-        Raises:
-            LedgerUnusable: The ledger of accounts cannot be read.
-        """
+        """All current accounts and keys; None without a ledger."""
         from discreet.ledger.accounts import Accounts  # noqa: PLC0415 - a table without a key needs no database
         from discreet.ledger.database import open_database  # noqa: PLC0415
 
@@ -298,11 +263,9 @@ class Workspace:
         return Accounts(self._accounts).register()
 
     def accounts_stamp(self) -> object:
-        """When the ledger's file was last written; None if it is not a file."""
+        """A stamp that changes when the ledger's file is written, to expire cached accounts; None if it is not a file."""
         place = self._ledger_location = self._ledger_location or ledger_location(self.folder)
-        if isinstance(place, str):
-            return None
-        return [_file_stamp(place), _file_stamp(place.with_name(f"{place.name}-wal"))]
+        return None if isinstance(place, str) else (_stat(f"{place}"), _stat(f"{place}-wal"))
 
     def with_ledger(self, requester: Requester) -> Requester:
         """The requester with the database in which its use is counted, once accounts were read."""
@@ -324,7 +287,7 @@ class Workspace:
             raise dataset_not_found(dataset_id, self.ids())
         digest = current_digest(self.folder / "datasets" / dataset_id)
         if not digest:
-            raise WorkspaceUnusable(f'The pointer of "{dataset_id}" is damaged.', "Load the dataset again.")
+            raise load_again(f'The pointer of "{dataset_id}" is damaged.')
         return digest
 
     def _read(self, folder: Path) -> StoredDataset:
@@ -344,14 +307,14 @@ class Workspace:
             if dataset.protection.zeros == "kept":
                 return CellKeyProtector(keys, noise, chances)
             return CellKeyProtector(keys, noise, chances, EmptyCells(secret, dataset, noise.modulus))
+        from discreet.protect.charges import version_budget  # noqa: PLC0415
         from discreet.protect.description_keys import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415
-        from discreet.workspace.versions.charge_load import plan_budget  # noqa: PLC0415
 
         if self._ledger is None:
             self._ledger = open_ledger(self.folder)
         ledger = self._ledger.with_checkpoints(VersionCheckpoints(self.folder, secret, folder))
-        ledger.refuse_other_terms(plan_budget(noise))
+        ledger.refuse_other_terms(version_budget(noise))
         source = DescriptionNoise(secret, dataset, dataset.version, version.fingerprint, noise.noise())
         if noise.joint is None:
             return DpProtector(noise, source, ledger)

@@ -1,30 +1,21 @@
-"""The regions of the invented country: eleven, with shares that add up.
-
-The map of the invented country: no gaps, no overlaps, areas within districts within regions, the same from a seed.
-"""
+"""The invented country and its map: no gaps, no overlaps, areas within districts within regions, the same from a seed."""
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from discreet.model.boundaries import read_boundaries, ring_area
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.workspace.demo import DEMOS, census_description
+from discreet.workspace.demo import census_description
 from discreet.workspace.demo.geography import (
     DISTRICTS,
-    Economy,
-    Kind,
-    Milieu,
     area_variable,
     areas_of_districts,
     census_boundaries,
-    district_variable,
     draw_areas,
-    region_variable,
 )
 
 
@@ -45,32 +36,6 @@ def test_the_area_of_a_record_is_found_as_by_walking(rows):
     for first in range(0, rows, 37):
         last = min(first + 37, rows)
         assert areas.of_records(first, last).tolist() == walked[first:last]
-
-
-def test_codes_and_names_are_unique_and_every_parent_exists():
-    variables = [region_variable(), district_variable(), area_variable(1_500_000)]
-    for variable in variables:
-        assert len(set(variable.codes)) == len(variable.codes)
-        assert len({category.label for category in variable.categories}) == len(variable.codes)
-    for coarse, fine in pairwise(variables):
-        assert {category.parent for category in fine.categories} == set(coarse.codes)
-
-
-def test_positions_of_areas_agree_with_their_codes():
-    areas, codes = draw_areas(200_000, seed=4), area_variable(200_000).codes
-    district_codes, region_codes = district_variable().codes, region_variable().codes
-    for area, code in enumerate(codes):
-        assert code.startswith(district_codes[areas.district[area]])
-        assert code.startswith(region_codes[areas.region[area]])
-
-
-def test_every_kind_of_neighbourhood_occurs_and_decides_its_milieu_and_economy():
-    areas = draw_areas(1_500_000, seed=2026)
-    assert set(areas.kind.tolist()) == set(Kind)
-    assert set(areas.economy.tolist()) == set(Economy)
-    assert (areas.milieu[areas.kind == Kind.CAMPUS] == Milieu.CAMPUS).all()
-    assert (areas.economy[areas.kind == Kind.GARRISON] == Economy.GARRISON).all()
-    assert not (areas.milieu[areas.kind == Kind.ESTATE] == Milieu.PROSPEROUS).any()
 
 
 def test_a_bound_on_areas_keeps_the_people_and_the_country_without_one():
@@ -150,11 +115,3 @@ def test_the_map_is_that_of_its_seed(shapes):
         tuple(point) for point in shapes["region"]["R01"][0][0].tolist()
     }
     assert again != other
-
-
-def test_the_demo_declares_what_it_draws():
-    dataset = parse_dataset(DEMOS["census"].description())
-    assert {v.name: v.boundaries for v in dataset.variables if v.boundaries} == {
-        n: f"{n}.geojson" for n in LEVELS
-    }
-    assert DEMOS["spudlandia"].boundaries() == {}

@@ -1,5 +1,6 @@
 """Backup: the same numbers after the way back, nothing changed unnoticed, and a ledger that only moves forward."""
 
+import os
 import shutil
 import sqlite3
 import stat
@@ -7,24 +8,17 @@ import threading
 from fractions import Fraction
 
 import pytest
+from tests.workspace.conftest import flip, numbers
 
 from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
 from discreet.ledger.entries import Charge
-from discreet.model.request import request_from_text
 from discreet.records.keys import read_secret
-from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER, open_ledger
 from discreet.workspace.operate.backup_restore import INSIDE, MANIFEST, back_up, move, restore
+from discreet.workspace.operate.make_cubes import make_cubes
 from discreet.workspace.operate.rotate import rotate
 from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints
 from discreet.workspace.versions.load_version import load_dataset
-from discreet.workspace.workspace import Workspace
-
-REQUEST = request_from_text("town", rows=["sex"], columns=["age"])
-
-
-def numbers(folder):
-    return release_table(Workspace(folder).stored("town"), REQUEST).values.tolist()
 
 
 def spend(folder, name):
@@ -52,6 +46,20 @@ def test_a_restored_workspace_has_the_same_numbers(folder, tmp_path):
     assert numbers(tmp_path / "again") == before
 
 
+def test_only_the_owner_can_read_a_workspace_its_cubes_and_its_backups(town, tmp_path):
+    """Wrong alternative: 0644 under a folder of 0700, which a copy to another place opens to all."""
+    usual = os.umask(0o022)
+    try:
+        load_dataset(tmp_path / "w", town.description, town.records)
+        make_cubes(tmp_path / "w", "town", within=10**6)
+        back_up(tmp_path / "w", tmp_path / "copy")
+        restore(tmp_path / "copy", tmp_path / "again")
+    finally:
+        os.umask(usual)
+    found = [path for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077]
+    assert not found
+
+
 def test_a_copy_made_while_records_are_loaded_is_whole(folder, town, tmp_path):
     text = town.description.replace('version = "1"', 'version = "9"')
     loading = threading.Thread(target=load_dataset, args=(folder, text, town.records.slice(300)))
@@ -68,9 +76,7 @@ def test_a_backup_that_is_not_whole_is_refused_and_nothing_is_restored(folder, t
     back_up(folder, tmp_path / "copy")
     file = next((tmp_path / "copy" / INSIDE).rglob("data.duckdb"))
     if fault == "changed":
-        content = bytearray(file.read_bytes())
-        content[-1] ^= 1
-        file.write_bytes(content)
+        flip(file)
     elif fault == "missing":
         file.unlink()
     elif fault == "foreign":

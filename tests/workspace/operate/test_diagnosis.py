@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 
 import pytest
+from tests.workspace.conftest import flip
 
 from discreet.workspace.ledger_location import LEDGER
 from discreet.workspace.operate.diagnosis import examine
@@ -18,13 +19,6 @@ def states(folder, **options):
 def test_a_sound_workspace_is_sound(folder, dp_folder):
     for each in (folder, dp_folder):
         assert set(states(each).values()) == {"sound"}
-
-
-def break_records(folder):
-    file = next(folder.rglob("data.duckdb"))
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
 
 
 def spoil_history(folder):
@@ -42,7 +36,7 @@ def spoil_history(folder):
         (lambda folder: (folder / "workspace.toml").write_text("port = 'many'", "utf-8"), "options"),
         (lambda folder: (folder / "datasets" / "town" / "current").write_text("nothing", "ascii"), "town"),
         (spoil_history, "town: history"),
-        (break_records, None),
+        (lambda folder: flip(next(folder.rglob("data.duckdb"))), None),
     ],
 )
 def test_each_fault_is_found_with_what_to_do(folder, harm, what):
@@ -54,7 +48,7 @@ def test_each_fault_is_found_with_what_to_do(folder, harm, what):
 
 
 def test_a_byte_in_the_middle_is_found_by_reading_all_records_only(folder):
-    break_records(folder)
+    flip(next(folder.rglob("data.duckdb")))
     assert "fault" in states(folder).values()
     assert "fault" not in states(folder, records=False).values()
 

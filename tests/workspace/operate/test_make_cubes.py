@@ -4,16 +4,16 @@ from itertools import combinations
 
 import pytest
 from pyarrow import feather
-from tests.workspace.versions.test_version_engine import place_of
+from tests.workspace.conftest import numbers, place_of
 
 from discreet.model.request import TableRequest, request_from_text
-from discreet.records import cube_plan
-from discreet.release.pipeline import release_table
+from discreet.records import cubes
 from discreet.workspace.operate import make_cubes as building
 from discreet.workspace.operate.backup_restore import back_up, restore
 from discreet.workspace.operate.make_cubes import cube_summary, make_cubes
 from discreet.workspace.operate.manage_versions import move_engine, remove_dataset
-from discreet.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.slow
 
 NAMES = ("region", "area", "sex", "age", "job")
 REQUESTS = [TableRequest("town", names) for size in (1, 2, 3) for names in combinations(NAMES, size)] + [
@@ -28,7 +28,7 @@ REQUESTS = [TableRequest("town", names) for size in (1, 2, 3) for names in combi
 @pytest.fixture
 def few(monkeypatch):
     """As if ten rows took milliseconds: the town has 3,000 records."""
-    monkeypatch.setattr(cube_plan, "FEW", 10)
+    monkeypatch.setattr(cubes, "FEW", 10)
 
 
 @pytest.fixture
@@ -37,12 +37,7 @@ def folder(town_folder):
 
 
 def answers(folder, requests=REQUESTS):
-    workspace = Workspace(folder)
-    stored = workspace.stored("town")
-    try:
-        return [release_table(stored, request).values.tolist() for request in requests]
-    finally:
-        workspace.close()
+    return [numbers(folder, request) for request in requests]
 
 
 @pytest.mark.usefixtures("few")

@@ -10,6 +10,7 @@ Between engines and back: the same digest, the same releases, nothing left behin
 """
 
 import pytest
+from tests.workspace.conftest import flip
 
 from discreet.errors import BadRequest, LedgerUnusable, UnknownEngine, VersionClosed, WorkspaceUnusable
 from discreet.model.description.dataset_toml import parse_dataset
@@ -28,7 +29,7 @@ from discreet.workspace.operate.manage_versions import (
     remove_version,
     roll_back,
 )
-from discreet.workspace.versions.lineage import lineage_keys
+from discreet.workspace.versions.history import lineage_keys
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -85,10 +86,7 @@ def test_a_closed_version_is_served_alone(folder):
 def test_a_version_that_was_changed_is_not_served(folder):
     home = dataset_folder(folder, "town")
     digest = next(v.digest for v in list_versions(home) if v.version == "1")
-    data = home / digest / "data.duckdb"
-    content = bytearray(data.read_bytes())
-    content[len(content) // 2] ^= 1
-    data.write_bytes(content)
+    flip(home / digest / "data.duckdb")
     with pytest.raises(WorkspaceUnusable):
         roll_back(folder, "town", "1")
     assert states(folder)["2"] == "served"

@@ -1,15 +1,20 @@
 """The auditor's statement of a workspace: exact, signed, and without a name, a key or a fingerprint."""
 
 import json
+import re
+import runpy
 import sqlite3
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from tests.workspace.versions.test_checkpoints import ask
 
 from discreet.errors import LedgerUnusable, NotFound
 from discreet.ledger.entries import Budget, Charge, canonical_request
-from discreet.ledger.verification import verify_statement
+from discreet.ledger.hash_chain import signature_message, verify_statement
 from discreet.records.keys import create_secret
 from discreet.records.signing import signing_key
 from discreet.workspace.ledger_location import LEDGER, ledger_for_loading, open_accounts, open_ledger
@@ -127,3 +132,36 @@ def test_what_an_old_ledger_held_is_said_to_be_taken_as_found(folder):
         sentence.startswith("1 entries were in the ledger before") for sentence in document["assumptions"]
     )
     assert [each["method"] for each in document["without_a_budget"]] == ["cellkey"]
+
+
+VERIFIER = Path(__file__).parents[3] / "docs/how-to/verify_statement.py"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (None, "The signature is valid"),
+        (lambda text: text.replace(b'"made": "2', b'"made": "3'), "The signature is not of this key"),
+        (lambda text: re.sub(rb'"signature": "..', b'"signature": "00', text), "The signature is not"),
+    ],
+    ids=["sound", "changed", "other signature"],
+)
+def test_the_documented_verifier_needs_no_discreet(dp_folder, tmp_path, change, said):
+    """It knows the signed bytes from its own documentation: neither it nor this process hands it ours."""
+    statement = json.dumps(make_statement(dp_folder), indent=1).encode()
+    (tmp_path / "statement.json").write_bytes(change(statement) if change else statement)
+    (tmp_path / "office.pem").write_text(signing_key(dp_folder).public.text)
+    run = [sys.executable, VERIFIER, tmp_path / "statement.json", tmp_path / "office.pem"]
+    found = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert found.stdout.startswith(said), found
+    assert found.returncode == (change is not None)
+    assert "discreet." not in VERIFIER.read_text("utf-8")
+
+
+def test_the_documented_verifier_adds_up_the_charges(dp_folder):
+    """Signed again after a charge was changed: what the signing key alone could hide."""
+    problems = runpy.run_path(str(VERIFIER))["problems"]
+    key, document = signing_key(dp_folder), make_statement(dp_folder)
+    document["budgets"][0]["charges"][0]["epsilon"] = "0.25"
+    document["signature"] = key.sign(signature_message(document)).hex()
+    assert problems(document, key.public.text.encode()) == ["town: the charges do not add up (epsilon)."]

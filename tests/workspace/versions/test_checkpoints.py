@@ -10,11 +10,11 @@ from discreet.errors import LedgerUnusable, WorkspaceUnusable
 from discreet.ledger.entries import Charge, Checkpoint
 from discreet.ledger.ledger import Ledger
 from discreet.model.request import TableRequest
+from discreet.protect.charges import version_budget
 from discreet.records.keys import read_secret
 from discreet.release.pipeline import release_table
 from discreet.workspace.ledger_location import LEDGER, chain_key, open_accounts, open_ledger
 from discreet.workspace.operate.manage_versions import remove_dataset
-from discreet.workspace.versions.charge_load import plan_budget
 from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints, read_checkpoint
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import read_version
@@ -175,9 +175,7 @@ def test_an_older_ledger_is_refused_where_the_mark_that_knows_more_was_removed(f
     older = ledger_now(folder)
     (first,) = (folder / "datasets" / "town").glob(f"*/{MARK}")
     load_dataset(
-        folder,
-        private_town.description.replace('version = "1"', 'version = "2"', 1),
-        private_town.records,
+        folder, private_town.description.replace('version = "1"', 'version = "2"', 1), private_town.records
     )
     (second,) = {*(folder / "datasets" / "town").glob(f"*/{MARK}")} - {first}
     put(folder, older)
@@ -223,10 +221,10 @@ def test_a_mark_is_only_raised_by_however_many(marks):
 
 @pytest.mark.slow
 def test_a_mark_that_cannot_be_written_means_no_answer(marks, monkeypatch):
-    def full(*_given):
+    def full(*_given, **_named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.workspace.versions.checkpoints.replace_file", full)
+    monkeypatch.setattr("discreet.workspace.versions.checkpoints.write_sealed", full)
     with pytest.raises(LedgerUnusable, match="cannot be written: No space left") as refused:
         marks.write(Checkpoint(99, "x"))
     assert "stays paid" in refused.value.advice
@@ -260,6 +258,6 @@ def test_a_cap_that_was_raised_before_there_was_a_chain_is_refused_by_the_sealed
     VersionCheckpoints(folder, secret, place).write(ledger._chain.last)
     plan = read_version(place, secret).noise
     with pytest.raises(LedgerUnusable, match='another cap, rule or neighbours for the budget "town"'):
-        ledger.refuse_other_terms(plan_budget(plan))
+        ledger.refuse_other_terms(version_budget(plan))
     with pytest.raises(LedgerUnusable, match="sealed terms"):
         Workspace(folder).stored("town")

@@ -1,14 +1,10 @@
 """A description that leaves a key out keeps the default of its lineage's first load."""
 
 import pytest
+from tests.workspace.conftest import numbers
 
-from discreet.errors import BadDescription
 from discreet.model import protection
 from discreet.model import revision as defaults
-from discreet.model.description.dataset_toml import parse_names_only
-from discreet.model.request import TableRequest
-from discreet.release.pipeline import release_table
-from discreet.workspace.versions.lineage import lineage_defaults
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -41,11 +37,6 @@ def noise_of(folder, dataset="town"):
     return Workspace(folder).stored(dataset).dataset.protection.noise["D"]
 
 
-def numbers(folder, dataset="town"):
-    request = TableRequest(dataset, ("sex",), ("age",))
-    return release_table(Workspace(folder).stored(dataset), request).values.tolist()
-
-
 @pytest.mark.slow
 def test_a_lineage_keeps_the_defaults_of_its_first_load(town, tmp_path, bare, second_revision):
     folder = tmp_path / "w"
@@ -53,14 +44,10 @@ def test_a_lineage_keeps_the_defaults_of_its_first_load(town, tmp_path, bare, se
     digest, once = Workspace(folder).stored("town").digest, numbers(folder)
     second_revision()
     assert (noise_of(folder), numbers(folder)) == (5, once)
-    load_dataset(folder, bare, town.records)
-    assert (Workspace(folder).stored("town").digest, noise_of(folder), numbers(folder)) == (digest, 5, once)
-    load_dataset(folder, bare.replace("A town", "The town"), town.records)
-    assert (Workspace(folder).stored("town").digest != digest, noise_of(folder), numbers(folder)) == (
-        True,
-        5,
-        once,
-    )
+    for text, same in ((bare, True), (bare.replace("A town", "The town"), False)):
+        load_dataset(folder, text, town.records)
+        assert (Workspace(folder).stored("town").digest == digest) == same
+        assert (noise_of(folder), numbers(folder)) == (5, once)
 
 
 @pytest.mark.slow
@@ -96,13 +83,3 @@ def test_the_same_description_under_other_defaults_is_another_version(
         digests.append(Workspace(folder).stored("town").digest)
         second_revision()
     assert digests[0] != digests[1]
-
-
-def test_names_are_read_before_anything_else():
-    assert parse_names_only('id = "a"\nlineage = "b"\nnonsense = 1') == ("a", "b", "1")
-    with pytest.raises(BadDescription, match="not valid TOML"):
-        parse_names_only("id = ")
-
-
-def test_a_workspace_that_is_not_there_yet_has_no_lineage(tmp_path, bare):
-    assert lineage_defaults(tmp_path / "none", bare) == defaults.newest_defaults()

@@ -1,26 +1,25 @@
-"""A load makes a version whole or not at all, and checks what it is told before it reads a record.
+"""A load makes a version whole or not at all, checks before it reads a record, and charges once.
 
-A load without a trace checks what a load checks, and tells the same price.
+One lineage has one method and one budget for ever, and the ledger remembers it when the folders are gone.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import threading
 from fractions import Fraction
 
 import pytest
+from tests.workspace.conftest import REQUEST, place_of
 
 from discreet.errors import BadDescription, BudgetSpent
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.request import TableRequest
 from discreet.release.load_cautions import dry_load_document
 from discreet.release.pipeline import release_table
-from discreet.workspace.ledger_location import LEDGER
+from discreet.workspace.ledger_location import LEDGER, open_ledger
 from discreet.workspace.versions.load_version import LoadJob, dry_run_load, load, load_dataset, noise_for
 from discreet.workspace.workspace import Workspace
-
-REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
@@ -28,14 +27,10 @@ def workspace(town_folder):
     return Workspace(town_folder)
 
 
-def version_of(workspace):
-    return workspace.folder / "datasets" / "town" / workspace.stored("town").digest
-
-
 def test_the_same_records_and_description_are_the_same_version(town, workspace):
-    before = version_of(workspace)
+    before = place_of(workspace.folder)
     load_dataset(workspace.folder, town.description, town.records)
-    assert version_of(Workspace(workspace.folder)) == before
+    assert place_of(workspace.folder) == before
     assert len(list(before.parent.glob("?" * 32))) == 1
 
 
@@ -176,7 +171,46 @@ def test_what_a_load_refuses_is_refused_for_the_same_reason(private_town, town):
         assert said[0] == said[1]
 
 
-def test_under_the_cell_key_method_there_is_nothing_to_charge(town, tmp_path):
-    found = dry_load_document(LoadJob(tmp_path / "w", town.description, town.records))
-    assert (found["method"], found["charge"]) == ("cellkey", None)
-    assert not (tmp_path / "w").exists()
+def sister(description, budget="town"):
+    """Another dataset of the same lineage."""
+    named = description.replace('id = "town"', 'id = "sister"\nlineage = "town"', 1)
+    return named.replace('family = "town"', f'family = "{budget}"')
+
+
+def spent(folder):
+    ledger = open_ledger(folder)
+    try:
+        return ledger.state("town").spent
+    finally:
+        ledger.close()
+
+
+def test_one_lineage_has_one_budget_whatever_its_datasets_are_called(private_town):
+    """Under two budgets the same persons would have two lifetime caps, each of which says it is the only one."""
+    before = spent(private_town.folder)
+    with pytest.raises(BadDescription, match='"town" was loaded in the budget "town", and this is "village"'):
+        load_dataset(private_town.folder, sister(private_town.description, "village"), private_town.records)
+    assert spent(private_town.folder) == before
+    load_dataset(private_town.folder, sister(private_town.description), private_town.records)
+    assert spent(private_town.folder)[0] == 2 * before[0]
+
+
+@pytest.mark.parametrize("second", ["same id", "same lineage"])
+def test_dp_and_then_cell_keys_is_refused_after_the_folder_was_deleted(private_town, town, second):
+    shutil.rmtree(private_town.folder / "datasets" / "town")
+    text = town.description if second == "same id" else sister(town.description)
+    with pytest.raises(BadDescription, match="loaded under the method dp, and this is cellkey"):
+        load_dataset(private_town.folder, text, town.records)
+
+
+def test_cell_keys_and_then_dp_is_refused_after_the_folder_was_deleted(private_town, town, tmp_path):
+    folder = tmp_path / "w"
+    town.load(folder).close()
+    shutil.rmtree(folder / "datasets" / "town")
+    with pytest.raises(BadDescription, match="loaded under the method cellkey, and this is dp"):
+        load_dataset(folder, private_town.description, private_town.records)
+
+
+def test_it_is_refused_before_a_record_is_read(private_town, town):
+    with pytest.raises(BadDescription, match="method"):
+        load_dataset(private_town.folder, town.description, object())

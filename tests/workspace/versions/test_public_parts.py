@@ -20,19 +20,19 @@ def test_the_description_gives_the_dataset_without_what_its_records_need(town, t
         "[protection]", '# A remark of the office.\n[engine]\nkind = "duckdb"\n\n[protection]', 1
     )
     town.load(tmp_path, text).close()
-    doors = open_registry(tmp_path)
-    parts = doors.public_parts("town")
+    registry = open_registry(tmp_path)
+    parts = registry.public_parts("town")
     assert b"remark" not in pack(parts.description)
     assert not {"engine", "file"} & parts.description.keys()
     again = PublicParts(unpack(pack(parts.description)), parts.revisions, parts.wording, {}).dataset()
-    served = doors.door("town").dataset
+    served = registry.open("town").dataset
     assert [v.codes for v in again.variables] == [v.codes for v in served.variables]
     assert (again.protection, again.lineage, again.code_lists) == (
         served.protection,
         served.lineage,
         served.code_lists,
     )
-    doors.close()
+    registry.close()
 
 
 REQUEST = request_from_text("town", rows=["area"], columns=["sex"])

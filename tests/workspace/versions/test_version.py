@@ -8,18 +8,15 @@ import os
 import shutil
 
 import pytest
+from tests.conftest import write_secret
+from tests.workspace.conftest import REQUEST, numbers, place_of
 
 from discreet.errors import BadDescription, SecretUnusable, WorkspaceUnusable
 from discreet.model import revision
-from discreet.model.request import TableRequest
 from discreet.release.pipeline import release_table
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import REVISIONS, Revisions, read_version
 from discreet.workspace.workspace import Workspace
-
-#: One secret, so that names of versions can be compared.
-SECRET = bytes(range(32))
-REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
@@ -27,73 +24,45 @@ def workspace(town_folder):
     return Workspace(town_folder)
 
 
-def version_of(workspace):
-    return workspace.folder / "datasets" / "town" / workspace.stored("town").digest
+def refuses(folder, error):
+    """Damaged in any way, the answer is an error and never an unprotected number."""
+    with pytest.raises(error) as raised:
+        release_table(Workspace(folder).stored("town"), REQUEST)
+    assert raised.value.advice
 
 
-class TestFailClosed:
-    """Whatever is damaged, the answer is an error and never an unprotected number."""
+ROOT = pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
 
-    def refuses(self, folder, error):
-        with pytest.raises(error) as raised:
-            release_table(Workspace(folder).stored("town"), REQUEST)
-        assert raised.value.advice
 
-    def test_without_the_secret(self, workspace):
-        (workspace.folder / "secret").unlink()
-        self.refuses(workspace.folder, SecretUnusable)
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda secret: secret.unlink(),
+        lambda secret: secret.chmod(0o644),
+        lambda secret: secret.write_bytes(bytes(range(50, 82))),
+        lambda secret: secret.write_bytes(b""),
+        pytest.param(lambda secret: secret.chmod(0), marks=ROOT),
+        lambda secret: next(secret.parent.rglob("secret.check")).unlink(),
+    ],
+    ids=["none", "read by others", "another", "empty", "unreadable", "no check"],
+)
+def test_without_its_secret_nothing_is_answered(workspace, harm):
+    harm(workspace.folder / "secret")
+    refuses(workspace.folder, SecretUnusable)
 
-    def test_with_a_secret_that_others_can_read(self, workspace):
-        (workspace.folder / "secret").chmod(0o644)
-        self.refuses(workspace.folder, SecretUnusable)
 
-    def test_with_another_secret_than_that_of_the_load(self, workspace):
-        (workspace.folder / "secret").write_bytes(bytes(range(50, 82)))
-        self.refuses(workspace.folder, SecretUnusable)
+@pytest.mark.parametrize("name", ["noise.json", "dataset.toml", "data.duckdb"])
+def test_without_a_file_of_the_version_nothing_is_answered(workspace, name):
+    folder, version = workspace.folder, place_of(workspace.folder)
+    workspace.close()
+    shutil.rmtree(version / "cubes")  # with them a version is answered whose records are away
+    (version / name).unlink()
+    refuses(folder, WorkspaceUnusable)
 
-    def test_without_the_check_of_the_secret(self, workspace):
-        (version_of(workspace) / "secret.check").unlink()
-        self.refuses(workspace.folder, SecretUnusable)
 
-    def test_with_an_empty_secret(self, workspace):
-        (workspace.folder / "secret").write_bytes(b"")
-        self.refuses(workspace.folder, SecretUnusable)
-
-    @pytest.mark.parametrize("name", ["noise.json", "dataset.toml", "data.duckdb"])
-    def test_without_a_file_of_the_version(self, workspace, name):
-        folder, version = workspace.folder, version_of(workspace)
-        workspace.close()
-        shutil.rmtree(version / "cubes")  # with them a version is answered whose records are away
-        (version / name).unlink()
-        self.refuses(folder, WorkspaceUnusable)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda d: d["rows"][2]["thresholds"].__setitem__(-1, d["modulus"] - 1),
-            lambda d: d["rows"][2]["thresholds"].__setitem__(0, 0),
-            lambda d: d["rows"][2]["values"].append(77),
-            lambda d: d["rows"].clear(),
-            lambda d: d.pop("modulus"),
-            lambda d: d["rows"][2]["thresholds"].__setitem__(0, 1.5),
-            lambda d: d.__setitem__("repeats", 0),
-        ],
-    )
-    def test_with_a_noise_table_that_has_a_gap(self, workspace, change):
-        path = version_of(workspace) / "noise.json"
-        document = json.loads(path.read_text())
-        change(document)
-        path.write_text(json.dumps(document))
-        self.refuses(workspace.folder, WorkspaceUnusable)
-
-    def test_with_a_damaged_pointer(self, workspace):
-        (workspace.folder / "datasets" / "town" / "current").write_text("../../etc\n")
-        self.refuses(workspace.folder, WorkspaceUnusable)
-
-    @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
-    def test_with_an_unreadable_secret(self, workspace):
-        (workspace.folder / "secret").chmod(0)
-        self.refuses(workspace.folder, SecretUnusable)
+def test_with_a_damaged_pointer_nothing_is_answered(workspace):
+    (workspace.folder / "datasets" / "town" / "current").write_text("../../etc\n")
+    refuses(workspace.folder, WorkspaceUnusable)
 
 
 @pytest.mark.slow
@@ -102,17 +71,13 @@ def test_boundaries_are_kept_sealed_and_part_of_the_version(town, tmp_path):
     text = town.description.replace('name = "region"', 'name = "region"\nboundaries = "r.geojson"', 1)
 
     def load(folder, west):
-        shapes = [("N", west), ("S", 1 - west)]
         features = [
             {"type": "Feature", "id": code, "geometry": {"type": "Polygon", "coordinates": [_square(x)]}}
-            for code, x in shapes
+            for code, x in (("N", west), ("S", 1 - west))
         ]
-        (tmp_path / "r.geojson").write_text(
-            json.dumps({"type": "FeatureCollection", "features": features}), "utf-8"
-        )
-        folder.mkdir(exist_ok=True)
-        (folder / "secret").write_bytes(SECRET)
-        (folder / "secret").chmod(0o600)
+        shapes = {"type": "FeatureCollection", "features": features}
+        (tmp_path / "r.geojson").write_text(json.dumps(shapes), "utf-8")
+        write_secret(folder)
         return load_dataset(folder, text, town.records, beside=tmp_path)
 
     first, other = load(tmp_path / "w", 0), load(tmp_path / "v", 1)
@@ -130,15 +95,6 @@ def test_boundaries_are_kept_sealed_and_part_of_the_version(town, tmp_path):
 
 def _square(x):
     return [[x, 50], [x + 1, 50], [x + 1, 51], [x, 51], [x, 50]]
-
-
-def place_of(folder):
-    home = folder / "datasets" / "town"
-    return home / (home / "current").read_text().strip()
-
-
-def numbers(folder):
-    return release_table(Workspace(folder).stored("town"), REQUEST).values.tolist()
 
 
 def test_a_new_version_says_its_revisions(workspace, secret):

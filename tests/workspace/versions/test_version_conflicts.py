@@ -1,17 +1,13 @@
-"""Two versions beside each other: only where together they tell no more than either, or the custodian allows it.
-
-A corrected version: what changed is told to the custodian alone, who keeps the keys, collects, or begins anew.
-
-Records that were loaded before under another name are recognised, and only the custodian is told.
-"""
+"""Versions next to each other, corrected records, and records that were loaded before under another name."""
 
 import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.workspace.conftest import place_of
 
-from discreet.errors import BadRequest, UnknownVersion, VersionClosed
+from discreet.errors import BadRequest, VersionClosed
 from discreet.model.request import TableRequest
 from discreet.release.load_cautions import dry_load_document, load_with_cautions
 from discreet.release.pipeline import release_table
@@ -23,7 +19,6 @@ from discreet.workspace.versions.version_conflicts import SKETCH
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", ("area", "sex"), ("age", "job"))
-APART = "versions_apart = 100\n"
 
 
 def described(town, version, extra=""):
@@ -44,21 +39,12 @@ def workspace(town, tmp_path):
             return load_with_cautions(LoadJob(self.folder, text, records, **options)).digest
 
         def numbers(self, version=""):
-            opened = Workspace(self.folder)
-            try:
-                return release_table(opened.stored("town", version), REQUEST).values
-            finally:
-                opened.close()
+            return numbers(self.folder, version)
 
         def facts(self):
             return {v.version: v for v in Workspace(self.folder).versions("town")}
 
     return Loaded()
-
-
-@pytest.mark.slow
-def test_the_town_says_how_its_protection_begins(town):
-    assert "[protection]\n" in town.description, "the descriptions of these tests are made from it"
 
 
 @pytest.mark.slow
@@ -80,15 +66,6 @@ def test_a_version_that_few_records_separate_is_closed(town, workspace, removed)
         workspace.numbers("1")
     assert workspace.facts()["1"].closed
     assert not workspace.facts()["2"].closed
-
-
-@pytest.mark.slow
-def test_what_a_close_version_would_give_away(town, workspace):
-    """The wrong alternative, allowed by hand: the cells that differ are those of the removed person."""
-    workspace.load(town.records, "1")
-    workspace.load(town.records.slice(1), "2", serve_beside=True)
-    differ = workspace.numbers("1") != workspace.numbers("2")
-    assert 0 < np.count_nonzero(differ) <= 16
 
 
 @pytest.mark.slow
@@ -166,58 +143,34 @@ def test_under_dp_every_version_that_was_charged_is_answered(private_town):
     assert opened.stored("town", "1").digest != opened.stored("town").digest
 
 
-@pytest.mark.slow
-def test_a_version_is_found_by_digest_or_by_a_name_that_is_its_own(town, workspace):
-    first = workspace.load(town.records, "1")
-    second = workspace.load(town.records.slice(150), "1")
-    with pytest.raises(UnknownVersion, match="2 versions") as told:
-        workspace.numbers("1")
-    assert first[:8] in told.value.advice
-    assert second[:8] in told.value.advice
-    with pytest.raises(UnknownVersion, match='no version "7"'):
-        workspace.numbers("7")
-    with pytest.raises(UnknownVersion):
-        workspace.numbers(first[:7])
-
-
-@pytest.fixture
-def folder(town_folder):
-    return town_folder
-
-
 def load(folder, town, records, **options):
     report = load_with_cautions(LoadJob(folder, town.description, records, **options))
     return report.digest, [sentence for sentence in report.cautions if sentence.startswith("Against")]
 
 
-def numbers(folder):
+def numbers(folder, version=""):
     workspace = Workspace(folder)
     try:
-        return release_table(workspace.stored("town"), REQUEST).values
+        return release_table(workspace.stored("town", version), REQUEST).values
     finally:
         workspace.close()
-
-
-def current(folder):
-    return (folder / "datasets" / "town" / "current").read_text().strip()
 
 
 def test_with_kept_keys_few_cells_change_and_the_custodian_is_told(town, folder):
     once = numbers(folder)
     digest, said = load(folder, town, town.records.slice(1))
-    assert digest == current(folder)
+    assert digest == place_of(folder).name
     assert said[0].startswith("Against the version that is served: 0 records added, 1 removed, 0 changed.")
     assert 0 < np.count_nonzero(numbers(folder) != once) <= 16, "the removed person is in at most 2^4 cells"
 
 
-def test_the_same_records_are_no_correction(town, folder):
-    assert load(folder, town, town.records)[1] == []
-
-
 def test_collect_serves_nothing_and_leaves_nothing(town, folder):
-    before, names = current(folder), sorted(path.name for path in (folder / "datasets" / "town").iterdir())
+    before, names = (
+        place_of(folder).name,
+        sorted(path.name for path in (folder / "datasets" / "town").iterdir()),
+    )
     digest, said = load(folder, town, town.records.slice(3), corrections="collect")
-    assert digest == before == current(folder)
+    assert digest == before == place_of(folder).name
     assert "3 removed" in said[0]
     assert sorted(path.name for path in (folder / "datasets" / "town").iterdir()) == names
 
@@ -246,12 +199,12 @@ def test_a_new_lineage_changes_the_numbers_and_stays_for_later_loads(town, folde
     assert "1 removed" in said[0]
     changed = np.count_nonzero(anew != once) / np.count_nonzero(once)
     assert changed > 0.5, "the wrong alternative, the same keys, changes at most 16 cells"
-    assert read_version(folder / "datasets" / "town" / current(folder), secret).revisions.keys == 2
+    assert read_version(place_of(folder), secret).revisions.keys == 2
     _, said = load(folder, town, town.records.slice(1))
     assert said == []
     assert (numbers(folder) == anew).all(), "the next load does not fall back to the first keys"
     load(folder, town, town.records, corrections="new-lineage")
-    assert read_version(folder / "datasets" / "town" / current(folder), secret).revisions.keys == 3
+    assert read_version(place_of(folder), secret).revisions.keys == 3
 
 
 @pytest.mark.parametrize("choice", ["colect", ""])
@@ -270,21 +223,12 @@ def test_choices_without_a_meaning_are_refused(town, tmp_path, private_town):
 def test_the_command_tells_it_on_standard_error_alone(town, folder, run_here, tmp_path):
     (tmp_path / "town.toml").write_text(town.description)
     town.records.slice(2).to_pandas().to_csv(tmp_path / "town.csv", index=False)
-    words = (
-        "load",
-        tmp_path / "town.toml",
-        tmp_path / "town.csv",
-        "--corrections",
-        "collect",
-        "--json",
-        "-w",
-        folder,
-    )
-    done = run_here(*words)
+    given = (tmp_path / "town.toml", tmp_path / "town.csv")
+    done = run_here("load", *given, "--corrections", "collect", "--json", "-w", folder)
     assert done.returncode == 0, done.stderr
     assert "2 removed" in done.stderr
     assert "Nothing was published" in done.stderr
-    assert json.loads(done.stdout)["digest"] == current(folder)
+    assert json.loads(done.stdout)["digest"] == place_of(folder).name
     assert "removed" not in done.stdout
 
 
@@ -359,3 +303,10 @@ def test_records_without_ids_and_those_of_another_secret_tell_nothing(folder, to
     assert not list((folder / "datasets" / "rows").rglob(SKETCH))
     rotate(folder)
     assert cautions(folder, renamed(town.description), town.records) == []
+
+
+def test_ids_that_only_number_records_are_no_evidence(tmp_path, town):
+    numbers = with_ids(town, range(1, len(town.records) + 1))
+    assert cautions(tmp_path, town.description, numbers) == []
+    assert cautions(tmp_path, renamed(town.description), numbers) == []
+    assert not list(tmp_path.rglob(SKETCH))

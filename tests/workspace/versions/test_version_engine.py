@@ -9,6 +9,7 @@ import shutil
 import stat
 
 import pytest
+from tests.workspace.conftest import flip, numbers, place_of
 
 from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.model.description.dataset_toml import parse_dataset
@@ -40,45 +41,21 @@ def test_the_first_that_names_an_engine_wins(town, tmp_path):
 COVERED, OTHER = TableRequest("town", ("age", "job")), TableRequest("town", ("area", "sex"))
 
 
-@pytest.fixture
-def folder(town_folder):
-    return town_folder
-
-
-def place_of(folder):
-    home = folder / "datasets" / "town"
-    return home / (home / "current").read_text().strip()
-
-
-def answered(folder, request=COVERED):
-    workspace = Workspace(folder)
-    try:
-        return release_table(workspace.stored("town"), request).values.tolist()
-    finally:
-        workspace.close()
-
-
 def cube_file(place):
     (path,) = (place / "cubes").glob("*.arrow")
     return path
 
 
-def flip(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
 def test_a_covered_table_needs_no_records(folder, caplog):
-    before = answered(folder)
+    before = numbers(folder, COVERED)
     (place_of(folder) / "data.duckdb").rename(folder / "elsewhere")
-    assert answered(folder) == before
+    assert numbers(folder, COVERED) == before
     assert Workspace(folder).verify("town") == place_of(folder).name
     assert "answered from its cubes" in caplog.text, "the custodian is told"
     with pytest.raises(RecordsAway, match="are not here"):
-        answered(folder, OTHER)
+        numbers(folder, OTHER)
     (folder / "elsewhere").rename(place_of(folder) / "data.duckdb")
-    assert answered(folder, OTHER)
+    assert numbers(folder, OTHER)
 
 
 def other_list(place, _town):
@@ -108,41 +85,41 @@ def other_version(place, town):
     ],
 )
 def test_a_spoiled_cube_is_not_used_and_the_custodian_is_told(town, folder, caplog, spoil):
-    before, place = answered(folder), place_of(folder)
+    before, place = numbers(folder, COVERED), place_of(folder)
     spoil(place, town)
     with caplog.at_level(logging.WARNING, "discreet.cubes"):
-        assert answered(folder) == before, "the records are counted in its place"
+        assert numbers(folder, COVERED) == before, "the records are counted in its place"
     assert "discreet build town" in caplog.text
     with pytest.raises(WorkspaceUnusable):
         verify_cubes(place, read_secret(folder / "secret"), place.name)
     (place / "data.duckdb").unlink()
     with pytest.raises(WorkspaceUnusable):
-        answered(folder)
+        numbers(folder, COVERED)
     with pytest.raises(WorkspaceUnusable):
         Workspace(folder).verify("town")
 
 
 def test_without_the_comparison_another_version_would_answer(town, folder, monkeypatch):
     """The wrong alternative: to trust whatever stands in the folder."""
-    before, place = answered(folder), place_of(folder)
+    before, place = numbers(folder, COVERED), place_of(folder)
     other_version(place, town)
     monkeypatch.setattr("discreet.workspace.versions.version_engine.is_cube_intact", lambda *_: True)
     monkeypatch.setattr(
         "discreet.workspace.versions.version_engine.read_sealed",
         lambda path, *_: json.loads(path.read_text()),
     )
-    assert answered(folder) != before
+    assert numbers(folder, COVERED) != before
 
 
 def test_a_file_that_the_list_does_not_name_is_not_read_and_swept(folder):
     place, secret = place_of(folder), read_secret(folder / "secret")
     stray = place / "cubes" / "stray.arrow"
     stray.write_bytes(b"left by a build that died")
-    before = answered(folder)
+    before = numbers(folder, COVERED)
     listed = read_cube_list(place, secret, place.name)
     write_cube_list(place, listed, secret, place.name)
     assert not stray.exists()
-    assert answered(folder) == before
+    assert numbers(folder, COVERED) == before
     assert stat.S_IMODE((place / "cubes").stat().st_mode) == 0o700
 
 
@@ -153,14 +130,13 @@ def test_a_server_that_runs_takes_a_build_up(folder):
     assert len(stored.engine._store.cubes()) == 1
     make_cubes(folder, "town", within=0)
     assert stored.engine._store.cubes() == ()
-    assert release_table(stored, COVERED).values.tolist() == answered(folder)
+    assert release_table(stored, COVERED).values.tolist() == numbers(folder, COVERED)
     workspace.close()
 
 
 def cubes(workspace):
-    digest = workspace.stored("town").digest
-    place = workspace.folder / "datasets" / "town" / digest
-    return read_cube_list(place, read_secret(workspace.folder / "secret"), digest)
+    place = place_of(workspace.folder)
+    return read_cube_list(place, read_secret(workspace.folder / "secret"), place.name)
 
 
 def test_a_load_rolls_up_all_but_the_finer_areas(town_workspace):

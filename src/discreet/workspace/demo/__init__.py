@@ -1,18 +1,21 @@
-"""Demo data made from a seed: two censuses of Halvern and the potato survey of Spudlandia.
+"""The demo workspace: two synthetic censuses of Halvern and the potato survey of Spudlandia, made from a seed.
 
-All are synthetic: invented people in invented places, with dependence that looks real. A demo is the text
-of its `dataset.toml` and the batches of its records, so that it is loaded like any other dataset.
+Invented people in invented places, with dependence that looks real. A demo is the text of its `dataset.toml` and the batches
+of its records, so it is loaded like any other dataset: on first use, under a lock for which a second process waits.
 
 Source: Rinott et al. (2018), section 3; Bailie (2020), sections 3 and 4.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.workspace.demo.census import (
     DP_ROWS,
     ROWS,
@@ -24,10 +27,13 @@ from discreet.workspace.demo.census import (
 )
 from discreet.workspace.demo.geography import census_boundaries
 from discreet.workspace.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
+from discreet.workspace.options import default_folder
+from discreet.workspace.versions.version import current_digest, read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from discreet.records.staging import Progress
 
 __all__ = [
     "DEMOS",
@@ -51,20 +57,78 @@ class Demo(NamedTuple):
     boundaries: Callable[[], dict[str, bytes]] = dict
 
 
+def _halvern(rows: int) -> Callable[[], dict[str, bytes]]:
+    return partial(census_boundaries, rows, seed=SEED)
+
+
 DEMOS = MappingProxyType(
     {
-        "census": Demo(
-            partial(census_description, mapped=True),
-            census_batches,
-            ROWS,
-            partial(census_boundaries, ROWS, seed=SEED),
-        ),
+        "census": Demo(partial(census_description, mapped=True), census_batches, ROWS, _halvern(ROWS)),
         "census-dp": Demo(
-            partial(dp_census_description, mapped=True),
-            dp_census_batches,
-            DP_ROWS,
-            partial(census_boundaries, DP_ROWS, seed=SEED),
+            partial(dp_census_description, mapped=True), dp_census_batches, DP_ROWS, _halvern(DP_ROWS)
         ),
         "spudlandia": Demo(spudlandia_description, spudlandia_batches, SAMPLE),
     }
 )
+#: The file that marks a demo workspace.
+LOCK = ".demo.lock"
+
+
+def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bool:
+    """Load the missing datasets of the demo workspace.
+
+    Args:
+        folder: Where the workspace is or will be.
+        progress_for: From a dataset's id and its number of records to the progress of its load.
+
+    Returns:
+        Whether anything had to be built.
+
+    Raises:
+        WorkspaceUnusable: Another version of Discreet built it, with revisions that this one cannot answer.
+    """
+    for name in DEMOS:
+        home = folder / "datasets" / name
+        if digest := current_digest(home):
+            try:
+                refuse_unknown_revisions(home / digest, read_revisions(home / digest))
+            except WorkspaceUnusable:
+                raise WorkspaceUnusable(
+                    f"Another version of Discreet built the demo workspace {folder}.",
+                    "Remove that folder if nothing of your own is in it, or name another one with --workspace: "
+                    "the demo is then built anew.",
+                ) from None
+    if not _missing_demos(folder):
+        return False
+    from filelock import FileLock  # noqa: PLC0415 - a demo that is there starts without them
+
+    from discreet.workspace.versions.load_version import LoadJob, load  # noqa: PLC0415
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / LOCK, mode=0o600):
+        missing = _missing_demos(folder)
+        for name in missing:
+            demo = DEMOS[name]
+            with tempfile.TemporaryDirectory(prefix="discreet-demo-") as beside:
+                for variable, shapes in demo.boundaries().items():
+                    (Path(beside) / f"{variable}.geojson").write_bytes(shapes)
+                progress = progress_for(name, demo.rows)
+                load(LoadJob(folder, demo.description(), demo.batches(), progress, Path(beside)))
+    return bool(missing)
+
+
+def refuse_demo(folder: Path) -> None:
+    """Refuse to load a custodian's records into the demo workspace.
+
+    Raises:
+        BadRequest: The workspace is the demo's.
+    """
+    if folder.absolute() == default_folder().absolute() or (folder / LOCK).exists():
+        raise BadRequest(
+            f"The workspace {folder} is the demo's: records of real people have no place there.",
+            "Name a workspace of your own: --workspace my-tables. To look at a file first: discreet try FILE.",
+        )
+
+
+def _missing_demos(folder: Path) -> list[str]:
+    return [name for name in DEMOS if not (folder / "datasets" / name / "current").is_file()]

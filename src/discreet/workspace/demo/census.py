@@ -1,17 +1,28 @@
 """The synthetic census of Halvern: seven variables and three levels of geography, from a seed.
 
-Records are sorted by area; record i throws five dice with its own random words (`dice.py`), each given the values before it
-(`people.py`). Only the list of areas grows with the number of records.
+Records are sorted by area; record i throws five dice with its own random words (`dice.py`), each given the values before it.
+Only the list of areas grows with the number of records.
 
     person_id = a bijection of i on 48 bits, so that the order of ids reveals nothing, and 15 digits hold them.
+
+    P(person | area) = P(age, sex | kind) P(birthplace | region, origin, age)
+                       P(education | milieu, birthplace, sex, age)
+                       P(employment | milieu, birthplace, sex, age, education)
+                       P(occupation | economy, birthplace, sex, age class, education, employment).
+
+Each factor is a base distribution times multipliers, small tables in `data/people.toml`, and becomes a `Dice` with one
+die for each combination of its conditions. Impossible combinations have weight zero: "not applicable" under 15 only;
+employed people have an occupation; no master's degree before 20. All figures are invented, in the style of a European
+census.
 
 Source: the variables of Rinott et al. (2018), section 3. All records are invented.
 """
 
-from __future__ import annotations
-
+import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cache
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -20,35 +31,17 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.records.draft.toml_text import PROTECTION
-from discreet.workspace.demo.description_writer import (
-    Variable,
-    header,
-    hierarchy_block,
-    variable_block,
-    zero_block,
-)
-from discreet.workspace.demo.dice import RECORDS, philox_words
+from discreet.workspace.demo.dice import RECORDS, Dice, philox_words
 from discreet.workspace.demo.geography import (
-    COUNTRY,
     ORIGIN_LEVELS,
+    REGIONS,
     Areas,
-    area_variable,
+    Kind,
+    Milieu,
+    census_places,
     data_text,
-    district_variable,
     draw_areas,
-    region_variable,
-)
-from discreet.workspace.demo.people import (
-    AGE,
-    AGE_CLASS,
-    BANDS,
-    BIRTHPLACE,
-    EDUCATION,
-    EMPLOYMENT,
-    OCCUPATION,
-    SEX,
-    census_zeros,
-    people,
+    variable_block,
 )
 
 ROWS = 1_500_000
@@ -88,15 +81,11 @@ def census_batches(
         raise BadRequest(f"The chunk is {chunk} records.", "Ask for at least 1 record at a time.")
     _check_rows(rows)
     areas = draw_areas(rows, seed, most_areas)
-    variables = census_variables(rows, most_areas)
-    lists = [pa.array(variable.codes, pa.string()) for variable in variables]
-    names = ["person_id", *(variable.name for variable in variables)]
-    return (
-        pa.RecordBatch.from_arrays(
-            _arrow(_records(areas, seed, at, min(at + chunk, rows)), lists), names=names
-        )
-        for at in range(0, rows, chunk)
-    )
+    places = {each.name: each.codes for each in census_places(rows, most_areas)}
+    lists = {name: pa.array(codes, pa.string()) for name, codes in (places | _question_codes()).items()}
+    names, codes = ["person_id", *lists], list(lists.values())
+    parts = (_records(areas, seed, at, min(at + chunk, rows)) for at in range(0, rows, chunk))
+    return (pa.RecordBatch.from_arrays(_arrow(part, codes), names=names) for part in parts)
 
 
 def _check_rows(rows: int) -> None:
@@ -104,14 +93,10 @@ def _check_rows(rows: int) -> None:
         raise BadRequest(f"The census has {rows} records.", f"Ask for 1 to 2^{ID_BITS} - 1 records.")
 
 
-def census_variables(rows: int, most_areas: int | None = None) -> list[Variable]:
-    """The variables of a census with `rows` records, in the order of the columns."""
-    geography = [region_variable(), district_variable(), area_variable(rows, most_areas)]
-    return [*geography, SEX, AGE, EMPLOYMENT, OCCUPATION, EDUCATION, BIRTHPLACE]
-
-
-# The sex and the age class of the 42 combinations of sex and band, as `occupation_weights` numbers them.
-_SEX_AND_CLASS = np.concatenate([AGE_CLASS, AGE_CLASS + 8]).astype(np.int64)
+def _question_codes() -> dict[str, list[str]]:
+    """The codes of the variables that do not depend on the number of records."""
+    variables = tomllib.loads(data_text("census_questions.toml"))["variable"]
+    return {each["name"]: [category["code"] for category in each["categories"]] for each in variables}
 
 
 def _records(areas: Areas, seed: int, first: int, last: int) -> list[NDArray[Any]]:
@@ -123,7 +108,7 @@ def _records(areas: Areas, seed: int, first: int, last: int) -> list[NDArray[Any
 
 
 def _persons(areas: Areas, area: NDArray[np.int32], chance: NDArray[np.uint32]) -> list[NDArray[np.int8]]:
-    """Throw the dice of `people`, each on the row that its own docstring numbers."""
+    """Throw the dice of `people`, each on the row that its weights number."""
     die = people()
     age_sex = die.age_sex.throw(_wide(areas.kind[area]), chance[:, 0])
     sex = (age_sex >= BANDS).astype(np.int8)
@@ -159,11 +144,11 @@ def person_ids(seed: int, first: int, last: int) -> NDArray[np.int64]:
 def _arrow(columns: list[NDArray[Any]], lists: list[pa.Array]) -> list[pa.Array]:
     """The id as it is, and each variable as positions in its list of codes."""
     ids, *positions = columns
-    coded_columns = (
-        pa.DictionaryArray.from_arrays(pa.array(column), codes, safe=False)
-        for column, codes in zip(positions, lists, strict=True)
-    )
-    return [pa.array(ids), *coded_columns]
+    coded = zip(positions, lists, strict=True)
+    return [
+        pa.array(ids),
+        *(pa.DictionaryArray.from_arrays(each, codes, safe=False) for each, codes in coded),
+    ]
 
 
 def census_description(
@@ -180,20 +165,8 @@ def census_description(
     >>> census_description(1000).splitlines()[0]
     'id = "census"'
     """
-    about = {
-        "id": "census",
-        "label": f"Census of {COUNTRY} 2026 (synthetic)",
-        "description": "Everybody in an invented country by place, sex, age, work, education and "
-        "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
-    }
-    # Rules chosen so that every one shows itself. The noise leaves no counts of 1 and 2: small are those up to 4.
-    german = {
-        "label": f"Volkszählung von {COUNTRY} 2026 (synthetisch)",
-        "description": "Alle Personen eines erfundenen Landes nach Ort, Geschlecht, Alter, Arbeit, Bildung und "
-        "Geburtsland. Gemacht, um Tabellen auszuprobieren: Die Zusammenhänge wirken echt, die Personen sind es nicht.",
-    }
     protection = f"{data_text('census_rules.toml')}\n{PROTECTION}{PUBLISH}"
-    return _description(rows, seed, about, german, protection, mapped=mapped, most_areas=most_areas)
+    return _description("census", rows, seed, protection, mapped=mapped, most_areas=most_areas)
 
 
 def dp_census_batches(
@@ -205,69 +178,133 @@ def dp_census_batches(
 
 def dp_census_description(rows: int = DP_ROWS, *, seed: int = DP_SEED, mapped: bool = False) -> str:
     """The text of the `dataset.toml` of the census under `dp`."""
-    about = {
-        "id": "census-dp",
-        "label": f"Census of {COUNTRY} under differential privacy (synthetic)",
-        "description": "Another half a million invented persons. All tables of up to two variables, and three of "
-        "three, share one privacy budget: everything that is ever said is bounded together.",
-    }
-    german = {
-        "label": f"Volkszählung von {COUNTRY} unter Differential Privacy (synthetisch)",
-        "description": "Eine weitere halbe Million erfundener Personen. Alle Tabellen mit bis zu zwei Merkmalen und drei "
-        "mit drei Merkmalen teilen ein Vertraulichkeitsbudget: Alles, was je gesagt wird, ist gemeinsam begrenzt.",
-    }
-    return _description(rows, seed, about, german, "\n" + data_text("census_dp.toml"), mapped=mapped)
+    return _description("census-dp", rows, seed, "\n" + data_text("census_dp.toml"), mapped=mapped)
 
 
 def _description(
-    rows: int,
-    seed: int,
-    about: dict[str, str],
-    german: dict[str, str],
-    protection: str,
-    *,
-    mapped: bool,
-    most_areas: int | None = None,
+    name: str, rows: int, seed: int, protection: str, *, mapped: bool, most_areas: int | None = None
 ) -> str:
     _check_rows(rows)
-    top = header(
-        {
-            **about,
-            "source": f"Synthetic data made by Discreet from seed {seed}: no real person is among them.",
-            "version": "2026",
-            "reference_date": "2026-03-01",
-            "unit": "persons",
-            "population": f"All usual residents of {COUNTRY}, an invented country, on census day",
-            "id_column": "person_id",
-        }
+    texts = tomllib.loads(data_text("census_texts.toml"))[name]
+    places = (variable_block(each, mapped=mapped) for each in census_places(rows, most_areas))
+    return Template(data_text("census.template")).substitute(
+        texts,
+        id=name,
+        seed=seed,
+        places="\n".join(places),
+        questions=data_text("census_questions.toml"),
+        protection=protection,
     )
-    told = header(
-        {
-            "publisher": f"The invented statistical office of {COUNTRY}",
-            "contact": "tables@halvern.example",
-            "spatial": COUNTRY,
-            "temporal": "2026-03-01",
-            "next_update": "2036-03-01",
-        }
+
+
+BANDS = 21
+ADULT = 3  # the band 15-19
+MALE, FEMALE = 0, 1
+EMPLOYED, UNEMPLOYED, STUDENT, INACTIVE, CHILD_EMPLOYMENT = range(5)
+NO_OCCUPATION, CHILD_OCCUPATION = 10, 11
+MASTER, CHILD_EDUCATION = 7, 8
+
+#: Base distributions and multipliers; the file says what each one is.
+_FIGURES = {name: np.array(figures) for name, figures in tomllib.loads(data_text("people.toml")).items()}
+# The age bands of the multipliers by kind of neighbourhood: 0-14, 15-19, 20-24, 25-34, 35-49, 50-64, 65-79, 80 and over.
+_PYRAMID_BANDS = np.repeat(np.arange(8), [3, 1, 1, 2, 3, 3, 3, 5])
+# Age classes from 15: 15-19, 20-24, 25-34, 35-49, 50-64, 65-69, 70 and over; class 0 is childhood.
+AGE_CLASS = np.repeat(np.arange(8), [3, 1, 1, 2, 3, 3, 1, 7])
+# The sex and the age class of the 42 combinations of sex and band, as `occupation_weights` numbers them.
+_SEX_AND_CLASS = np.concatenate([AGE_CLASS, AGE_CLASS + 8]).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The five dice that make a person, each conditional on the values before it."""
+
+    age_sex: Dice
+    birthplace: Dice
+    education: Dice
+    employment: Dice
+    occupation: Dice
+
+
+@cache
+def people() -> People:
+    """The dice of the census; they depend neither on the seed nor on the number of records."""
+    return People(
+        Dice.with_weights(age_sex_weights()),
+        Dice.with_weights(birthplace_weights()),
+        Dice.with_weights(education_weights()),
+        Dice.with_weights(employment_weights()),
+        Dice.with_weights(occupation_weights()),
     )
-    about_section = f'[about]\n{told}keywords = ["census", "population", "synthetic data"]\n'
-    levels = ["region", "district", "area"]
-    geography = hierarchy_block("geography", "Geography", levels, geography=True)
-    variables = [
-        variable_block(
-            replace(each, boundaries=f"{each.name}.geojson") if mapped and each.name in levels else each
-        )
-        for each in census_variables(rows, most_areas)
-    ]
-    zeros = map(zero_block, census_zeros())
-    labels = header(
-        {
-            **german,
-            "source": f"Synthetische Daten, von Discreet aus dem Startwert {seed} gemacht: Keine echte Person ist darunter.",
-            "unit": "Personen",
-            "population": f"Alle Personen mit üblichem Aufenthalt in {COUNTRY}, einem erfundenen Land, am Stichtag",
-        }
+
+
+def age_sex_weights() -> NDArray[np.float64]:
+    """By kind of neighbourhood: weights of men and women in the 21 bands; a garrison has more young men."""
+    tilt = _FIGURES["pyramid"][:, _PYRAMID_BANDS]
+    weights: NDArray[np.float64] = tilt[:, None, :] * np.array([_FIGURES["men"], _FIGURES["women"]])
+    weights[Kind.GARRISON, MALE, ADULT:10] *= 1.8
+    return weights.reshape(len(Kind), 2 * BANDS)
+
+
+def birthplace_weights() -> NDArray[np.float64]:
+    """By region, origin level of the neighbourhood and age: weights of the five birthplaces."""
+    elsewhere = np.array([region.born_elsewhere for region in REGIONS])
+    migration = np.array([_FIGURES["settled"], *[_FIGURES["recent"]] * 3])
+    foreign = elsewhere[:, None, None, :] * _FIGURES["origin"][:, None, None] * migration.T
+    home = np.broadcast_to(1 - elsewhere.sum(axis=1)[:, None, None, None], (*foreign.shape[:-1], 1))
+    return np.concatenate([home, foreign], axis=-1)
+
+
+def education_weights() -> NDArray[np.float64]:
+    """By milieu, birthplace, sex and age: weights of the nine educations."""
+    adults = np.concatenate([_FIGURES["age_15"][:, None], _FIGURES["age_20"][:, None], _cohorts()], axis=1)
+    weights = np.zeros((len(Milieu), 5, 2, BANDS, 9))
+    tilt = (
+        _FIGURES["education_by_milieu"][:, None, None, None] * _FIGURES["education_by_birth"][:, None, None]
     )
-    topics = 'topics = { People = "Personen", Work = "Arbeit", Education = "Bildung" }'
-    translated = f"[labels.de]\n{labels}{topics}\n\n{data_text('census_labels.toml')}"
-    return "\n".join([top, about_section, *variables, geography, *zeros, translated, protection])
+    weights[..., ADULT:, :8] = tilt * adults
+    weights[..., :ADULT, CHILD_EDUCATION] = 1
+    return weights
+
+
+def _cohorts() -> NDArray[np.float64]:
+    """Education of those aged 25 and over, by sex and band: a straight line from young to old."""
+    age = np.clip(np.arange(16) / 12, 0, 1)[:, None]
+    line: NDArray[np.float64] = (1 - age) * _FIGURES["young"][:, None] + age * _FIGURES["old"][:, None]
+    return line
+
+
+def employment_weights() -> NDArray[np.float64]:
+    """By milieu, birthplace, sex, age and education: weights of the five employments."""
+    rest = 1000 - _FIGURES["employed"] - _FIGURES["unemployed"] - _FIGURES["studying"]
+    base = np.stack(
+        [_FIGURES["employed"], _FIGURES["unemployed"], _FIGURES["studying"], rest],
+        axis=-1,
+    )
+    education = np.ones((len(base[0]), 9, 4))
+    education[1:, :8] = _FIGURES["work_by_education"]  # at 15-19 a low education is only unfinished
+    weights = np.zeros((len(Milieu), 5, 2, BANDS, 9, 5))
+    tilt = _FIGURES["work_by_milieu"][:, None, None, None, None] * _FIGURES["work_by_birth"][:, :, None, None]
+    weights[..., ADULT:, :, :4] = tilt * base[:, :, None] * education
+    weights[..., :ADULT, :, CHILD_EMPLOYMENT] = 1
+    return weights
+
+
+def occupation_weights() -> NDArray[np.float64]:
+    """By economy, birthplace, sex, age class, education and employment: weights of the twelve occupations."""
+    jobs = (
+        _FIGURES["occupation"]
+        * _FIGURES["occupation_by_economy"][:, None, None, None, None]
+        * _FIGURES["occupation_by_birth"][:, None, None, None]
+        * _FIGURES["occupation_by_sex"][:, None, None]
+        * _FIGURES["occupation_by_age"][:, None]
+        * _FIGURES["occupation_by_education"]
+    )
+    jobs /= jobs.sum(axis=-1, keepdims=True)
+    weights = np.zeros((5, 5, 2, 8, 9, 5, 12))
+    for employment, without in enumerate(_FIGURES["no_occupation"]):
+        none = without[:, None, None]
+        weights[..., 1:, :8, employment, :NO_OCCUPATION] = (1 - none) * jobs
+        weights[..., 1:, :8, employment, NO_OCCUPATION] = none[..., 0]
+    # Childhood, and the rows that no person reaches, which still need a face to fall on.
+    weights[..., CHILD_OCCUPATION] = weights.sum(axis=-1) == 0
+    return weights

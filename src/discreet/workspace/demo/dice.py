@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from discreet.errors import BadRequest
 
@@ -52,6 +51,8 @@ def normals(random_words: NDArray[np.uint32]) -> NDArray[np.float64]:
     >>> float(normals(np.array([2**31], dtype=np.uint32))[0].round(6))
     0.0
     """
+    from scipy.special import ndtri  # noqa: PLC0415 - only the making of a demo needs SciPy
+
     return np.asarray(ndtri((random_words + 0.5) / 2.0**32), dtype=np.float64)
 
 

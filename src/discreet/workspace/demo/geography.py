@@ -11,8 +11,6 @@ regions, districts and areas. A district is the union of its cells: an edge betw
 and is removed. So all levels share the same points, without gaps or overlaps.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from dataclasses import dataclass
@@ -24,10 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.model.boundaries import ring_area
-from discreet.workspace.demo.description_writer import Category, Variable
+from discreet.model.file_io import toml_string
 from discreet.workspace.demo.dice import PLACES, Dice, apportion, normals, philox_words
-
-COUNTRY = "Halvern"
 
 Character = Literal["capital", "city", "industrial", "coastal", "rural", "border"]
 
@@ -56,17 +52,10 @@ def data_text(name: str) -> str:
     return files("discreet.workspace.demo").joinpath("data", name).read_text("utf-8")
 
 
-def _regions() -> tuple[Region, ...]:
-    found = tomllib.loads(data_text("places.toml"))["region"]
-    return tuple(
-        Region(
-            **each | {"born_elsewhere": tuple(each["born_elsewhere"]), "districts": tuple(each["districts"])}
-        )
-        for each in found
-    )
-
-
-REGIONS = _regions()
+REGIONS = tuple(
+    Region(**each | {"born_elsewhere": tuple(each["born_elsewhere"]), "districts": tuple(each["districts"])})
+    for each in tomllib.loads(data_text("places.toml"))["region"]
+)
 DISTRICTS: int = sum(len(region.districts) for region in REGIONS)
 
 PERSONS_PER_AREA = 400
@@ -190,29 +179,55 @@ def _economies() -> NDArray[np.uint8]:
     return table
 
 
-_REGION = "The region in which a person usually lives, on census day."
-_DISTRICT = "The district in which a person usually lives. Every district lies within one region."
-_AREA = "A neighbourhood within one district: the smallest area for which there are tables."
+@dataclass(frozen=True, slots=True)
+class Category:
+    """An area of one level, with its parent in the coarser level where there is one."""
+
+    code: str
+    label: str
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A level of the geography."""
+
+    name: str
+    label: str
+    description: str
+    categories: tuple[Category, ...]
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the categories, in order."""
+        return [category.code for category in self.categories]
+
+
+def census_places(rows: int, most: int | None = None) -> list[Variable]:
+    """The three levels of the geography of a census with `rows` records, from coarse to fine."""
+    return [region_variable(), district_variable(), area_variable(rows, most)]
 
 
 def region_variable() -> Variable:
-    """The regions as a variable: codes R01, R02, ..."""
+    """The regions: codes R01, R02, ..."""
     categories = (Category(f"R{r:02}", region.name) for r, region in enumerate(REGIONS, 1))
-    return Variable("region", "Region", tuple(categories), description=_REGION)
+    described = "The region in which a person usually lives, on census day."
+    return Variable("region", "Region", described, tuple(categories))
 
 
 def district_variable() -> Variable:
-    """The districts as a variable: codes R01D01, R01D02, ..."""
+    """The districts: codes R01D01, R01D02, ..."""
     categories = (
         Category(f"R{r:02}D{d:02}", name, f"R{r:02}")
         for r, region in enumerate(REGIONS, 1)
         for d, name in enumerate(region.districts, 1)
     )
-    return Variable("district", "District", tuple(categories), description=_DISTRICT)
+    described = "The district in which a person usually lives. Every district lies within one region."
+    return Variable("district", "District", described, tuple(categories))
 
 
 def area_variable(rows: int, most: int | None = None) -> Variable:
-    """The small areas as a variable: codes R01D01A001, ..., labels like "Old Lanmere 001"."""
+    """The small areas: codes R01D01A001, ..., labels like "Old Lanmere 001"."""
     counts = areas_of_districts(rows, most).tolist()
     width = max(3, len(str(max(counts))))
     categories = (
@@ -220,7 +235,20 @@ def area_variable(rows: int, most: int | None = None) -> Variable:
         for district, count in zip(district_variable().categories, counts, strict=True)
         for number in range(1, count + 1)
     )
-    return Variable("area", "Small area", tuple(categories), description=_AREA)
+    described = "A neighbourhood within one district: the smallest area for which there are tables."
+    return Variable("area", "Small area", described, tuple(categories))
+
+
+def variable_block(variable: Variable, *, mapped: bool) -> str:
+    """The `[[variable]]` table of a level, one category on each line; with the name of its GeoJSON file if `mapped`."""
+    about = {"name": variable.name, "label": variable.label, "description": variable.description}
+    lines = ["[[variable]]", *(f"{key} = {toml_string(value)}" for key, value in about.items())]
+    lines += [f'boundaries = "{variable.name}.geojson"'] if mapped else []
+    lines.append("categories = [")
+    for each in variable.categories:
+        parent = f", parent = {toml_string(each.parent)}" if each.parent else ""
+        lines.append(f"  {{ code = {toml_string(each.code)}, label = {toml_string(each.label)}{parent} }},")
+    return "\n".join([*lines, "]\n"])
 
 
 Points = NDArray[np.float64]
@@ -245,20 +273,13 @@ def census_boundaries(rows: int, *, seed: int) -> dict[str, bytes]:
         for district in _split_groups(group, points, counts[region_of_district() == region])
         for area in district.tolist()
     ]
-    ends = {"region": of_region, "district": counts, "area": np.ones(len(cells), dtype=np.int64)}
-    variables = {"region": region_variable(), "district": district_variable(), "area": area_variable(rows)}
-    return {
-        name: _geojson(
-            variables[name], [_union([cells[a] for a in group]) for group in _groups(ordered, sizes)], corners
-        )
-        for name, sizes in ends.items()
-    }
-
-
-def _groups(ordered: list[int], sizes: NDArray[np.int64]) -> list[list[int]]:
-    """Split areas in their order into groups of these sizes."""
-    ends = np.cumsum(sizes).tolist()
-    return [ordered[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
+    found = {}
+    sizes = (of_region, counts, np.ones(len(cells), dtype=np.int64))
+    for variable, size in zip(census_places(rows), sizes, strict=True):
+        groups = np.split(ordered, np.cumsum(size)[:-1])
+        rings = [_union([cells[area] for area in group]) for group in groups]
+        found[variable.name] = _geojson(variable, rings, corners)
+    return found
 
 
 def _area_cells(count: int, seed: int) -> tuple[Points, Cells]:

@@ -10,8 +10,7 @@ Weights have four decimals and add up to N exactly (largest remainders).
 Source: the schema and the figures of Bailie (2020), sections 3 and 4. All answers are invented.
 """
 
-from __future__ import annotations
-
+import tomllib
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,58 +19,18 @@ from numpy.typing import NDArray
 
 from discreet.records.draft.toml_text import PROTECTION
 from discreet.workspace.demo.census import person_ids
-from discreet.workspace.demo.description_writer import (
-    Category,
-    Variable,
-    header,
-    number_categories,
-    variable_block,
-)
 from discreet.workspace.demo.dice import RECORDS, Dice, apportion, philox_words
+from discreet.workspace.demo.geography import data_text
 
 SAMPLE = 1_500
 POPULATION = 1_000_000
 SEED = 1500
 WEIGHT_DECIMALS = 4
-
-AGES = ["0-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", "80+"]
-AGE = Variable(
-    "age",
-    "Age in years",
-    tuple(Category(band, band.replace("-", "\N{EN DASH}")) for band in AGES),
-    "People",
-    "Completed years on the day of the interview, in groups of ten.",
-)
-GENDER = Variable(
-    "gender",
-    "Gender",
-    (Category("M", "Male"), Category("F", "Female"), Category("N", "Nonbinary")),
-    "People",
-    "Gender as stated in the interview.",
-)
-STATE = Variable(
-    "state",
-    "State",
-    (Category("C", "Coliban"), Category("D", "Desiree"), Category("E", "Exton")),
-    "People",
-    "The state in which the person lives; the sample was drawn state by state.",
-)
-LIKES = Variable(
-    "likes",
-    "Likes potatoes",
-    (Category("1", "Yes"), Category("0", "No")),
-    "Potatoes",
-    "The answer to: do you like potatoes?",
-)
-FREQUENCY = Variable(
-    "frequency",
-    "How often potatoes are eaten",
-    number_categories("Less than once a day; Daily; More than once a day"),
-    "Potatoes",
-    "How often the person ate potatoes in a usual week.",
-)
-VARIABLES = [AGE, GENDER, STATE, LIKES, FREQUENCY]
-
+#: The codes of each variable, in order.
+CODES = {
+    variable["name"]: [category["code"] for category in variable["categories"]]
+    for variable in tomllib.loads(data_text("spudlandia.toml"))["variable"]
+}
 STATE_POPULATION = np.array([560_000, 310_000, 130_000])
 STATE_SAMPLE = np.array([600, 500, 400])
 #: Ages are raked in four groups, and gender as men and others.
@@ -108,32 +67,26 @@ def spudlandia_batches(*, seed: int = SEED) -> Iterator[pa.RecordBatch]:
     weight = _weights(*columns[:3]) / 10**WEIGHT_DECIMALS
     ids = person_ids(seed, 0, SAMPLE)
     order = np.argsort(ids)
-    lists = (pa.array(variable.codes, pa.string()) for variable in VARIABLES)
     arrays = [
-        pa.DictionaryArray.from_arrays(pa.array(column[order].astype(np.int8)), codes)
-        for column, codes in zip(columns, lists, strict=True)
+        pa.DictionaryArray.from_arrays(pa.array(column[order].astype(np.int8)), pa.array(codes, pa.string()))
+        for column, codes in zip(columns, CODES.values(), strict=True)
     ]
-    names = ["person_id", *(variable.name for variable in VARIABLES), "weight"]
-    return iter(
-        [pa.RecordBatch.from_arrays([pa.array(ids[order]), *arrays, pa.array(weight[order])], names=names)]
-    )
+    batch = [pa.array(ids[order]), *arrays, pa.array(weight[order])]
+    return iter([pa.RecordBatch.from_arrays(batch, names=["person_id", *CODES, "weight"])])
 
 
 def _respondents(seed: int) -> list[NDArray[np.int64]]:
     """Positions of the categories of age, gender, state, likes and frequency of each respondent."""
     chance = philox_words(seed, RECORDS, 0, SAMPLE)
     state = np.repeat(np.arange(3), STATE_SAMPLE)
-    who = _dice(_population() * _ANSWER).throw(state, chance[:, 0]).astype(np.int64)
+    # One die for each state; its faces are the combinations of age and gender.
+    dice = Dice.with_weights((_population() * _ANSWER).reshape(3, -1))
+    who = dice.throw(state, chance[:, 0]).astype(np.int64)
     age, gender = who // 3, who % 3
     dislikes = Dice.with_weights(_likes_weights()).throw((state * 9 + age) * 3 + gender, chance[:, 1])
     often = _OFTEN[None, :, None] * _OFTEN_BY_STATE[:, None, None] * _OFTEN_BY_AGE
     frequency = Dice.with_weights(often).throw((state * 2 + dislikes) * 9 + age, chance[:, 2])
     return [age, gender, state, dislikes.astype(np.int64), frequency.astype(np.int64)]
-
-
-def _dice(weights: NDArray[np.float64]) -> Dice:
-    """One die a state; its faces are the combinations of age and gender."""
-    return Dice.with_weights(weights.reshape(3, -1))
 
 
 def _population() -> NDArray[np.float64]:
@@ -174,51 +127,10 @@ def _weights(
     return apportion(POPULATION * 10**WEIGHT_DECIMALS, weight)
 
 
-#: N_h / n_h of each state, to the decimals of the weights.
-_STRATUM_WEIGHTS = ", ".join(
-    f"{state.code} = {people / sampled:.{WEIGHT_DECIMALS}f}"
-    for state, people, sampled in zip(STATE.categories, STATE_POPULATION, STATE_SAMPLE, strict=True)
-)
-_FRACTIONS = ", ".join(
-    f"{code} = {drawn / persons:.6f}"
-    for code, drawn, persons in zip(STATE.codes, STATE_SAMPLE, STATE_POPULATION, strict=True)
-)
-#: What the public knows of the survey; the loader checks it against the records.
-SURVEY = f"""\
-[survey]
-form = "public-strata"
-sample_size = {SAMPLE}
-population_size = {POPULATION}
-largest_weight = 1100
-relative_variance = 0.155
-stratum = "state"
-stratum_weights = {{ {_STRATUM_WEIGHTS} }}
-strata = "state"
-fpc = {{ {_FRACTIONS} }}
-"""
-
-
 def spudlandia_description() -> str:
     """The text of the `dataset.toml` of the survey.
 
     >>> spudlandia_description().splitlines()[0]
     'id = "spudlandia"'
     """
-    top = header(
-        {
-            "id": "spudlandia",
-            "label": "Spudlandia potato survey (synthetic)",
-            "description": "What people in an invented country think of potatoes and how often they eat "
-            f"them: a sample survey, weighted to a population of {POPULATION:,}.",
-            "source": "Synthetic data made by Discreet after an example in Bailie (2020): "
-            "invented answers, no real person among them.",
-            "version": "2020",
-            "reference_date": "2020-06-30",
-            "unit": "persons",
-            "population": "All residents of Spudlandia, an invented country",
-            "id_column": "person_id",
-            "weight_column": "weight",
-            "weight_decimals": WEIGHT_DECIMALS,
-        }
-    )
-    return "\n".join([top, *map(variable_block, VARIABLES), SURVEY, PROTECTION])
+    return f"{data_text('spudlandia.toml')}\n{PROTECTION}"

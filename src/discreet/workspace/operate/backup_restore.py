@@ -12,8 +12,6 @@ chained again under the secret of the backup. The restored ledger must extend al
 folder, later charges are unknown, and the notes say so.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -26,11 +24,11 @@ from typing import Any
 from discreet import __version__
 from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
 from discreet.ledger.ledger import Ledger
-from discreet.records.keys import Purpose, Secret, read_secret
+from discreet.records.keys import Purpose, read_secret
 from discreet.workspace.folder_layout import FOLDER as STATE
 from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
-from discreet.workspace.sealed import BadSeal, add_seal, fsync_path, fsync_tree, read_sealed
+from discreet.workspace.sealed import fsync_path, fsync_tree, read_sealed, write_sealed
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 
 MANIFEST = "backup.json"
@@ -41,16 +39,13 @@ _FORWARD = {
     "lineages": "dataset, lineage, method, family",
     "versions": "dataset, version, records",
 }
-_PASSING = (".lock", "-wal", "-shm", "-journal")
 
 
 def back_up(folder: Path, to: Path) -> dict[str, Any]:
     """Copy a workspace into a new folder; returns the manifest.
 
     Raises:
-        NotFound: There is no workspace.
         BadRequest: The folder exists, or is inside the workspace.
-        SecretUnusable: The workspace has no secret that can be used.
     """
     refuse_no_workspace(folder)
     secret = read_secret(folder / "secret")
@@ -65,8 +60,13 @@ def back_up(folder: Path, to: Path) -> dict[str, Any]:
         own_ledger = isinstance(ledger_location(folder), Path)
         if own_ledger and (folder / LEDGER).is_file():
             _copy_ledger(folder / LEDGER, inside / LEDGER)
-        document = _manifest(inside, secret, ledger="inside" if own_ledger else "elsewhere")
-        (to / MANIFEST).write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+        document = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "program": f"discreet {__version__}",
+            "ledger": "inside" if own_ledger else "elsewhere",
+            "files": {name: _hash(path) for name, path in _files(inside).items()},
+        }
+        write_sealed(to / MANIFEST, document, secret, Purpose.BACKUP, _seal_input(document), indent=1)
         fsync_tree(to)
     except OSError:
         shutil.rmtree(to, ignore_errors=True)
@@ -78,7 +78,6 @@ def restore(backup: Path, to: Path) -> list[str]:
     """Restore a backup, into a new folder or over a workspace; returns notes for the custodian.
 
     Raises:
-        NotFound: It is no backup.
         BadRequest: The workspace would be inside the backup.
         WorkspaceUnusable: A file is missing or was changed; nothing is restored.
         LedgerUnusable: Each ledger has charges that the other lacks; nothing is restored.
@@ -97,7 +96,9 @@ def restore(backup: Path, to: Path) -> list[str]:
     shutil.copytree(backup / INSIDE, aside, symlinks=True)
     if keep_ledger == "there":
         _copy_ledger(to / LEDGER, aside / LEDGER)
-        _chain_again(aside, to)
+        if not _same_secret(aside, to):
+            with closing(_open(aside / LEDGER, to)) as ledger:
+                ledger.rekey(chain_key(read_secret(aside / "secret")))
         notes.append("The ledger that was there has later charges and was kept.")
     elif (aside / LEDGER).is_file() and not (to / LEDGER).is_file():
         notes.append(
@@ -105,12 +106,14 @@ def restore(backup: Path, to: Path) -> list[str]:
             "that time, restore the newest ledger over this one before you serve."
         )
     if document["ledger"] == "elsewhere":
-        _refuse_other_chain(backup / INSIDE, to)
+        if (to / "secret").is_file() and not _same_secret(backup / INSIDE, to):
+            raise LedgerUnusable(
+                "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
+                "Restore a backup of after the rotation.",
+            )
         notes.append("The ledger is in a database elsewhere, and is not part of the backup.")
     if (aside / LEDGER).is_file():
-        ledger = _open(aside / LEDGER, aside)  # it must extend the checkpoints in it
-        notes += _lost_charges(ledger, to) if _same_secret(aside, to) else []
-        ledger.close()
+        notes += _lost_charges(aside, to)
     fsync_tree(aside)
     aside.rename(ready)  # from here on an interrupted restore can be finished
     if to.exists():
@@ -153,23 +156,15 @@ def _refuse_inside(to: Path, folder: Path) -> None:
 
 def _copy_files(folder: Path, inside: Path) -> None:
     """Copy all files except the ledger; no load of a dataset runs while it is copied."""
-
-    def passing(_folder: str, names: list[str]) -> list[str]:
-        return [
-            name
-            for name in names
-            if name.startswith(".") or name.endswith(_PASSING) or name in (LEDGER, STATE)
-        ]
-
+    ignore = shutil.ignore_patterns(".*", "*.lock", "*-wal", "*-shm", "*-journal", LEDGER, STATE)
     (inside / "datasets").mkdir()
     for home in dataset_folders(folder):
         with lock_dataset(home):
-            shutil.copytree(home, inside / "datasets" / home.name, ignore=passing)
-    for entry in folder.iterdir():
-        if entry.name in passing("", [entry.name]) or entry.name == "datasets":
-            continue
+            shutil.copytree(home, inside / "datasets" / home.name, ignore=ignore)
+    names = {entry.name for entry in folder.iterdir()}
+    for entry in (folder / name for name in names - ignore("", list(names)) - {"datasets"}):
         if entry.is_dir():
-            shutil.copytree(entry, inside / entry.name, ignore=passing)
+            shutil.copytree(entry, inside / entry.name, ignore=ignore)
         else:
             shutil.copy2(entry, inside / entry.name)
 
@@ -182,34 +177,22 @@ def _copy_ledger(source: Path, target: Path) -> None:
         open_source.backup(open_target)
 
 
-def _manifest(inside: Path, secret: Secret, ledger: str) -> dict[str, Any]:
-    files = {
-        path.relative_to(inside).as_posix(): _hash(path)
-        for path in sorted(inside.rglob("*"))
-        if path.is_file()
-    }
-    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    document: dict[str, Any] = {
-        "at": at,
-        "program": f"discreet {__version__}",
-        "ledger": ledger,
-        "files": files,
-    }
-    return add_seal(document, secret, Purpose.BACKUP, *_seal_input(document))
+def _files(inside: Path) -> dict[str, Path]:
+    return {path.relative_to(inside).as_posix(): path for path in sorted(inside.rglob("*")) if path.is_file()}
 
 
 def _verify_backup(backup: Path) -> dict[str, Any]:
-    """Read the manifest and verify all files."""
-    inside = backup / INSIDE
-    if not _is_manifest(backup / MANIFEST):
-        raise NotFound(f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made.")
+    """Parse the manifest and validate the checksum of every file."""
     try:
-        document = (
-            read_sealed(backup / MANIFEST, read_secret(inside / "secret"), Purpose.BACKUP, _seal_input) or {}
-        )
-    except BadSeal:
-        raise WorkspaceUnusable("The list of the backup was changed.", "Use another backup.") from None
-    found = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*") if path.is_file()}
+        is_manifest = "seal" in json.loads((backup / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError, TypeError):
+        is_manifest = False
+    if not is_manifest:
+        raise NotFound(f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made.")
+    secret = read_secret(backup / INSIDE / "secret")
+    error = WorkspaceUnusable("The list of the backup was changed.", "Use another backup.")
+    document = read_sealed(backup / MANIFEST, secret, Purpose.BACKUP, _seal_input, error) or {}
+    found = _files(backup / INSIDE)
     for name in sorted({*found, *document["files"]}):
         if name not in found or document["files"].get(name) != _hash(found[name]):
             raise WorkspaceUnusable(
@@ -235,15 +218,6 @@ def _ledger_to_keep(copied: Path, there: Path) -> str:
     )
 
 
-def _refuse_other_chain(inside: Path, there: Path) -> None:
-    """Refuse if the ledger in a database is chained under a later secret than the backup's."""
-    if (there / "secret").is_file() and not _same_secret(inside, there):
-        raise LedgerUnusable(
-            "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
-            "Restore a backup of after the rotation.",
-        )
-
-
 def _open(ledger: Path, folder: Path) -> Ledger:
     """Open a copy of a ledger with the secret and the checkpoints of a folder."""
     from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
@@ -259,20 +233,15 @@ def _same_secret(folder: Path, other: Path) -> bool:
     )
 
 
-def _chain_again(aside: Path, there: Path) -> None:
-    """Chain the ledger that stays under the secret of the backup, if that is another one."""
-    if not _same_secret(aside, there):
-        ledger = _open(aside / LEDGER, there)
-        ledger.rekey(chain_key(read_secret(aside / "secret")))
-        ledger.close()
-
-
-def _lost_charges(ledger: Ledger, there: Path) -> list[str]:
-    """A note if the former checkpoints name charges that the restored ledger lacks."""
-    try:
-        ledger.with_checkpoints(VersionCheckpoints(there, read_secret(there / "secret"))).check_checkpoints()
-    except LedgerUnusable as error:
-        return [f"{error.message} Charges are forgotten: count them as spent."]
+def _lost_charges(aside: Path, there: Path) -> list[str]:
+    """Open the restored ledger; a note if the former checkpoints name charges that it lacks."""
+    with closing(_open(aside / LEDGER, aside)) as ledger:  # it must extend the checkpoints in it
+        if _same_secret(aside, there):
+            former = VersionCheckpoints(there, read_secret(there / "secret"))
+            try:
+                ledger.with_checkpoints(former).check_checkpoints()
+            except LedgerUnusable as error:
+                return [f"{error.message} Charges are forgotten: count them as spent."]
     return []
 
 
@@ -298,10 +267,3 @@ def _hash(path: Path) -> str:
 
 def _seal_input(document: dict[str, Any]) -> tuple[str]:
     return (json.dumps(document, sort_keys=True),)
-
-
-def _is_manifest(path: Path) -> bool:
-    try:
-        return "seal" in json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False

@@ -3,8 +3,6 @@
 Nothing is changed, and no finding contains a number of people.
 """
 
-from __future__ import annotations
-
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from discreet.errors import DiscreetError, RecordsAway
+from discreet.protect.charges import version_budget
 from discreet.protect.plan import NoisePlan
 from discreet.records.keys import read_secret
 from discreet.workspace.folder_layout import (
@@ -27,7 +26,6 @@ from discreet.workspace.ledger_location import has_ledger, open_ledger, refuse_l
 from discreet.workspace.operate.rotate import RETIRED
 from discreet.workspace.options import read_options
 from discreet.workspace.sealed import CUBES, verify_records
-from discreet.workspace.versions.charge_load import plan_budget
 from discreet.workspace.versions.history import read_history
 from discreet.workspace.versions.version import DIGEST, current_digest, read_version
 from discreet.workspace.versions.version_engine import (
@@ -38,18 +36,15 @@ from discreet.workspace.versions.version_engine import (
 )
 
 State = Literal["sound", "caution", "fault"]
+OLD_SECRET = (
+    "It holds an old secret, and records that were loaded with it.",
+    "Remove it when nothing of it is needed.",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check.
-
-    Args:
-        what: What was checked.
-        state: The result.
-        said: The result in a sentence.
-        advice: What to do; empty if nothing.
-    """
+    """The result of one check, in a word and in a sentence."""
 
     what: str
     state: State
@@ -63,9 +58,6 @@ def examine(folder: Path, *, records: bool = True) -> list[Finding]:
     Args:
         folder: The workspace.
         records: Whether to read all stored records and verify their seals, which takes as long as reading them.
-
-    Raises:
-        NotFound: There is no workspace.
     """
     refuse_no_workspace(folder)
     return [
@@ -76,18 +68,12 @@ def examine(folder: Path, *, records: bool = True) -> list[Finding]:
             "It is there, long enough and readable by its owner only.",
             lambda: read_secret(folder / "secret"),
         ),
-        _permissions(folder),
+        Finding("permissions", "fault", "Others can look into the workspace.", f"Run: chmod 700 {folder}")
+        if stat.S_IMODE(folder.stat().st_mode) & 0o077
+        else Finding("permissions", "sound", "Only its owner can look into the workspace."),
         _ledger(folder),
         *(finding for home in dataset_folders(folder) for finding in _dataset(home, records=records)),
-        *(
-            Finding(
-                old.name,
-                "caution",
-                "It holds an old secret, and records that were loaded with it.",
-                "Remove it when nothing of it is needed.",
-            )
-            for old in sorted(folder.glob(f"{RETIRED}*"))
-        ),
+        *(Finding(old.name, "caution", *OLD_SECRET) for old in sorted(folder.glob(f"{RETIRED}*"))),
         _disk(folder),
     ]
 
@@ -105,14 +91,6 @@ def _probe(what: str, sound: str, look: Callable[[], object]) -> Finding:
     return Finding(what, "sound", sound)
 
 
-def _permissions(folder: Path) -> Finding:
-    if stat.S_IMODE(folder.stat().st_mode) & 0o077:
-        return Finding(
-            "permissions", "fault", "Others can look into the workspace.", f"Run: chmod 700 {folder}"
-        )
-    return Finding("permissions", "sound", "Only its owner can look into the workspace.")
-
-
 def _ledger(folder: Path) -> Finding:
     lagging = []
 
@@ -120,9 +98,8 @@ def _ledger(folder: Path) -> Finding:
         if not has_ledger(folder):
             refuse_lost_ledger(folder)
             return
-        ledger = open_ledger(folder)
-        lagging.append(ledger.database.may_lose_by_fail_over())
-        ledger.close()
+        with closing(open_ledger(folder)) as ledger:
+            lagging.append(ledger.database.may_lose_by_fail_over())
 
     sound = "It adds up, its chain is whole and extends all marks; or none is needed."
     found = _probe("ledger", sound, look)
@@ -141,18 +118,11 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
     """Check the pointer, the history and each version of a dataset, and find leftovers."""
     served = current_digest(home)
     versions = sorted(place for place in home.iterdir() if DIGEST.match(place.name))
-    if not served:
-        removed = not versions and not (home / "current").exists()
-        yield (
-            Finding(home.name, "sound", "It was removed; its history is kept.")
-            if removed
-            else Finding(
-                home.name,
-                "fault",
-                "It has no version that is served.",
-                "Serve one with `discreet use`, or load it again.",
-            )
-        )
+    if not served and not versions and not (home / "current").exists():
+        yield Finding(home.name, "sound", "It was removed; its history is kept.")
+    elif not served:
+        advice = "Serve one with `discreet use`, or load it again."
+        yield Finding(home.name, "fault", "It has no version that is served.", advice)
     secret_file = home.parents[1] / "secret"
     yield _probe(
         f"{home.name}: history", "It is sealed.", lambda: read_history(home, served, read_secret(secret_file))
@@ -170,18 +140,10 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
                 "They are sealed, and as they were built.",
                 partial(_verify_cubes, place, secret_file),
             )
-    left = [
-        entry.name
-        for entry in home.iterdir()
-        if entry.name.startswith((".loading-", ".current-", ".history-", ".mark-"))
-    ]
-    if left:
-        yield Finding(
-            home.name,
-            "caution",
-            f"{len(left)} leavings of loads that did not finish.",
-            "The next load removes them.",
-        )
+    prefixes = (".loading-", ".current-", ".history-", ".mark-")
+    if left := sum(entry.name.startswith(prefixes) for entry in home.iterdir()):
+        said = f"{left} leavings of loads that did not finish."
+        yield Finding(home.name, "caution", said, "The next load removes them.")
 
 
 def _verify_cubes(place: Path, secret_file: Path) -> None:
@@ -193,7 +155,7 @@ def _examine_version(place: Path, secret_file: Path, *, records: bool) -> None:
     version = read_version(place, secret)
     if isinstance(version.noise, NoisePlan):
         with closing(open_ledger(secret_file.parent)) as ledger:
-            ledger.refuse_other_terms(plan_budget(version.noise))
+            ledger.refuse_other_terms(version_budget(version.noise))
     refuse_missing_records(place, version)
     if records:
         verify_records(place, version.records, secret)

@@ -3,8 +3,6 @@
 Existing cubes stay if they fit and are intact. No number changes. A running server uses new cubes with its next answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,9 +11,8 @@ from pathlib import Path
 from discreet.errors import WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.universe import dp_terms
-from discreet.records.cube_plan import GAIN, PlannedCube, plan_cubes
-from discreet.records.cubes import records_in, row_bytes, write_cube
-from discreet.records.engine import Engine
+from discreet.records.cubes import GAIN, PlannedCube, plan_cubes, row_bytes, write_cube
+from discreet.records.engine import Engine, records_in
 from discreet.records.keys import Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folder, find_version, lock_dataset
 from discreet.workspace.versions.version import current_digest, read_version
@@ -76,7 +73,6 @@ def make_cubes(
         progress: Called with the number of finished cubes and of all cubes.
 
     Raises:
-        UnknownDataset, UnknownVersion: With the nearest match.
         SecretUnusable, WorkspaceUnusable, RecordsAway: The version cannot be counted.
     """
     home = dataset_folder(folder, dataset_id)
@@ -85,9 +81,12 @@ def make_cubes(
         place, secret = home / digest, read_secret(folder / "secret")
         version = read_version(place, secret)
         dataset = version.dataset
-        kept = _within_limit(_intact_cubes(place, secret), within)
+        kept: list[CubeFile] = []
+        for cube in _intact_cubes(place, secret):
+            if sum(each.bytes for each in kept) + cube.bytes <= within:
+                kept.append(cube)
         if dataset.protection.is_dp and dp_terms(dataset)[1].style == "joint":
-            return CubeReport(digest, kept, (), note=NO_NEED)
+            return CubeReport(digest, tuple(kept), (), note=NO_NEED)
         with closing(open_engine(place, version, secret)) as engine:
             most = up_to or dataset.protection.max_variables
             left = within - sum(cube.bytes for cube in kept)
@@ -95,10 +94,10 @@ def make_cubes(
             planned = plan_cubes(dataset, records_in(engine, dataset), most, left, there)
             note = "" if planned else NOTHING_MORE
             if dry_run:
-                return CubeReport(digest, kept, planned, note=note)
+                return CubeReport(digest, tuple(kept), planned, note=note)
             built = _write_planned(engine, dataset, place, secret, planned, left, progress)
         write_cube_list(place, (*kept, *built), secret, digest)
-    return CubeReport(digest, kept, planned, built, note)
+    return CubeReport(digest, tuple(kept), planned, built, note)
 
 
 def _write_planned(
@@ -126,7 +125,7 @@ def _write_planned(
 
 
 def cube_summary(place: Path) -> str:
-    """Number and size of a version's cubes, for its custodian."""
+    """Number and size of a version's cubes, for the custodian."""
     if not place.is_dir():
         return ""
     try:
@@ -142,11 +141,3 @@ def _intact_cubes(place: Path, secret: Secret) -> tuple[CubeFile, ...]:
     except WorkspaceUnusable:
         return ()
     return tuple(cube for cube in listed if is_cube_intact(place, cube, secret, place.name))
-
-
-def _within_limit(cubes: tuple[CubeFile, ...], within: int) -> tuple[CubeFile, ...]:
-    kept: list[CubeFile] = []
-    for cube in cubes:
-        if sum(each.bytes for each in kept) + cube.bytes <= within:
-            kept.append(cube)
-    return tuple(kept)

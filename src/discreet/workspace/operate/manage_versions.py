@@ -7,8 +7,6 @@ These files stay when a version is removed, so a later load gets no keys from be
 noticed. Charges stay in the ledger. Copies elsewhere, such as backups, are not deleted.
 """
 
-from __future__ import annotations
-
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -39,7 +37,7 @@ from discreet.workspace.sealed import (
     seal_records,
     verify_records,
 )
-from discreet.workspace.versions.checkpoints import MARK, lock_checkpoints
+from discreet.workspace.versions.checkpoints import lock_checkpoints
 from discreet.workspace.versions.history import VersionFacts, read_history, write_history
 from discreet.workspace.versions.label_corrections import apply_labels
 from discreet.workspace.versions.public_parts import RESIDUALS
@@ -48,6 +46,7 @@ from discreet.workspace.versions.version import (
     DESCRIPTION,
     DIGEST,
     FINGERPRINT,
+    MARK,
     REVISIONS,
     current_digest,
     read_version,
@@ -63,17 +62,15 @@ REMAINS = (DESCRIPTION, REVISIONS, FINGERPRINT, MARK, SKETCH)
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """A dataset of a workspace, without a figure about its people.
+    """The metadata of a dataset in `discreet datasets`, without a figure about its people.
 
     Args:
-        id: Its id.
-        label: Its label; empty if it is not or cannot be served.
+        id, label, method: Of its description; empty if it is not or cannot be served.
         version: The name of its current version and the start of its digest; empty if there is none.
         loaded: When that was loaded.
-        method: `cellkey` or `dp`.
         kept: How many versions are on disk.
         size: Bytes on disk.
-        trouble: Why it cannot be served, if so.
+        trouble: Why it accepts no queries, if so.
     """
 
     id: str
@@ -91,11 +88,7 @@ class DatasetSummary:
 
 
 def list_datasets(folder: Path) -> list[DatasetSummary]:
-    """The datasets of a workspace, removed ones included.
-
-    Raises:
-        NotFound: There is no workspace.
-    """
+    """The datasets of a workspace, removed ones included."""
     return [_summary(home) for home in dataset_folders(folder)]
 
 
@@ -118,43 +111,32 @@ def _summary(home: Path) -> DatasetSummary:
 def compare_descriptions(folder: Path, dataset_id: str, version: str, other: str) -> Iterator[Change]:
     """The differences between the descriptions of two versions, removed ones included.
 
-    Args:
-        folder: The workspace.
-        dataset_id: The dataset.
-        version: The first; empty for the current one.
-        other: The second; empty for the current one.
+    An empty name of a version is the current one.
 
     Raises:
-        UnknownDataset, UnknownVersion: With the nearest match.
         WorkspaceUnusable: A description is missing.
     """
     home = dataset_folder(folder, dataset_id)
-    current = next((each.digest for each in list_versions(home) if each.current), "")
-    digests = [find_version(home, word).digest if word else current for word in (version, other)]
-    first, second = (_description(home, digest) for digest in digests)
-    yield from description_changes(tomllib.loads(first), tomllib.loads(second))
-
-
-def _description(home: Path, digest: str) -> str:
-    for place in (home / digest, home / REMOVED / digest):
-        if (place / DESCRIPTION).is_file():
-            return (place / DESCRIPTION).read_text("utf-8")
-    raise WorkspaceUnusable(f"The description of version {digest[:8]} is not there.", "Load it again.")
+    parsed = []
+    for word in (version, other):
+        digest = find_version(home, word).digest if word else current_digest(home)
+        files = [place / digest / DESCRIPTION for place in (home, home / REMOVED)]
+        text = next((file.read_text("utf-8") for file in files if file.is_file()), None)
+        if text is None:
+            raise WorkspaceUnusable(
+                f"The description of version {digest[:8]} is not there.", "Load it again."
+            )
+        parsed.append(tomllib.loads(text))
+    yield from description_changes(parsed[0], parsed[1])
 
 
 def roll_back(folder: Path, dataset_id: str, word: str) -> VersionFacts:
     """Make a kept version the current one, after its records are verified; nothing is counted or charged.
 
     An open version was compared with all other open ones at the loads, which stay open. A closed version was not, so it
-    is served alone.
-
-    Args:
-        folder: The workspace.
-        dataset_id: The dataset.
-        word: The first letters of the version's digest, or its name.
+    is served alone. `word` is the first letters of its digest, or its name.
 
     Raises:
-        UnknownDataset, UnknownVersion: With the nearest match.
         SecretUnusable, WorkspaceUnusable: It cannot be served; the current version stays.
     """
     home = dataset_folder(folder, dataset_id)
@@ -180,7 +162,6 @@ def remove_version(folder: Path, dataset_id: str, word: str) -> str:
     """Remove a version that is not current; returns its digest.
 
     Raises:
-        UnknownDataset, UnknownVersion: With the nearest match.
         BadRequest: It is the current one.
     """
     home = dataset_folder(folder, dataset_id)
@@ -196,11 +177,7 @@ def remove_version(folder: Path, dataset_id: str, word: str) -> str:
 
 
 def remove_dataset(folder: Path, dataset_id: str) -> tuple[str, ...]:
-    """Remove all versions of a dataset; returns their digests. It is not served from the first step on.
-
-    Raises:
-        UnknownDataset: With the nearest match.
-    """
+    """Remove all versions of a dataset; returns their digests. It is not served from the first step on."""
     home = dataset_folder(folder, dataset_id)
     with lock_dataset(home):
         current = current_digest(home)
@@ -237,7 +214,6 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
         word: The first letters of the version's digest, or its name; the current one by default.
 
     Raises:
-        UnknownDataset, UnknownVersion, UnknownEngine: With the nearest match.
         BadRequest: It is stored in that engine already.
         WorkspaceUnusable: It cannot be read completely; it stays where it is.
     """

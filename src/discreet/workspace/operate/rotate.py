@@ -12,8 +12,6 @@ ledger is chained under it, and replaced files are collected in `retiring`. Whil
 neither served nor loaded into, and the next rotation continues.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,12 +37,7 @@ class Rotation:
 
 
 def rotate(folder: Path) -> Rotation:
-    """Retire the secret and everything keyed by it, and create a new secret.
-
-    Raises:
-        NotFound: There is no workspace.
-        SecretUnusable: There is no secret to replace.
-    """
+    """Retire the secret and everything keyed by it, and create a new secret."""
     aside = folder / RETIRING
     if not aside.is_dir():
         refuse_no_workspace(folder)

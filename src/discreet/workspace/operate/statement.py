@@ -5,10 +5,8 @@
      without_a_budget: [{dataset, lineage, method}], assumptions, not_checked, public_key, signature}
 
 Amounts are exact decimals, as text. No account, key or fingerprint is in it. The ledger is verified first: its hash chain,
-its sums and all checkpoints. An auditor verifies the statement with `ledger/verification.py`.
+its sums and all checkpoints. An auditor verifies the statement with `ledger/hash_chain.py`.
 """
-
-from __future__ import annotations
 
 import json
 from contextlib import closing
@@ -20,8 +18,8 @@ from typing import Any
 from discreet import __version__
 from discreet.ledger.database import UNKNOWN_NEIGHBOURS
 from discreet.ledger.entries import BudgetState
+from discreet.ledger.hash_chain import AMOUNTS, KIND, NOT_CHECKED, SCHEMA, signature_message
 from discreet.ledger.ledger import WholeLedger
-from discreet.ledger.verification import AMOUNTS, KIND, NOT_CHECKED, SCHEMA, signature_message
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, NUMBER, format_amount
 from discreet.records.signing import signing_key
 from discreet.workspace.folder_layout import refuse_no_workspace
@@ -42,21 +40,20 @@ def make_statement(folder: Path) -> dict[str, Any]:
     """The signed statement of a workspace's ledger.
 
     Raises:
-        NotFound: There is no workspace.
         LedgerUnusable: There is no ledger, or it fails verification.
-        SignatureUnusable: The signing key is damaged.
     """
     refuse_no_workspace(folder)
     with closing(open_ledger(folder)) as ledger:
         whole = ledger.whole()
-    key = signing_key(folder)
-    document = {**_statement(whole), "public_key": key.public.text}
-    return {**document, "signature": key.sign(signature_message(document)).hex()}
-
-
-def _statement(whole: WholeLedger) -> dict[str, Any]:
     name, begun, found = whole.begun
-    return {
+    assumptions = list(ASSUMPTIONS)
+    if found:
+        assumptions.append(
+            f"{found} entries were in the ledger before it had a chain and were taken as found at {begun[:19]} UTC: whether "
+            "they had been changed before cannot be known."
+        )
+    key = signing_key(folder)
+    document = {
         "kind": KIND,
         "schema": SCHEMA,
         "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -74,18 +71,11 @@ def _statement(whole: WholeLedger) -> dict[str, Any]:
             for dataset, lineage, method, budget in whole.lineages
             if not budget
         ],
-        "assumptions": [*ASSUMPTIONS, *_assumption_on_first_entries(begun, found)],
+        "assumptions": assumptions,
         "not_checked": list(NOT_CHECKED),
+        "public_key": key.public.text,
     }
-
-
-def _assumption_on_first_entries(begun: str, found: int) -> list[str]:
-    if not found:
-        return []
-    return [
-        f"{found} entries were in the ledger before it had a chain and were taken as found at {begun[:19]} UTC: whether "
-        "they had been changed before cannot be known."
-    ]
+    return {**document, "signature": key.sign(signature_message(document)).hex()}
 
 
 def _budget(state: BudgetState, neighbours: str, whole: WholeLedger) -> dict[str, Any]:

@@ -10,31 +10,27 @@ refused. Restoring a whole old workspace, ledger and checkpoints together, is no
 Source: docs/methods/ledger.md.
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
 from discreet.errors import LedgerUnusable
 from discreet.ledger.entries import Checkpoint
 from discreet.records.keys import Purpose, Secret
-from discreet.workspace.sealed import BadSeal, add_seal, read_sealed, replace_file
-
-MARK = "ledger.mark"
-_PLACES = (f"*/[0-9a-f]*/{MARK}", f"*/removed/*/{MARK}")
+from discreet.workspace.sealed import read_sealed, write_sealed
+from discreet.workspace.versions.version import MARK, version_files
 
 
 class VersionCheckpoints:
-    """The checkpoints of a workspace, and that of one version.
+    """The checkpoints of a workspace, and that of the version in the query.
 
     Args:
         folder: The workspace.
         secret: Its secret.
-        place: The folder of the version in the query; None without one.
+        place: The folder of that version; None without one.
         digest: The version's name, if its folder has another one.
     """
 
@@ -45,33 +41,24 @@ class VersionCheckpoints:
         self._digest = digest or (place.name if place else "")
 
     def by_version(self) -> dict[str, Checkpoint]:
-        """The checkpoints of all versions, removed ones included.
-
-        Raises:
-            LedgerUnusable: One was changed.
-        """
-        homes = self._folder / "datasets"
-        paths = sorted(path for pattern in _PLACES for path in homes.glob(pattern))
-        found = {path: read_checkpoint(path.parent, path.parent.name, self._secret) for path in paths}
-        return {
-            f'version {path.parent.name[:8]} of "{path.relative_to(homes).parts[0]}"': checkpoint
-            for path, checkpoint in found.items()
-            if checkpoint is not None
-        }
+        """The checkpoints of all versions, removed ones included; refused if one was changed."""
+        homes, found = self._folder / "datasets", {}
+        for path in sorted(version_files(self._folder, MARK)):
+            checkpoint = read_checkpoint(path.parent, path.parent.name, self._secret)
+            if checkpoint is not None:
+                dataset = path.relative_to(homes).parts[0]
+                found[f'version {path.parent.name[:8]} of "{dataset}"'] = checkpoint
+        return found
 
     def current(self) -> Checkpoint | None:
-        """The checkpoint of the version in the query.
-
-        Raises:
-            LedgerUnusable: It was changed.
-        """
+        """The checkpoint of the version in the query; refused if it was changed."""
         return None if self._place is None else read_checkpoint(self._place, self._digest, self._secret)
 
     def write(self, mark: Checkpoint) -> None:
         """Raise the checkpoint of the version; it is on disk when this returns.
 
         Raises:
-            LedgerUnusable: It cannot be written: no answer may leave.
+            LedgerUnusable: It cannot be written, so no query may be answered.
         """
         if self._place is None:
             return
@@ -81,9 +68,15 @@ class VersionCheckpoints:
                 if before is None or before.position < mark.position:
                     document = {"position": mark.position, "tag": mark.tag}
                     sealed = (self._digest, str(mark.position), mark.tag)
-                    text = json.dumps(add_seal(document, self._secret, Purpose.LEDGER_MARK, *sealed)) + "\n"
-                    # No temporary file in the version's folder: an unknown file there is refused.
-                    replace_file(self._place / MARK, text, ".mark-", self._place.parent)
+                    write_sealed(
+                        self._place / MARK,
+                        document,
+                        self._secret,
+                        Purpose.LEDGER_MARK,
+                        sealed,
+                        temporary=".mark-",
+                        folder=self._place.parent,  # an unknown file in the version's folder would be refused
+                    )
         except OSError as error:
             raise LedgerUnusable(
                 f"The mark of the ledger cannot be written: {error.strerror}.",
@@ -92,28 +85,21 @@ class VersionCheckpoints:
 
 
 def read_checkpoint(place: Path, digest: str, secret: Secret) -> Checkpoint | None:
-    """The checkpoint in a version's folder; None if there is none.
+    """Parse and validate the checkpoint in a version's folder; None if there is none."""
+    error = LedgerUnusable(
+        f"The mark of the ledger of version {digest[:8]} cannot be read, or was changed after it was written.",
+        f"Bring back {MARK!r} of this version from the newest copy of the workspace.",
+    )
 
-    Raises:
-        LedgerUnusable: It was changed, or cannot be read.
-    """
-    try:
-        found = read_sealed(
-            place / MARK,
-            secret,
-            Purpose.LEDGER_MARK,
-            lambda each: (digest, str(int(each["position"])), str(each["tag"])),
-        )
-    except BadSeal:
-        raise LedgerUnusable(
-            f"The mark of the ledger of version {digest[:8]} cannot be read, or was changed after it was written.",
-            f"Bring back {MARK!r} of this version from the newest copy of the workspace.",
-        ) from None
+    def sealed(document: dict[str, Any]) -> tuple[str, str, str]:
+        return digest, str(int(document["position"])), str(document["tag"])
+
+    found = read_sealed(place / MARK, secret, Purpose.LEDGER_MARK, sealed, error)
     return None if found is None else Checkpoint(int(found["position"]), str(found["tag"]))
 
 
 @contextmanager
 def lock_checkpoints(home: Path) -> Iterator[None]:
     """Hold the lock on all checkpoints of a dataset."""
-    with FileLock(home / ".mark.lock"):
+    with FileLock(home / ".mark.lock", mode=0o600):
         yield

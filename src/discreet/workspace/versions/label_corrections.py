@@ -6,25 +6,22 @@ The corrected description applies to one version and may differ from the loaded 
 and rules must be equal.
 """
 
-from __future__ import annotations
-
 import hashlib
-import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import (
-    Change,
     description_changes,
     parse_dataset,
     parse_names_only,
 )
 from discreet.records.keys import Purpose, Secret, read_secret
-from discreet.workspace.sealed import BadSeal, add_seal, read_sealed, replace_file
-from discreet.workspace.versions.version import CURRENT, Version, read_version
+from discreet.workspace.sealed import read_sealed, write_sealed
+from discreet.workspace.versions.version import Version, current_digest, read_version
 
 WORDING = "wording.json"
 #: The keys of a description that hold text for readers, and `access`; all others decide numbers.
@@ -41,36 +38,38 @@ def relabel_dataset(folder: Path, description: str) -> str:
 
     Raises:
         BadRequest: The dataset is not served, or more than texts differ.
-        BadDescription: The description cannot be parsed.
         SecretUnusable, WorkspaceUnusable: The version cannot be read.
     """
     home = folder / "datasets" / parse_names_only(description).id
-    if not (home / CURRENT).is_file():
+    digest = current_digest(home)
+    if not digest:
         raise BadRequest(f'"{home.name}" is not served here.', "Load it first.")
-    digest = (home / CURRENT).read_text("ascii", errors="replace").strip()
     secret = read_secret(folder / "secret")
     version = read_version(home / digest, secret)
     changes = description_changes(tomllib.loads(version.description), tomllib.loads(description))
-    differs = next((change for change in changes if not _is_text_change(change)), None)
+    # `universe` is text in [[variable]], and decides numbers in [protection].
+    in_variable = WORDS | {"universe"}
+    differs = next(
+        (
+            each
+            for each in changes
+            if (in_variable if each.path[0] == "variable" else WORDS).isdisjoint(each.path)
+        ),
+        None,
+    )
     if differs is not None:
         raise BadRequest(
             f"The description differs from that of the load in `{differs.place}`, which is more than words.",
             "Change labels, descriptions and notes only, or load the records again as a new version.",
         )
     parse_dataset(description, version.revisions.defaults)
-    document = add_seal(
-        {"digest": digest, "description": description}, secret, Purpose.WORDING, digest, description
-    )
-    replace_file(home / WORDING, json.dumps(document) + "\n", ".history-")
+    document, sealed = {"digest": digest, "description": description}, (digest, description)
+    write_sealed(home / WORDING, document, secret, Purpose.WORDING, sealed, temporary=".history-")
     return digest
 
 
 def apply_labels(home: Path, digest: str, version: Version, secret: Secret) -> Dataset:
-    """The dataset of a version with its newest texts.
-
-    Raises:
-        WorkspaceUnusable: The texts were changed after they were written.
-    """
+    """The dataset of a version, parsed with its newest texts."""
     text, wording = current_description(home, digest, version, secret)
     if not wording:
         return version.dataset
@@ -79,20 +78,16 @@ def apply_labels(home: Path, digest: str, version: Version, secret: Secret) -> D
 
 
 def current_description(home: Path, digest: str, version: Version, secret: Secret) -> tuple[str, str]:
-    """The newest description of a version, and a hash of its text if it was corrected.
+    """The newest description of a version, and a hash of its text if it was corrected; its seal is validated."""
+    error = WorkspaceUnusable(
+        f'The corrected words of "{home.name}" cannot be read, or were changed after they were written.',
+        f"Correct them again with `discreet relabel`, or remove {WORDING} from its folder.",
+    )
 
-    Raises:
-        WorkspaceUnusable: The texts were changed after they were written.
-    """
-    try:
-        found = read_sealed(
-            home / WORDING, secret, Purpose.WORDING, lambda each: (each["digest"], str(each["description"]))
-        )
-    except BadSeal:
-        raise WorkspaceUnusable(
-            f'The corrected words of "{home.name}" cannot be read, or were changed after they were written.',
-            f"Correct them again with `discreet relabel`, or remove {WORDING} from its folder.",
-        ) from None
+    def sealed(document: dict[str, Any]) -> tuple[str, str]:
+        return document["digest"], str(document["description"])
+
+    found = read_sealed(home / WORDING, secret, Purpose.WORDING, sealed, error)
     if found is None or found["digest"] != digest:
         return version.description, ""
     text = str(found["description"])
@@ -105,9 +100,3 @@ def labels_mtime(home: Path) -> int:
         return (home / WORDING).stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _is_text_change(change: Change) -> bool:
-    # `universe` is text in [[variable]], and decides numbers in [protection].
-    words = WORDS | ({"universe"} if change.path[0] == "variable" else set())
-    return not words.isdisjoint(change.path)

@@ -1,28 +1,27 @@
 """Load records into a workspace as a new version: one `LoadJob` in, one `LoadReport` out.
 
-    describe -> noise -> read and store -> first cube -> compare -> measure (joint) -> seal -> compare with earlier versions
-    -> fsync -> charge (dp) -> rename -> verify -> inspect -> write the history -> set current
+    parse and validate the description -> noise -> read and store the records -> first cube
+    -> compare with the current version -> residuals (joint) -> seal -> compare with other versions -> fsync
+    -> charge (dp) -> rename -> verify -> inspect -> write the history -> set current
 
 A refused load leaves nothing behind, and the former version stays current. Under `dp` the whole claim of the universe is
-charged before the version can be seen. A load that dies after the charge is loaded again for free: the same records and the
-same plan have the same name in the ledger. A dry run makes the same checks and writes and charges nothing.
+charged before the version can be seen. A load that dies after the charge is retried for free: the same records and the same
+plan have the same name in the ledger. A dry run validates the same and writes and charges nothing.
 """
-
-from __future__ import annotations
 
 import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
 from discreet.errors import BadDescription, BadRecords, BadRequest, DiscreetError, InfeasibleDesign, NotFound
-from discreet.ledger.entries import Receipt
+from discreet.ledger.entries import Checkpoints, LineageEntry, Receipt
 from discreet.ledger.ledger import Ledger
 from discreet.model.boundaries import Boundaries, read_boundaries
 from discreet.model.dataset import Dataset
@@ -35,7 +34,7 @@ from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
 from discreet.noise.table import NoiseTable, keep_zero
 from discreet.protect.best_composition import with_claim
-from discreet.protect.charges import version_cost
+from discreet.protect.charges import version_budget, version_charge, version_cost
 from discreet.protect.joint_residuals import residual_cells
 from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.promise import refuse_exact
@@ -45,12 +44,28 @@ from discreet.records.keys import Secret, create_secret, read_secret
 from discreet.records.staging import Progress, load_records
 from discreet.rules.rule_set import parse_rules
 from discreet.workspace.folder_layout import refuse_newer_workspace, write_schema
-from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_if_any, refuse_lost_ledger
-from discreet.workspace.sealed import fsync_path, fsync_tree, report_full_disk, seal_records, verify_records
-from discreet.workspace.versions.charge_load import charge_load, record_load, refuse_other_method
+from discreet.workspace.ledger_location import (
+    LEDGER,
+    chain_key,
+    ledger_for_loading,
+    ledger_if_any,
+    refuse_lost_ledger,
+)
+from discreet.workspace.sealed import (
+    fsync_path,
+    fsync_tree,
+    make_private_folder,
+    report_full_disk,
+    seal_records,
+    verify_records,
+)
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
-from discreet.workspace.versions.history import read_history, write_history
-from discreet.workspace.versions.lineage import lineage_defaults, lineage_keys
+from discreet.workspace.versions.history import (
+    lineage_defaults,
+    lineage_keys,
+    read_history,
+    write_history,
+)
 from discreet.workspace.versions.public_parts import write_residuals
 from discreet.workspace.versions.version import (
     SECRET_CHECK,
@@ -70,7 +85,6 @@ from discreet.workspace.versions.version_conflicts import (
     NEW_LINEAGE,
     Comparison,
     IdOverlap,
-    VersionConflicts,
     find_id_overlaps,
     validate_corrections,
     write_sketch,
@@ -112,20 +126,20 @@ class LoadJob:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What a load did, or what it would do. All of it is for the custodian only.
+    """The result of a load or of a dry run, for the custodian only.
 
     Args:
         dataset: The description.
         digest: The version that is current afterwards; empty after a dry run.
-        noise: What protects it.
+        noise: The noise that protects it.
         records: How many records are stored.
-        left_out: Under `dp`, the records that do not fit and are not stored.
+        left_out: Under `dp`, the records that fail validation and are not stored.
         surplus: Under `dp`, how many records exceed `records_per_unit` and are not stored.
         before: The dataset of the version that was current before.
-        changes: What differs from the records of that version; a dry run compares none.
+        changes: The differences from the records of that version; a dry run compares none.
         overlaps: Other datasets with the same ids.
         receipt: Under `dp`, the charge.
-        cautions: What `inspect` returned.
+        cautions: As returned by `inspect`.
     """
 
     dataset: Dataset
@@ -141,9 +155,8 @@ class LoadReport:
     cautions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """The description of a job, checked before a record is read."""
+class _Prepared(NamedTuple):
+    """The parsed and validated description of a job; no record has been read."""
 
     dataset: Dataset
     defaults: int
@@ -160,7 +173,7 @@ def _prepare(job: LoadJob) -> _Prepared:
     engine = engine_name(job.folder, dataset, job.engine)
     kind = engine_kind(engine or DEFAULT_ENGINE)
     parse_rules(dataset.rules, dataset)
-    noise, boundaries = noise_for(dataset, job.beside), read_boundary_files(dataset, job.beside)
+    noise, boundaries = noise_for(dataset, job.beside), _read_boundaries(dataset, job.beside)
     return _Prepared(dataset, defaults, engine, kind, noise, boundaries)
 
 
@@ -177,18 +190,20 @@ def load(job: LoadJob) -> LoadReport:
         BudgetSpent: Nothing was charged.
         SecretUnusable, WorkspaceUnusable, LedgerUnusable: The workspace cannot be used, or its disk is full.
     """
-    prepared = _prepare(job)
-    dataset, noise, kind, folder = prepared.dataset, prepared.noise, prepared.kind, job.folder
-    home = folder / "datasets" / dataset.id
+    dataset, defaults, engine, kind, noise, boundaries = _prepare(job)
+    folder, home = job.folder, job.folder / "datasets" / dataset.id
     validate_corrections(job.corrections, dataset, home)
     with report_full_disk(dataset.id, folder), _loading_folder(folder, home) as (secret, loading):
-        refuse_other_method(folder, dataset)
+        _refuse_other_method(folder, dataset)
         keys = lineage_keys(folder, dataset) + (job.corrections == NEW_LINEAGE)
-        revisions = Revisions(newest_arithmetic(), prepared.defaults, keys)
+        revisions = Revisions(newest_arithmetic(), defaults, keys)
         dataset = revisions.keyed(dataset)
-        named_by = job.description + noise_hash(noise) + revisions.text + boundaries_hash(prepared.boundaries)
+        # Store the records in the loading folder. The version is named by everything that decides its numbers.
+        named_by = job.description + noise_hash(noise) + revisions.text + boundaries_hash(boundaries)
         loaded = load_records(job.records, dataset, named_by, secret, loading, kind, job.progress)
+        digest = loaded.digest
         write_first_cube(loading, dataset, kind, secret, loaded)
+        # Compare them with the current version.
         comparison, current = Comparison(loading, dataset, kind, secret), current_digest(home)
         report = LoadReport(dataset, current, noise, loaded.records, loaded.left_out, loaded.surplus)
         compared = comparison.compare_with(home / current) if current else None
@@ -196,39 +211,42 @@ def load(job: LoadJob) -> LoadReport:
             report = replace(report, before=compared[0].dataset, changes=compared[1])
         if job.corrections == COLLECT:
             return report
-        _refuse_second_engine(home / loaded.digest, prepared.engine, secret)
+        _refuse_second_engine(home / digest, engine, secret)
         if isinstance(noise, NoisePlan) and noise.joint is not None:
             write_residuals(loading, dataset, noise.joint, kind, secret, loaded)
-        write_sketch(loading, loaded.ids, secret, loaded.digest)
+        write_sketch(loading, loaded.ids, secret, digest)
         overlaps = find_id_overlaps(folder, dataset, loaded.ids, secret)
+        records = seal_records(loading, secret, digest)
         version = Version(
             dataset,
             job.description,
             noise,
             revisions,
-            seal_records(loading, secret, loaded.digest),
+            records,
             loaded.fingerprint,
             kind.name,
-            prepared.boundaries,
+            boundaries,
             marked=True,
         )
-        conflicts = VersionConflicts(version, comparison, allowed=job.serve_beside)
-        conflicts.refuse_similar_dataset(folder)
+        if not job.serve_beside:
+            comparison.refuse_similar_dataset(folder, version)
         history = read_history(home, current, secret).after(
-            loaded.digest, lambda digest: conflicts.closing_reason(home / digest)
+            digest, lambda other: "" if job.serve_beside else comparison.closing_reason(version, home / other)
         )
-        write_version(loading, version, loaded.digest, secret)
+        # Seal and charge: from here on the records may be released.
+        write_version(loading, version, digest, secret)
         fsync_tree(loading)
-        checkpoints = VersionCheckpoints(folder, secret, loading, loaded.digest)
+        checkpoints = VersionCheckpoints(folder, secret, loading, digest)
         receipt = charge_load(folder, dataset, noise, loaded.fingerprint, checkpoints)
-        version = _settle(loading, home / loaded.digest, version, secret)
+        # Serve: rename the folder, verify it, and make it the current version.
+        version = _settle(loading, home / digest, version, secret)
         cautions: tuple[str, ...] = ()
         if job.inspect is not None:
-            with closing(open_engine(home / loaded.digest, version, secret)) as engine:
-                cautions = job.inspect(version.dataset, engine)
+            with closing(open_engine(home / digest, version, secret)) as opened:
+                cautions = job.inspect(version.dataset, opened)
         write_history(home, history, secret)
-        set_current(home, loaded.digest)
-    return replace(report, digest=loaded.digest, overlaps=overlaps, receipt=receipt, cautions=cautions)
+        set_current(home, digest)
+    return replace(report, digest=digest, overlaps=overlaps, receipt=receipt, cautions=cautions)
 
 
 def dry_run_load(job: LoadJob) -> LoadReport:
@@ -240,54 +258,87 @@ def dry_run_load(job: LoadJob) -> LoadReport:
     Raises:
         BadDescription, BadData, BudgetSpent: The load would be refused for the same reason.
     """
-    prepared, folder = _prepare(job), job.folder
-    dataset, noise = prepared.dataset, prepared.noise
-    refuse_other_method(folder, dataset)
+    dataset, _, _, kind, noise, _ = _prepare(job)
+    folder, before = job.folder, None
+    _refuse_other_method(folder, dataset)
     protected = folder if folder.is_dir() else None  # keyed records wait there, which only its owner can read
     with tempfile.TemporaryDirectory(prefix=".dry-run-", dir=protected) as name:
         aside = Path(name)
         create_secret(aside / "secret")
         has_secret = (folder / "secret").exists()
         secret = read_secret((folder if has_secret else aside) / "secret")
-        nowhere = replace(prepared.kind, store=lambda *_given: None)
+        nowhere = replace(kind, store=lambda *_given: None)
         loaded = load_records(job.records, dataset, job.description, secret, aside, nowhere, job.progress)
-        with closing(_ledger_or_empty(folder, aside)) as ledger:
-            receipt = record_load(ledger, dataset, noise, loaded.fingerprint, spend=False)
-        before = _current_dataset(folder / "datasets" / dataset.id, secret)
+        ledger = ledger_if_any(folder)
+        if ledger is None:
+            refuse_lost_ledger(folder)
+            ledger = Ledger.create(aside / LEDGER, chain_key(read_secret(aside / "secret")))
+        with closing(ledger):
+            receipt = _record_load(ledger, dataset, noise, loaded.fingerprint, spend=False)
+        home = folder / "datasets" / dataset.id
+        with suppress(DiscreetError):
+            before = read_version(home / digest, secret).dataset if (digest := current_digest(home)) else None
     overlaps = find_id_overlaps(folder, dataset, loaded.ids, secret)
     report = LoadReport(dataset, "", noise, loaded.records, loaded.left_out, loaded.surplus, before)
     return replace(report, overlaps=overlaps, receipt=receipt)
 
 
-def _current_dataset(home: Path, secret: Secret) -> Dataset | None:
-    digest = current_digest(home)
-    try:
-        return read_version(home / digest, secret).dataset if digest else None
-    except DiscreetError:
-        return None
+def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
+    """Refuse a lineage that the ledger knows under another method or budget, before a record is read.
 
-
-def _ledger_or_empty(folder: Path, aside: Path) -> Ledger:
-    """The ledger of the workspace, or a temporary empty one."""
-    from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - SQLAlchemy is imported when a ledger is opened
-
+    The ledger decides, not the folders: deleting a folder does not undo its releases.
+    """
     ledger = ledger_if_any(folder)
     if ledger is not None:
-        return ledger
-    refuse_lost_ledger(folder)
-    return Ledger.create(aside / LEDGER, chain_key(read_secret(aside / "secret")))
+        with closing(ledger):
+            ledger.check_lineage(_lineage_entry(dataset))
+
+
+def charge_load(
+    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, checkpoints: Checkpoints
+) -> Receipt | None:
+    """Enter the lineage and charge its universe before the version can be seen, then write its checkpoint.
+
+    Returns:
+        The receipt; None under the cell key method.
+
+    Raises:
+        BadDescription: The lineage has another method or budget, or the version has other records.
+        BudgetSpent: Nothing was charged.
+    """
+    with closing(ledger_for_loading(folder)) as ledger:
+        return _record_load(ledger.with_checkpoints(checkpoints), dataset, noise, fingerprint, spend=True)
+
+
+def _record_load(
+    ledger: Ledger, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, *, spend: bool
+) -> Receipt | None:
+    """The entries of a load; without `spend` everything is checked and nothing is written."""
+    if isinstance(noise, NoisePlan):
+        charge = version_charge(noise, dataset, dataset.version, fingerprint)
+        names = (dataset.id, dataset.version, fingerprint)
+        budget = version_budget(noise)
+        return ledger.charge_version(charge, *names, budget, lineage=dataset.lineage, spend=spend)
+    enter = ledger.enter_lineage if spend else ledger.check_lineage
+    enter(_lineage_entry(dataset))
+    return None
+
+
+def _lineage_entry(dataset: Dataset) -> LineageEntry:
+    budget = dp_terms(dataset)[0].name if dataset.protection.is_dp else ""
+    return LineageEntry(dataset.id, dataset.lineage, dataset.protection.method, budget)
 
 
 @contextmanager
 def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
     """The secret and a temporary folder for a new version; one load of a dataset at a time."""
-    home.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    for private in (folder, home.parent, home):
+        make_private_folder(private)
     write_schema(folder)
     secret = _workspace_secret(folder)
-    with FileLock(home / ".lock"):
-        for remains in home.glob(".loading-*"):  # of a load that died
-            _delete_loading(remains)
+    with FileLock(home / ".lock", mode=0o600):
+        for left in home.glob(".loading-*"):  # by a load that died
+            _delete_loading(left)
         for mark in home.glob(".mark-*"):
             mark.unlink(missing_ok=True)
         loading = home / f".loading-{secrets.token_hex(8)}"
@@ -299,11 +350,7 @@ def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
 
 
 def noise_for(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
-    """The noise that a description declares: a noise table (cellkey), or the plan of a universe (dp).
-
-    Raises:
-        BadDescription: It cannot be made, does too little, or has another number of keys.
-    """
+    """The noise that a description declares: a noise table (cellkey), or the plan of a universe (dp)."""
     if not dataset.protection.is_dp:
         return cell_key_noise(dataset.protection, beside)
     terms, universe = dp_terms(dataset)
@@ -320,16 +367,12 @@ def noise_for(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan
     if plan.joint is not None:
         residual_cells(plan.joint)  # refuses too many before a record is read
     plan = with_claim(plan)
-    version_cost(plan)  # refuses what cannot be promised before a record is read
+    version_cost(plan)  # refuses a promise that cannot be kept before a record is read
     return plan
 
 
 def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
-    """The noise table of the cell key method: designed, or read from a file.
-
-    Raises:
-        BadDescription: It cannot be made, does too little, or has another number of keys.
-    """
+    """The noise table of the cell key method: designed, or read from a file."""
     parameters = dict(protection.noise)
     wanted = 256 if protection.keys == "abs" else protection.modulus
     try:
@@ -370,12 +413,8 @@ def _bad_noise(error: Exception) -> BadDescription:
     return BadDescription(f"[protection.noise]: {text}", getattr(error, "advice", ""))
 
 
-def read_boundary_files(dataset: Dataset, beside: Path = Path()) -> dict[str, Boundaries]:
-    """The boundaries that a description names, by variable.
-
-    Raises:
-        BadDescription: A file is missing, or its codes are not those of the variable.
-    """
+def _read_boundaries(dataset: Dataset, beside: Path) -> dict[str, Boundaries]:
+    """Read and validate the boundary files that a description names; by variable."""
     found = {}
     for variable in dataset.variables:
         if variable.boundaries:
@@ -412,9 +451,9 @@ def _settle(loading: Path, place: Path, version: Version, secret: Secret) -> Ver
 
     Either way all stored records are read again and verified.
     """
-    there = _intact_version(place, secret)
-    if there is not None:
-        return there
+    intact = _intact_version(place, secret)
+    if intact is not None:
+        return intact
     if place.exists():
         place.rename(place.parent / f".loading-{secrets.token_hex(8)}")
     loading.rename(place)

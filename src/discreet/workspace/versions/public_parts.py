@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import dataset_from_document, parse_toml
 from discreet.records.cubes import CubedEngine
 from discreet.records.engine import EngineKind
 from discreet.records.keys import Secret
+from discreet.workspace.sealed import load_again
 from discreet.workspace.versions.label_corrections import current_description
 from discreet.workspace.versions.version import Revisions, Version
 from discreet.workspace.versions.version_engine import CubeShelf
@@ -49,24 +49,14 @@ def write_residuals(
 
 
 def read_residuals(folder: Path, plan: JointPlan) -> StoredResiduals:
-    """The stored residuals of a version.
-
-    Raises:
-        WorkspaceUnusable: They are missing, or not those of the plan.
-    """
+    """The stored residuals of a version."""
     try:
         numbers = np.load(folder / RESIDUALS, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
-        raise WorkspaceUnusable(
-            f"The residuals of version {folder.name[:8]} cannot be read.", "Load the dataset again."
-        ) from None
+        raise load_again(f"The residuals of version {folder.name[:8]} cannot be read.") from None
     from discreet.protect.joint_residuals import StoredResiduals  # noqa: PLC0415 - only `dp` needs it
 
     return StoredResiduals(plan, numbers)
-
-
-#: Sections about reading and storing records, which are not published.
-_OF_RECORDS = ("engine", "file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +64,7 @@ class PublicParts:
     """The public parts of a version.
 
     Args:
-        description: The content of `dataset.toml` as plain values.
+        description: The parsed `dataset.toml`, as plain values.
         revisions: The program's revisions at the load.
         wording: A hash of its texts if they were corrected, else empty.
         boundaries: GeoJSON files by variable.
@@ -88,20 +78,16 @@ class PublicParts:
     residuals: bytes = b""
 
     def dataset(self) -> Dataset:
-        """The dataset that these parts describe.
-
-        Raises:
-            BadDescription: The description cannot be parsed.
-        """
+        """Parse the dataset that these parts describe."""
         shapes = {name: Boundaries(content) for name, content in self.boundaries.items()}
         dataset = dataset_from_document(self.description, self.revisions.defaults, shapes)
         return replace(self.revisions.keyed(dataset), wording=self.wording)
 
 
 def public_parts(folder: Path, version: Version, secret: Secret) -> PublicParts:
-    """The public parts of a version in its folder, with its newest texts."""
+    """The public parts of a version in its folder, with its newest texts; not how its records are read and stored."""
     text, wording = current_description(folder.parent, folder.name, version, secret)
-    document = {key: each for key, each in parse_toml(text).items() if key not in _OF_RECORDS}
+    document = {key: each for key, each in parse_toml(text).items() if key not in {"engine", "file"}}
     shapes = {name: each.content for name, each in version.boundaries.items()}
     stored = folder / RESIDUALS
     residuals = stored.read_bytes() if stored.is_file() else b""

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,11 +39,11 @@ from discreet.records.keys import Purpose, Secret
 from discreet.workspace.sealed import (
     RECORDS_SEAL,
     RecordsSeal,
+    load_again,
     read_records_seal,
     refuse_foreign_files,
     replace_file,
 )
-from discreet.workspace.versions.checkpoints import MARK
 
 if TYPE_CHECKING:
     from discreet.protect.plan import NoisePlan
@@ -54,6 +54,7 @@ REVISIONS = "version.json"
 SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
 FINGERPRINT = "records.fingerprint"
 ENGINE = "engine"
+MARK = "ledger.mark"
 #: The file in a dataset's folder that names the version that is served.
 CURRENT = "current"
 #: The name of a version.
@@ -62,10 +63,10 @@ DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """The program's revisions at the load of a version.
+    """The program's revisions at the load of a version (`model/revision.py`).
 
     Args:
-        arithmetic: The algorithm version that answers it (`model/revision.py`).
+        arithmetic: The algorithm that answers queries.
         defaults: The defaults of keys that its description leaves out.
         keys: How many sets of keys its lineage has had; `--corrections new-lineage` starts the next.
     """
@@ -78,8 +79,6 @@ class Revisions:
     def text(self) -> str:
         """The content of `version.json`.
 
-        >>> Revisions().text
-        '{"arithmetic": 1, "defaults": 1}'
         >>> Revisions(2, 1, 3).text
         '{"arithmetic": 2, "defaults": 1, "keys": 3}'
         """
@@ -94,28 +93,18 @@ class Revisions:
 
 
 def read_revisions(folder: Path) -> Revisions:
-    """The revisions of a version; both are 1 where it was loaded before they had numbers.
-
-    Raises:
-        WorkspaceUnusable: They cannot be parsed.
-    """
+    """Parse the revisions of a version; both are 1 where it was loaded before they had numbers."""
     try:
         found = json.loads((folder / REVISIONS).read_text("utf-8"))
         return Revisions(**{key: int(value) for key, value in found.items()})
     except FileNotFoundError:
         return Revisions()
     except (OSError, ValueError, TypeError, AttributeError):
-        raise WorkspaceUnusable(
-            f"The revisions of version {folder.name[:8]} cannot be read.", "Load the dataset again."
-        ) from None
+        raise load_again(f"The revisions of version {folder.name[:8]} cannot be read.") from None
 
 
 def refuse_unknown_revisions(folder: Path, revisions: Revisions) -> None:
-    """Refuse a version that this program cannot answer as it was loaded.
-
-    Raises:
-        WorkspaceUnusable: A newer program loaded it, or its arithmetic is not supported any more.
-    """
+    """Refuse a version of a newer program, or with an arithmetic that is not supported any more."""
     if knows_arithmetic(revisions.arithmetic) and 1 <= revisions.defaults <= newest_defaults():
         return
     newer = revisions.arithmetic > newest_arithmetic() or revisions.defaults > newest_defaults()
@@ -128,10 +117,10 @@ def refuse_unknown_revisions(folder: Path, revisions: Revisions) -> None:
 
 @dataclass(frozen=True)
 class Version:
-    """What a load wrote.
+    """A version as a load wrote it and `read_version` validated it.
 
     Args:
-        dataset: The description.
+        dataset: The parsed description.
         description: Its text.
         noise: The noise table, or the noise plan.
         revisions: The program's revisions at the load.
@@ -139,7 +128,7 @@ class Version:
         fingerprint: Under `dp`, of the records. Secret.
         kept_by: The engine that stores the records.
         boundaries: By variable.
-        marked: Whether the version has a mark of its ledger; the first versions had none.
+        marked: Whether the version has a checkpoint of its ledger; the first versions had none.
     """
 
     dataset: Dataset
@@ -155,15 +144,10 @@ class Version:
     @property
     def file_names(self) -> frozenset[str]:
         """The names of its files without those of the records."""
-        under_dp = set() if isinstance(self.noise, NoiseTable) else {FINGERPRINT}
-        elsewhere = {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
-        boundaries = {boundaries_file_name(name) for name in self.boundaries}
-        return frozenset(
-            {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK}
-            | under_dp
-            | elsewhere
-            | boundaries
-        )
+        names = {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK}
+        names |= set() if isinstance(self.noise, NoiseTable) else {FINGERPRINT}
+        names |= {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
+        return frozenset(names.union(map(boundaries_file_name, self.boundaries)))
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
@@ -227,9 +211,8 @@ def read_version(folder: Path, secret: Secret) -> Version:
         }
         dataset = revisions.keyed(parse_dataset(description, revisions.defaults, boundaries))
     except (OSError, UnicodeDecodeError):
-        raise WorkspaceUnusable(
-            f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
-            "Load the dataset again.",
+        raise load_again(
+            f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.'
         ) from None
     except BadDescription:
         raise _version_changed_error(folder) from None
@@ -240,13 +223,16 @@ def read_version(folder: Path, secret: Secret) -> Version:
     kept_by = engine.read_text("utf-8", errors="replace").strip() if engine.is_file() else DEFAULT_ENGINE
     version = Version(dataset, description, noise, revisions, records, fingerprint, kept_by, boundaries)
     version = _verify_seal(folder, version, secret)
-    _refuse_other_dataset(folder, dataset)
+    if folder.parent.name != dataset.id:  # a copied version would be served under a wrong name
+        raise load_again(
+            f'Version {folder.name[:8]} is one of "{dataset.id}", and stands in the folder of "{folder.parent.name}".'
+        )
     refuse_foreign_files(folder, records, version.file_names, secret)
     return version
 
 
 def _verify_seal(folder: Path, version: Version, secret: Secret) -> Version:
-    """The version as it was sealed: with a mark of its ledger, or from before there were marks."""
+    """The version as it was sealed: with a checkpoint of its ledger, or from before there were checkpoints."""
     found = (folder / SECRET_CHECK).read_text("ascii", errors="replace")
     for sealed in (replace(version, marked=True), version):
         if found == _secret_check(secret, folder.name, sealed):
@@ -260,26 +246,11 @@ def _verify_seal(folder: Path, version: Version, secret: Secret) -> Version:
 
 
 def _version_changed_error(folder: Path) -> WorkspaceUnusable:
-    return WorkspaceUnusable(
-        f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
-    )
-
-
-def _refuse_other_dataset(folder: Path, dataset: Dataset) -> None:
-    """A version copied into another dataset's folder would be served under a wrong name."""
-    if folder.parent.name != dataset.id:
-        raise WorkspaceUnusable(
-            f'Version {folder.name[:8]} is one of "{dataset.id}", and stands in the folder of "{folder.parent.name}".',
-            "Load the dataset again.",
-        )
+    return load_again(f"Version {folder.name[:8]} was changed after it was loaded.")
 
 
 def refuse_other_secret(folder: Path, secret: Secret) -> None:
-    """Refuse a secret other than that of the load: cell keys would not fit the record keys.
-
-    Raises:
-        SecretUnusable: It is another secret.
-    """
+    """Refuse a secret other than that of the load: cell keys would not fit the record keys."""
     path = folder / SECRET_CHECK
     expected = secret.derive(Purpose.SECRET_CHECK, folder.name).hex()
     if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
@@ -299,9 +270,7 @@ def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan,
         return read_noise_table(folder / NOISE), ""
     except (DiscreetError, OSError, UnicodeDecodeError) as error:
         said = f" {error.message}" if isinstance(error, DiscreetError) else ""
-        raise WorkspaceUnusable(
-            f"The noise table of version {folder.name[:8]} cannot be used.{said}", "Load the dataset again."
-        ) from None
+        raise load_again(f"The noise table of version {folder.name[:8]} cannot be used.{said}") from None
 
 
 def _secret_check(secret: Secret, digest: str, version: Version) -> str:
@@ -331,3 +300,9 @@ def current_digest(home: Path) -> str:
 def set_current(home: Path, digest: str) -> None:
     """Serve a version that is on disk: replace `current` in one step."""
     replace_file(home / CURRENT, digest + "\n", ".current-")
+
+
+def version_files(folder: Path, name: str) -> Iterator[Path]:
+    """The files of a name in all versions of a workspace, removed ones included."""
+    for place in ("*/[0-9a-f]*", "*/removed/*"):
+        yield from (folder / "datasets").glob(f"{place}/{name}")

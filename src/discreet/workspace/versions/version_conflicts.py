@@ -5,23 +5,19 @@
               `versions_apart` do; or all, if the custodian allows it
 
     keep-keys     serve the new version with the same record keys (the default)
-    collect       serve nothing yet: check and compare the records, then discard them
+    collect       serve nothing yet: validate and compare the records, then discard them
     new-lineage   serve the new version with new record keys and cell keys: all numbers change
 
 With the same keys, a cell without changed records has the same number in both versions, so two versions that differ by few
 records locate the people who were corrected (docs/methods/attack-versions.md). With other keys or other noise, the same
 people have two numbers, whose noise can be averaged.
 
+Records that were loaded before under another dataset id are found by sealed sketches of their ids
+(`records/fingerprint.py`), and reported to the custodian. Datasets of one lineage or one budget are known to share people.
+Others have separate keys, noise or caps: their tables can be averaged, and their budgets do not add up. A sketch warns and
+never refuses. Ids that only number the records are no evidence, and have no sketch.
+
 Source: docs/decisions/0009-versions-beside-each-other.md.
-
-Detects records that were loaded before under another dataset id, by sketches of ids; reported to the custodian only.
-
-    datasets/<id>/<digest>/ids.sketch             written at load, sealed (`records/fingerprint.py`)
-    datasets/<id>/removed/<digest>/ids.sketch     stays when the version is removed
-
-Datasets of one lineage or one budget are known to share people. Others have separate keys, noise or caps: their tables can
-be averaged, and their budgets do not add up. A sketch warns and never refuses, since files that number their records from 1
-look alike.
 """
 
 from __future__ import annotations
@@ -37,13 +33,13 @@ from numpy.typing import NDArray
 from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.messages.text import message, nearest
+from discreet.model.messages.text import nearest
 from discreet.model.protection import DEFAULT_VERSIONS_APART
 from discreet.model.universe import dp_terms
 from discreet.records.engine import EngineKind
 from discreet.records.fingerprint import Overlap, open_sketch, overlap, seal_sketch
 from discreet.records.keys import Secret
-from discreet.workspace.versions.lineage import lineage_versions
+from discreet.workspace.versions.history import lineage_versions
 from discreet.workspace.versions.version import (
     CURRENT,
     DESCRIPTION,
@@ -51,38 +47,19 @@ from discreet.workspace.versions.version import (
     noise_hash,
     read_revisions,
     read_version,
+    version_files,
 )
 from discreet.workspace.versions.version_engine import open_engine
 
 if TYPE_CHECKING:
     from discreet.records.changes import Changes
 
-#: Why a version accepts no queries next to the one that is served.
-WHY_CLOSED = {
-    "close": message(
-        "It differs by few records from a version that is served: both together would tell about "
-        "these people."
-    ),
-    "keys": message("A version that is served has other keys: the numbers of both could be averaged."),
-    "protection": message(
-        "A version that is served is protected otherwise: both together would tell more than either."
-    ),
-    "categories": message(
-        "Its categories differ from those of a version that is served, so that they cannot be compared."
-    ),
-    "unreadable": message("It could not be compared with a version that is served."),
-    "not-compared": message("It was not compared with the version that is served."),
-}
 KEEP_KEYS, COLLECT, NEW_LINEAGE = "keep-keys", "collect", "new-lineage"
 CORRECTIONS = (COLLECT, KEEP_KEYS, NEW_LINEAGE)
 
 
 def validate_corrections(corrections: str, dataset: Dataset, home: Path) -> None:
-    """Validate the value of `--corrections`.
-
-    Raises:
-        BadRequest: With what to choose.
-    """
+    """Validate the value of `--corrections`."""
     if corrections not in CORRECTIONS:
         raise BadRequest(
             f'There is no way "{corrections}" with corrections.', nearest(corrections, CORRECTIONS)
@@ -105,24 +82,17 @@ def validate_corrections(corrections: str, dataset: Dataset, home: Path) -> None
 
 
 class Comparison:
-    """Compares the records of a load with those of other versions; each version is compared once.
-
-    Args:
-        loading: The folder of the new records.
-        dataset: Their description, with the lineage of their keys.
-        kind: Their engine.
-        secret: The workspace's.
-    """
+    """Compares the records in the folder of a load with those of other versions, and caches each result."""
 
     def __init__(self, loading: Path, dataset: Dataset, kind: EngineKind, secret: Secret) -> None:
         self._loading, self._dataset, self._kind, self._secret = loading, dataset, kind, secret
-        self._found: dict[Path, tuple[Version, Changes] | None] = {}
+        self._cache: dict[Path, tuple[Version, Changes] | None] = {}
 
     def compare_with(self, place: Path) -> tuple[Version, Changes] | None:
         """Another version and the changes against it; None if it cannot be read."""
-        if place not in self._found:
-            self._found[place] = self._compare(place)
-        return self._found[place]
+        if place not in self._cache:
+            self._cache[place] = self._compare(place)
+        return self._cache[place]
 
     def _compare(self, place: Path) -> tuple[Version, Changes] | None:
         from discreet.records.changes import StoredRecords, count_changes  # noqa: PLC0415 - only a load compares
@@ -143,47 +113,29 @@ class Comparison:
             there.close()
             here.close()
 
-
-@dataclass(frozen=True, slots=True)
-class VersionConflicts:
-    """Conflicts of a version that is being loaded with other versions.
-
-    Args:
-        version: The new one.
-        comparison: Of its records with others.
-        allowed: Whether the custodian allows any version next to it.
-    """
-
-    version: Version
-    comparison: Comparison
-    allowed: bool
-
-    def refuse_similar_dataset(self, folder: Path) -> None:
+    def refuse_similar_dataset(self, folder: Path, version: Version) -> None:
         """Refuse records that differ by few from those of another served dataset of the lineage."""
-        for place in lineage_versions(folder, self.version.dataset):
-            if self.closing_reason(place) == "close":
+        for place in lineage_versions(folder, version.dataset):
+            if self.closing_reason(version, place) == "close":
                 raise BadRequest(
                     f'"{place.parent.name}" is served from the same lineage, and fewer than '
-                    f"{self.version.dataset.protection.versions_apart} records differ: both together would tell "
+                    f"{version.dataset.protection.versions_apart} records differ: both together would tell "
                     "about these people.",
                     "Load the same records into both, or allow it with --serve-beside.",
                 )
 
-    def closing_reason(self, place: Path) -> str:
-        """Why this load closes the version in a folder, a key of `WHY_CLOSED`; empty if it stays open."""
-        if self.allowed or self.version.dataset.protection.is_dp:
+    def closing_reason(self, version: Version, place: Path) -> str:
+        """Why the new version closes the one in a folder, a key of `WHY_CLOSED`; empty if it stays open."""
+        if version.dataset.protection.is_dp:
             return ""
-        found = self.comparison.compare_with(place)
-        return "unreadable" if found is None else reason_closed(found[0], self.version, found[1])
+        found = self.compare_with(place)
+        return "unreadable" if found is None else reason_closed(found[0], version, found[1])
 
 
 def reason_closed(before: Version, after: Version, changes: Changes) -> str:
-    """Why an older version accepts no queries next to a newer one of its lineage, a key of `WHY_CLOSED`; or empty.
+    """Why an older version accepts no queries next to a newer one, a key of `WHY_CLOSED`; or empty.
 
-    Args:
-        before: The older.
-        after: The newer, whose `versions_apart` holds.
-        changes: How many records differ.
+    `versions_apart` of the newer one holds.
     """
     if before.dataset.protection.is_dp and after.dataset.protection.is_dp:
         return ""
@@ -204,7 +156,6 @@ def _protection_identity(version: Version) -> tuple[object, ...]:
 
 
 SKETCH = "ids.sketch"
-_PLACES = ("*/[0-9a-f]*", "*/removed/*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +176,7 @@ class IdOverlap:
         return (
             f'{part} of the ids were loaded before, as "{self.dataset}" {self.version} ({self.method}), which is of '
             "another lineage and budget. If they are the same people, their tables can be averaged and what is spent on "
-            "them is not added up: give this dataset the lineage or the budget of the other. If both files merely number "
-            "their records, ignore this."
+            "them is not added up: give this dataset the lineage or the budget of the other."
         )
 
 
@@ -253,15 +203,14 @@ def find_id_overlaps(
 def _other_versions(folder: Path, dataset: Dataset) -> Iterator[tuple[Path, Dataset]]:
     """All versions, removed ones included, of datasets that are not known to share people with this one."""
     own = _sharing_keys(dataset)
-    for pattern in _PLACES:
-        for path in sorted((folder / "datasets").glob(f"{pattern}/{SKETCH}")):
-            try:
-                text = (path.parent / DESCRIPTION).read_text("utf-8")
-                other = parse_dataset(text, read_revisions(path.parent).defaults)
-            except (OSError, DiscreetError):
-                continue
-            if other.id != dataset.id and not own & _sharing_keys(other):
-                yield path.parent, other
+    for path in sorted(version_files(folder, SKETCH)):
+        try:
+            text = (path.parent / DESCRIPTION).read_text("utf-8")
+            other = parse_dataset(text, read_revisions(path.parent).defaults)
+        except (OSError, DiscreetError):
+            continue
+        if other.id != dataset.id and not own & _sharing_keys(other):
+            yield path.parent, other
 
 
 def _sharing_keys(dataset: Dataset) -> set[tuple[str, str]]:

@@ -27,21 +27,27 @@ import pyarrow as pa
 
 from discreet.errors import RecordsAway, UnknownEngine, WorkspaceUnusable
 from discreet.model.dataset import Dataset
-from discreet.records.cube_plan import GAIN, rollup_variables
-from discreet.records.cubes import Cube, CubedEngine, StoredCube, derivable_variables, read_cube, write_cube
+from discreet.records.cubes import (
+    GAIN,
+    Cube,
+    CubedEngine,
+    StoredCube,
+    derivable_variables,
+    read_cube,
+    rollup_variables,
+    write_cube,
+)
 from discreet.records.engine import Engine, EngineKind, engine_kind
 from discreet.records.keys import Purpose, Secret, record_tag
 from discreet.workspace.options import engine_of_workspace
 from discreet.workspace.sealed import (
     CUBES,
-    BadSeal,
-    add_seal,
     fsync_tree,
     read_sealed,
     records_changed_error,
     records_missing,
-    replace_file,
     whole_hash,
+    write_sealed,
 )
 from discreet.workspace.versions.version import Version
 
@@ -59,13 +65,9 @@ def engine_name(folder: Path, dataset: Dataset, option: str | None = None) -> st
 
 
 def open_engine(folder: Path, version: Version, secret: Secret, threads: int | None = None) -> Engine:
-    """Open the engine of a version, with its cubes; without records the cubes answer what they cover.
+    """Open the engine of a version, with its cubes; without records the cubes answer the queries that they cover.
 
-    Args:
-        folder: The version's.
-        version: As read from its folder.
-        secret: The workspace's.
-        threads: Threads for one aggregate; all cores by default.
+    `threads` limits one aggregate; all cores by default.
 
     Raises:
         WorkspaceUnusable: The records cannot be opened, have another version's tag, or their engine is unknown.
@@ -92,11 +94,7 @@ def _open_records(folder: Path, version: Version, secret: Secret, threads: int |
 
 
 def refuse_missing_records(folder: Path, version: Version) -> None:
-    """Refuse a version with a missing record file.
-
-    Raises:
-        RecordsAway: Only its cubes can answer.
-    """
+    """Refuse a version with a missing record file: only its cubes can answer queries."""
     if records_missing(folder, version.records):
         raise RecordsAway(
             f"The records of version {folder.name[:8]} are not here: it is answered from its cubes, as far as they cover.",
@@ -105,11 +103,7 @@ def refuse_missing_records(folder: Path, version: Version) -> None:
 
 
 def verify_engine(folder: Path, version: Version, secret: Secret) -> None:
-    """Let the engine check the records that it stores outside the sealed files.
-
-    Raises:
-        WorkspaceUnusable: They are not those of the load.
-    """
+    """Let the engine validate the records that it stores outside the sealed files."""
     with closing(open_engine(folder, version, secret)) as engine:
         if not engine.sound():
             raise records_changed_error(folder)
@@ -134,16 +128,10 @@ class CubeFile:
     whole: str
 
 
-def cubes_folder(folder: Path) -> Path:
-    """The folder of a version's cubes; created if it is missing."""
-    place = folder / CUBES
-    place.mkdir(mode=0o700, exist_ok=True)
-    return place
-
-
 def new_cube_path(folder: Path) -> Path:
-    """An unused file name for a cube."""
-    return cubes_folder(folder) / f"{secrets.token_hex(8)}.arrow"
+    """An unused file name for a cube of a version."""
+    (folder / CUBES).mkdir(mode=0o700, exist_ok=True)
+    return folder / CUBES / f"{secrets.token_hex(8)}.arrow"
 
 
 def cube_entry(path: Path, variables: tuple[str, ...], rows: int, secret: Secret, digest: str) -> CubeFile:
@@ -153,33 +141,29 @@ def cube_entry(path: Path, variables: tuple[str, ...], rows: int, secret: Secret
 
 def write_cube_list(folder: Path, cubes: Iterable[CubeFile], secret: Secret, digest: str) -> None:
     """Replace the list of cubes in one step; then remove all files that it does not name."""
-    place = cubes_folder(folder)
+    place = folder / CUBES
+    place.mkdir(mode=0o700, exist_ok=True)
     ordered = sorted(cubes, key=lambda cube: (cube.rows, cube.variables))
     document = {"cubes": [asdict(cube) for cube in ordered]}
     fsync_tree(place)
-    sealed = add_seal(document, secret, Purpose.CUBES_SEAL, *_seal_input(digest, document))
-    replace_file(place / CUBES_SEAL, json.dumps(sealed, indent=1), ".list-")
+    sealed = _seal_input(digest, document)
+    write_sealed(
+        place / CUBES_SEAL, document, secret, Purpose.CUBES_SEAL, sealed, temporary=".list-", indent=1
+    )
     for path in place.iterdir():
         if path.name not in {CUBES_SEAL, *(cube.file for cube in ordered)}:
             path.unlink()
 
 
 def read_cube_list(folder: Path, secret: Secret, digest: str) -> tuple[CubeFile, ...]:
-    """The cubes of a version, the smallest first.
-
-    Raises:
-        WorkspaceUnusable: The list cannot be read, or is not this version's.
-    """
-    path = folder / CUBES / CUBES_SEAL
-    try:
-        found = read_sealed(path, secret, Purpose.CUBES_SEAL, lambda document: _seal_input(digest, document))
-        listed = () if found is None else found["cubes"]
-        return tuple(CubeFile(**{**each, "variables": tuple(each["variables"])}) for each in listed)
-    except (BadSeal, KeyError, TypeError):
-        raise WorkspaceUnusable(
-            f"The list of the cubes of version {digest[:8]} is damaged, or another version's.",
-            f"Run: discreet build {folder.parent.name}",
-        ) from None
+    """The cubes of a version, the smallest first; refused if the list is damaged or another version's."""
+    error = WorkspaceUnusable(
+        f"The list of the cubes of version {digest[:8]} is damaged, or another version's.",
+        f"Run: discreet build {folder.parent.name}",
+    )
+    path, sealed = folder / CUBES / CUBES_SEAL, partial(_seal_input, digest)
+    found = read_sealed(path, secret, Purpose.CUBES_SEAL, sealed, error) or {"cubes": ()}
+    return tuple(CubeFile(**{**each, "variables": tuple(each["variables"])}) for each in found["cubes"])
 
 
 def is_cube_intact(folder: Path, cube: CubeFile, secret: Secret, digest: str) -> bool:
@@ -191,11 +175,7 @@ def is_cube_intact(folder: Path, cube: CubeFile, secret: Secret, digest: str) ->
 
 
 def verify_cubes(folder: Path, secret: Secret, digest: str) -> int:
-    """Read all cubes of a version and compare them with the list; returns how many there are.
-
-    Raises:
-        WorkspaceUnusable: One is damaged or another version's.
-    """
+    """Read all cubes of a version and validate their checksums; returns how many there are."""
     cubes = read_cube_list(folder, secret, digest)
     for cube in cubes:
         if not is_cube_intact(folder, cube, secret, digest):
@@ -222,13 +202,9 @@ def write_first_cube(
 
 
 class CubeShelf:
-    """The cubes of a version on disk; a running server sees new cubes at the next answer.
+    """The cubes of a version on disk, cached; a running server sees new cubes at the next query.
 
-    Args:
-        folder: The version's.
-        dataset: Its description.
-        secret: The workspace's.
-        digest: The version's name, if its folder has another one.
+    `digest` is the version's name, if its folder has another one.
     """
 
     def __init__(self, folder: Path, dataset: Dataset, secret: Secret, digest: str = "") -> None:
@@ -238,7 +214,7 @@ class CubeShelf:
         self._cubes: tuple[StoredCube, ...] = ()
 
     def cubes(self) -> tuple[StoredCube, ...]:
-        """The current cubes, the smallest first."""
+        """The current cubes, the smallest first; parsed again when their list was replaced."""
         try:
             mtime = (self._folder / CUBES / CUBES_SEAL).stat().st_mtime_ns
         except OSError:
@@ -253,12 +229,9 @@ class CubeShelf:
         except WorkspaceUnusable as error:
             log.warning("%s: %s", self._dataset.id, error)
             return ()
+        derivable = partial(derivable_variables, self._dataset)
         return tuple(
-            StoredCube(
-                derivable_variables(self._dataset, each.variables),
-                each.rows,
-                cache(partial(self._open, each)),
-            )
+            StoredCube(derivable(each.variables), each.rows, cache(partial(self._open, each)))
             for each in listed
         )
 
