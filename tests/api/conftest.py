@@ -18,6 +18,12 @@ def served_folder(town, private_description, tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def catalogue(town_workspace):
+    with discreet.open(town_workspace.folder) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def address(served, served_folder):
     with served(served_folder) as base:

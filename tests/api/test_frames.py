@@ -9,7 +9,6 @@ import pytest
 
 import discreet
 from discreet.api.frames import (
-    error_columns,
     layout_of,
     long_frame,
     polars_frame,
@@ -34,15 +33,6 @@ def test_layers_stand_outside_rows_and_columns_along_the_top(town_release):
         assert lines[line].tolist() == town_release.values[age, :, sex].tolist()
 
 
-def test_a_table_of_counts_has_no_errors(town_release):
-    assert error_columns(town_release) == {}
-
-
-def value_of(release, *codes):
-    found = release.value(*codes)
-    return None if found is None else int(found)
-
-
 def test_labels_and_codes_keep_their_declared_order(town_release):
     """Wrong: the order of the alphabet, which puts adults before children."""
     frame = long_frame(town_release)
@@ -61,17 +51,14 @@ def test_the_wide_frame_reads_as_the_table(town_release):
     assert wide.columns.tolist() == ["None", "Farm", "Shop", "Not stated", "Total"]
     for sex, s in (("Male", "1"), ("Total", "_T")):
         for age, a in (("Adult", "adult"), ("Total", "_T")):
-            assert wide.loc[(sex, age), "Farm"] == value_of(town_release, a, "1", s)
+            assert wide.loc[(sex, age), "Farm"] == town_release.value(a, "1", s)
     assert wide.loc[("Male", "Child"), "Farm"] is not None
     assert wide.isna().sum().sum() == town_release.missing.sum() > 0
 
 
-def test_a_table_without_columns_or_rows_is_a_frame_too(town_workspace):
-    import discreet
-
-    with discreet.open(town_workspace.folder) as catalogue:
-        down = catalogue.table("town", rows=["sex"]).to_pandas(wide=True)
-        across = catalogue.table("town", columns=["sex", "age"]).to_pandas(wide=True)
+def test_a_table_without_columns_or_rows_is_a_frame_too(catalogue):
+    down = catalogue.table("town", rows=["sex"]).to_pandas(wide=True)
+    across = catalogue.table("town", columns=["sex", "age"]).to_pandas(wide=True)
     assert down.columns.tolist() == ["persons"]
     assert across.index.tolist() == ["persons"]
     assert across.columns.names == ["Sex", "Age"]
@@ -80,9 +67,7 @@ def test_a_table_without_columns_or_rows_is_a_frame_too(town_workspace):
 
 def test_polars_arrow_and_xarray_have_the_numbers_of_pandas(town_release):
     frame = long_frame(town_release)
-    numbers = [
-        None if missing else int(v) for v, missing in zip(frame["value"], frame["value"].isna(), strict=True)
-    ]
+    numbers = frame["value"].astype(object).where(frame["value"].notna(), None).tolist()
     assert arrow_table(town_release)["value"].to_pylist() == numbers
     polars = polars_frame(town_release)
     assert polars["value"].to_list() == numbers
@@ -90,9 +75,7 @@ def test_polars_arrow_and_xarray_have_the_numbers_of_pandas(town_release):
     assert polars.sort("age_label")["age_label"][0] == "Child"
     array = xarray_dataset(town_release)
     assert array["value"].dims == ("age", "job", "sex")
-    assert array["value"].sel(age="adult", job="1", sex="2").item() == value_of(
-        town_release, "adult", "1", "2"
-    )
+    assert array["value"].sel(age="adult", job="1", sex="2").item() == town_release.value("adult", "1", "2")
     assert (np.isnan(array["value"].values) == town_release.missing).all()
     assert array["status"].sel(age="child", job="1", sex="1").item() == "z"
     assert array["age_label"].values.tolist() == ["Child", "Adult", "Old", "Total"]
@@ -120,11 +103,8 @@ def test_two_categories_of_one_label_are_no_error(town_release):
 
 def test_withheld_numbers_are_in_no_frame(town_release):
     """Wrong: to mask the number and leave it in memory; `0` stands below every mask."""
-    hidden = replace(
-        town_release,
-        values=np.where(town_release.missing, 987654, town_release.values),
-        status=town_release.status.copy(),
-    )
+    values = np.where(town_release.missing, 987654, town_release.values)
+    hidden = replace(town_release, values=values, status=town_release.status.copy())
     assert "987654" not in str(long_frame(hidden)["value"].array._data.tolist())
     assert 987654 not in xarray_dataset(hidden)["value"].values
 
@@ -159,12 +139,6 @@ class Elements(HTMLParser):
         return sum(found == tag for found, _ in self.found)
 
 
-@pytest.fixture
-def catalogue(town_workspace):
-    with discreet.open(town_workspace.folder) as opened:
-        yield opened
-
-
 def test_the_note_stands_above_the_numbers_and_all_elements_are_closed(town_release):
     html = figure(town_release)
     Elements(html)
@@ -183,23 +157,18 @@ def test_colours_are_those_of_the_page_in_light_and_dark():
 
 
 def test_the_style_touches_nothing_but_our_own_figure():
-    rules = (
-        STYLE.removeprefix("<style>")
-        .removesuffix("</style>")
-        .replace("@media (prefers-color-scheme:dark){", "")
-    )
-    selectors = [rule.rpartition("}")[2] for rule in rules.split("{")[:-1]]
+    rules = STYLE.removeprefix("<style>").replace("@media (prefers-color-scheme:dark){", "")
+    selectors = [rule.rpartition("}")[2] for rule in rules.removesuffix("</style>").split("{")[:-1]]
     assert len(selectors) > 10
     assert all(selector.startswith("figure.discreet") for selector in selectors)
 
 
 def test_every_number_stands_under_its_header(catalogue):
-    table = catalogue.table("town", rows=["sex"], columns=["age", "job"])
-    found = Elements(figure(table.release))
+    release = catalogue.table("town", rows=["sex"], columns=["age", "job"]).release
+    found = Elements(figure(release))
     spans = [int(attributes.get("colspan", 0)) for tag, attributes in found.found if tag == "th"]
     assert sum(span for span in spans if span == 5) == 20  # four ages over five jobs each
-    assert found.count("td") == table.release.cells
-    assert figure(table.release).count("1,") or "Total" in figure(table.release)
+    assert found.count("td") == release.cells
 
 
 def test_a_large_table_is_cut_and_says_so(catalogue):
@@ -216,18 +185,11 @@ def test_a_large_table_is_cut_and_says_so(catalogue):
 def test_hostile_labels_stay_text(town_release):
     age = town_release.dimensions[0]
     bad = Output("x", "<script>alert(1)</script>\x1b[31m\u202e", (0,))
-    hostile = replace(
-        town_release,
-        dimensions=(
-            replace(age, label="</style><img src=x>", outputs=(bad, *age.outputs[1:])),
-            *town_release.dimensions[1:],
-        ),
-        dataset=replace(town_release.dataset, source='"/><script>'),
-    )
-    html = figure(hostile)
+    age = replace(age, label="</style><img src=x>", outputs=(bad, *age.outputs[1:]))
+    dataset = replace(town_release.dataset, source='"/><script>')
+    html = figure(replace(town_release, dimensions=(age, *town_release.dimensions[1:]), dataset=dataset))
     found = Elements(html)
     assert not {"script", "img"} & {tag for tag, _ in found.found}
     assert "\x1b" not in html
-    assert not {"script"} & {
-        tag for tag, _ in Elements(listing([("<script>", "b")], ("<i>", "y"), "<b>")).found
-    }
+    listed = Elements(listing([("<script>", "b")], ("<i>", "y"), "<b>"))
+    assert "script" not in {tag for tag, _ in listed.found}

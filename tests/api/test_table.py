@@ -6,37 +6,8 @@ import pandas as pd
 import pytest
 
 import discreet
-from discreet.api.table import LOCAL_BACKEND
 from discreet.errors import BadRequest, VersionClosed
-from discreet.formats import formats
-from discreet.inference.confidence_intervals.table_intervals import every_interval, interval_of
 from discreet.inference.hypothesis_tests.independence import independence_test
-
-
-def test_here_every_answer_follows_from_the_release(town_release):
-    release = town_release
-    (csv,) = (form for form in formats() if form.name == "csv")
-    assert b"".join(LOCAL_BACKEND.stream(release, csv)) == csv.write(release)
-    cells, of = [("adult", "1", "1")], [("adult", "1", "1"), ("adult", "2", "1")]
-    assert LOCAL_BACKEND.interval(release, cells, 0.9, {"of": of}) == interval_of(release, cells, of, (), 0.9)
-    low, high = LOCAL_BACKEND.every_interval(release, 0.9)
-    assert (low == every_interval(release, 0.9)[0]).all()
-    assert (high >= low).all()
-
-
-def test_a_test_takes_its_options_here(town_workspace):
-    import discreet
-
-    with discreet.open(town_workspace.folder) as catalogue:
-        release = catalogue.table("town", rows=["sex"], columns=["age"]).release
-    options = {"method": "bootstrap", "replicates": 19, "seed": 4}
-    assert LOCAL_BACKEND.independence(release, options) == independence_test(release, **options)
-
-
-@pytest.fixture
-def catalogue(town_workspace):
-    with discreet.open(town_workspace.folder) as opened:
-        yield opened
 
 
 def test_to_pandas_has_codes_labels_values_and_status(catalogue):
@@ -51,8 +22,6 @@ def test_to_pandas_has_codes_labels_values_and_status(catalogue):
 
 
 def test_to_csv_is_what_pandas_reads_back(catalogue, tmp_path):
-    import pandas as pd
-
     table = catalogue.table("town", rows=["age"], columns=["sex"])
     assert table.to_csv(tmp_path / "table.csv") is None
     frame = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)
@@ -62,22 +31,7 @@ def test_to_csv_is_what_pandas_reads_back(catalogue, tmp_path):
     assert (tmp_path / "table.json").read_text("utf-8") == table.to_json_stat()
 
 
-def test_a_notebook_shows_the_table_with_its_note_and_legend(catalogue):
-    html = catalogue.table("town", rows=["age"], columns=["job"])._repr_html_()
-    assert "randomly adjusted" in html
-    assert "[z] Not applicable" in html
-    assert html.count("<tr>") == 6
-    assert "Persons by age and job" in html
-
-
-def test_a_long_table_is_shown_in_part_and_says_so(catalogue):
-    html = catalogue.table("town", rows=["area", "age", "job"])._repr_html_()
-    assert "Shown in part" in html
-
-
 def test_a_table_tests_its_own_independence(catalogue):
-    from discreet.inference import independence_test
-
     table = catalogue.table("town", rows=["sex"], columns=["age"])
     found = table.test_independence()
     assert found == independence_test(table.release)
@@ -92,14 +46,8 @@ def test_a_table_gives_the_interval_of_a_cell(catalogue):
     found = table.interval("adult", "_T", level=0.9)
     assert (table.interval("child", "1").low, table.interval("child", "1").high) == (0, 0)  # cannot occur
     assert found.low <= table.release.value("adult", "_T") <= found.high
-    for codes, words in (
-        (("adult",), "one code each"),
-        (("x", "1"), "one code"),
-        (
-            (0.95,),
-            "There is no cell (0.95). Give one code each of age, job, such as 'child', '0'",
-        ),
-    ):
+    shown = "There is no cell (0.95). Give one code each of age, job, such as 'child', '0'"
+    for codes, words in ((("adult",), "one code each"), (("x", "1"), "one code"), ((0.95,), shown)):
         with pytest.raises(BadRequest) as error:
             table.interval(*codes)
         assert words in str(error.value)
@@ -112,9 +60,8 @@ def test_a_table_gives_sums_shares_differences_and_all_intervals(catalogue):
     share = table.share({"age": "adult", "job": "0"}, of=[("adult", "0"), ("adult", "1")])
     assert 0 <= share.low <= share.estimate <= share.high <= 1
     difference = table.difference("age=adult", minus="age=child")
-    assert (
-        difference.estimate == table.interval("adult", "_T").estimate - table.interval("child", "_T").estimate
-    )
+    adults, children = (table.interval(age, "_T").estimate for age in ("adult", "child"))
+    assert difference.estimate == adults - children
     frame = table.intervals(level=0.9)
     line = frame[(frame["age"] == "adult") & (frame["job"] == "_T")].iloc[0]
     found = table.interval("adult", "_T", level=0.9)
@@ -150,9 +97,8 @@ def test_versions_are_asked_listed_and_compared(town_versions):
 
 
 @pytest.mark.slow
-def test_a_table_draws_itself_as_a_chart_and_as_files(town_workspace, tmp_path):
-    with discreet.open(town_workspace.folder) as catalogue:
-        table = catalogue.table("town", rows="age", columns="sex")
+def test_a_table_draws_itself_as_a_chart_and_as_files(catalogue, tmp_path):
+    table = catalogue.table("town", rows="age", columns="sex")
     chart = table.plot("dots", level=0.9, theme="dark").to_dict()
     assert chart["config"]["background"] == "#1B1F23"
     assert "at least 90 %" in str(chart["title"])

@@ -5,18 +5,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import threading
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
-import uvicorn
 from playwright.sync_api import expect
 from tests.browser.waiting import settled
 
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
-from discreet.web.run import listen
 from discreet.workspace.demo import dp_census_batches, dp_census_description
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -54,39 +52,14 @@ def chromium():
 AREAS = 15_000
 
 
-def areas_description():
-    """Fifteen thousand areas in thirty regions, and sex."""
-    regions = ", ".join(f'{{ code = "R{r:02}", label = "Region {r}" }}' for r in range(30))
-    areas = ", ".join(
-        f'{{ code = "A{n:05}", label = "Area {n}", parent = "R{n // 500:02}" }}' for n in range(AREAS)
-    )
-    return f"""
-id = "areas"
-label = "Fifteen thousand areas"
-id_column = "id"
-[[variable]]
-name = "region"
-label = "Region"
-categories = [{regions}]
-[[variable]]
-name = "area"
-label = "Small area"
-categories = [{areas}]
-[[variable]]
-name = "sex"
-label = "Sex"
-categories = [{{ code = "1", label = "Male" }}, {{ code = "2", label = "Female" }}]
-[[hierarchy]]
-name = "places"
-levels = ["region", "area"]
-geography = true
-"""
-
-
-def areas_records():
-    """Two people in each area."""
+def _areas():
+    """Fifteen thousand areas in thirty regions, with two people in each."""
+    regions = [{"code": f"R{r:02}", "label": f"Region {r}"} for r in range(30)]
+    areas = [{"code": f"A{n:05}", "label": f"Area {n}", "parent": f"R{n // 500:02}"} for n in range(AREAS)]
+    sexes = [{"code": "1", "label": "Male"}, {"code": "2", "label": "Female"}]
+    variables = (("region", "Region", regions), ("area", "Small area", areas), ("sex", "Sex", sexes))
     places = [n // 2 for n in range(2 * AREAS)]
-    return pd.DataFrame(
+    records = pd.DataFrame(
         {
             "id": [str(n) for n in range(2 * AREAS)],
             "region": [f"R{place // 500:02}" for place in places],
@@ -94,13 +67,13 @@ def areas_records():
             "sex": [str(1 + n % 2) for n in range(2 * AREAS)],
         }
     )
+    head = 'id = "areas"\nlabel = "Fifteen thousand areas"\nid_column = "id"\n'
+    tree = '[[hierarchy]]\nname = "places"\nlevels = ["region", "area"]\ngeography = true\n'
+    return head + "".join(_server._variable(*each) for each in variables) + tree, records
 
 
 def _crowd():
     """A dataset of 600 places and 9 kinds: a table of it is larger than a page draws at once."""
-    import numpy as np
-    import pandas as pd
-
     places = [{"code": f"p{number:04}", "label": f"Place {number}"} for number in range(1, 601)]
     kinds = [{"code": f"k{number}", "label": f"Kind {number}"} for number in range(1, 10)]
     blocks = _server._variable("place", "Place", places) + _server._variable("kind", "Kind", kinds)
@@ -122,7 +95,7 @@ def browsed_workspace(small_folder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browsed") / "workspace"
     shutil.copytree(small_folder, folder)
     load_dataset(folder, dp_census_description(3000), dp_census_batches(3000))
-    load_dataset(folder, areas_description(), areas_records())
+    load_dataset(folder, *_areas())
     load_dataset(folder, *_crowd())
     return Workspace(folder, threads=1)
 
@@ -130,16 +103,8 @@ def browsed_workspace(small_folder, tmp_path_factory):
 @pytest.fixture(scope="session")
 def base_url(browsed_workspace, small_settings):
     """Where the workspace is served."""
-    listening = listen("127.0.0.1", 0)
-    app = create_app(DatasetRegistry(browsed_workspace), small_settings)
-    config = uvicorn.Config(app, log_config=None, server_header=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(timeout=30)
-    listening.close()
+    with _server.running(create_app(DatasetRegistry(browsed_workspace), small_settings)) as address:
+        yield address
 
 
 @pytest.fixture

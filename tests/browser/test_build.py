@@ -5,8 +5,8 @@ from itertools import cycle
 import pytest
 from playwright.sync_api import expect
 
-from .test_page import AXE, PHONE
-from .waiting import settled, until
+from .test_page import PHONE
+from .waiting import settled, until, violations
 
 pytestmark = pytest.mark.browser
 
@@ -131,16 +131,6 @@ def test_a_three_way_table_by_touch_on_a_phone(open_page, expected):
     page.wait_for_url(f"**{THREE_WAY}")
     assert numbers(page) == expected
     assert page.locator("#builder").is_visible(), "what was opened stays open"
-
-
-def test_a_three_way_table_without_scripts(open_page, expected):
-    page = open_page("/datasets/people?rows=job")
-    page.get_by_label("Rows: first variable").select_option("age")
-    page.get_by_label("Columns: first variable").select_option("sex")
-    page.get_by_label("Layers: first variable").select_option("region")
-    page.get_by_role("button", name="Show table").click()
-    assert page.url.endswith(f"{THREE_WAY}#table")
-    assert numbers(page) == expected
 
 
 def test_a_select_that_takes_a_variable_from_another_place_swaps_them(open_page):
@@ -297,10 +287,8 @@ def test_axe_finds_nothing_with_panels_open(open_page, scheme):
             page.locator(control).click()
         if "picker" in state:
             page.locator("#picker .matches").wait_for()
-        page.evaluate(AXE)
         rules = "{runOnly: ['color-contrast']}" if scheme == "dark" else "{}"  # nothing else depends on it
-        violations = page.evaluate(f"axe.run({rules}).then(result => result.violations)")
-        assert [(state, v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in violations] == []
+        assert violations(page, rules) == [], state
 
 
 def test_the_builder_on_a_phone_stays_within_the_screen_with_panels_open(open_page):

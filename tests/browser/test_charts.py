@@ -1,20 +1,16 @@
 """Charts and maps in a real browser: every kind on the page, by keyboard, in both themes, on a phone."""
 
-import shutil
-import threading
-
 import pytest
-import uvicorn
+from tests.web.conftest import running
 
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
-from discreet.web.run import listen
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.demo.geography import census_boundaries
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
-from .test_page import AXE
+from .waiting import violations
 
 pytestmark = pytest.mark.browser
 ROWS = 20_000
@@ -39,16 +35,8 @@ def base_url(tmp_path_factory, small_settings):
     for name, shapes in census_boundaries(ROWS, seed=2026).items():
         (folder / f"{name}.geojson").write_bytes(shapes)
     load_dataset(folder / "w", census_description(ROWS, mapped=True), census_batches(ROWS), beside=folder)
-    listening = listen("127.0.0.1", 0)
-    app = create_app(DatasetRegistry(Workspace(folder / "w", threads=1)), small_settings)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(timeout=30)
-    listening.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    with running(create_app(DatasetRegistry(Workspace(folder / "w", threads=1)), small_settings)) as address:
+        yield address
 
 
 @pytest.fixture
@@ -69,12 +57,6 @@ def open_page(chromium, base_url):
     for context in contexts:
         context.close()
     assert not wrong, "a policy was broken, or a script failed"
-
-
-def violations(page):
-    page.evaluate(AXE)
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")["violations"]
-    return [(each["id"], [node["html"][:200] for node in each["nodes"][:2]]) for each in found]
 
 
 def test_every_kind_and_map_is_drawn_speaks_and_is_accessible(open_page):

@@ -5,9 +5,10 @@ import re
 import pytest
 from tests.web.pseudo import CODE, PSEUDO
 
-from discreet.web.i18n.messages import languages
+from discreet.web.i18n.translation import languages
 
-from .test_page import AXE, PHONE
+from .test_page import PHONE
+from .waiting import violations
 
 pytestmark = pytest.mark.browser
 
@@ -28,12 +29,6 @@ def right_to_left():
     languages()[CODE] = PSEUDO
     yield
     del languages()[CODE]
-
-
-def _violations(page):
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run().then(result => result.violations)")
-    return [(each["id"], [node["html"][:120] for node in each["nodes"]][:3]) for each in found]
 
 
 def _sideways(page):
@@ -84,7 +79,7 @@ def test_right_to_left_every_page_turns_around_and_axe_finds_nothing(open_page, 
                 page.locator("table.grid tbody td").first,
             )
             assert label.bounding_box()["x"] > value.bounding_box()["x"]
-    assert _violations(page) == []
+    assert violations(page) == []
 
 
 def test_colours_of_ones_own_keep_edges_and_focus(open_page):
@@ -115,4 +110,4 @@ def test_less_motion_means_none(open_page):
 def test_at_twice_the_size_and_in_german_nothing_is_cut_off(open_page, state):
     page = open_page(state, scripts=True, locale="de", viewport=TWICE)
     assert _sideways(page) == 0
-    assert _violations(page) == []
+    assert violations(page) == []

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 import pypdf
 import pytest
 
-from .test_page import AXE, PHONE
-from .waiting import settled, until
+from .test_page import PHONE
+from .waiting import settled, until, violations
 
 pytestmark = pytest.mark.browser
 
@@ -39,12 +39,6 @@ def part_shown(page, click):
     page.wait_for_load_state()
     if scripts:
         settled(page)
-
-
-def clean(page):
-    page.evaluate(AXE)
-    violations = page.evaluate("axe.run().then(result => result.violations)")
-    return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in violations]
 
 
 @pytest.mark.parametrize("scripts", [False, True])
@@ -325,20 +319,6 @@ def test_printing_a_window_prints_the_whole_table(open_page):
     assert page.locator("td").count() == 6010
 
 
-def test_without_scripts_a_large_table_is_read_part_by_part(open_page, base_url):
-    page = open_page(LARGE)
-    known = numbers(page, base_url, LARGE)
-    first = page.locator("tbody th").first.inner_text()
-    page.get_by_role("link", name="Next part").click()
-    assert page.locator("tbody th").first.inner_text() != first
-    row = page.locator("tbody th").first.inner_text()
-    code = f"p{int(row.split()[1]):04}"
-    shown = page.locator("tbody tr").first.locator("td").all_inner_texts()
-    assert [text.replace(",", "") for text in shown] == [known[code, f"k{k}"] for k in range(1, 10)] + [
-        known[code, "_T"]
-    ]
-
-
 @pytest.mark.parametrize(
     ("address", "columns"),
     [
@@ -400,7 +380,7 @@ def test_axe_finds_nothing_in_any_state_and_no_page_scrolls_sideways(open_page, 
         page.locator("td").nth(2).focus()
         page.keyboard.press("Enter")
         page.locator("#compare p").nth(1).wait_for()
-    assert clean(page) == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 

@@ -3,9 +3,7 @@
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
-import axe_playwright_python
 import pytest
 
 from discreet.publish.file_store import FolderStorage
@@ -13,7 +11,8 @@ from discreet.publish.publisher import Limits
 from discreet.release.dataset_registry import open_registry
 from discreet.web.pages.static_site import write_site
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
+from .waiting import violations
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
@@ -22,9 +21,9 @@ def site(town, tmp_path_factory):
     home = tmp_path_factory.mktemp("site")
     text = town.description + '\n[publish]\nvariables = ["sex", "age"]\nup_to = 2\ntables = ["job"]\n'
     town.load(home / "workspace", text).close()
-    doors = open_registry(home / "workspace")
-    write_site(doors, "town", FolderStorage(home / "www"), Limits())
-    doors.close()
+    registry = open_registry(home / "workspace")
+    write_site(registry, "town", FolderStorage(home / "www"), Limits())
+    registry.close()
     server = ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(home / "www"))
     )
@@ -45,17 +44,11 @@ def test_a_choice_leads_to_a_table_and_axe_finds_nothing(chromium, site, scheme)
     assert page.get_by_label("Job", exact=True).is_disabled()  # no table has both
     page.get_by_label("Age", exact=True).check()
     assert page.locator("#list > li:visible").count() == 1
-    _axe(page)
+    assert violations(page) == []
     page.get_by_role("link", name="Open this table").click()
     assert page.get_by_role("heading", level=1).inner_text() == "Persons by age and sex"
     assert page.locator("img[alt^='Chart']").evaluate(
         "image => image.decode().then(() => image.naturalWidth > 0)"
     )
-    _axe(page)
+    assert violations(page) == []
     context.close()
-
-
-def _axe(page):
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run().then(result => result.violations)")
-    assert [each["id"] for each in found] == []

@@ -25,6 +25,8 @@ def test_the_switch_changes_the_theme_keeps_it_and_gives_it_back_to_the_system(o
 
 
 def test_without_scripts_there_is_no_switch_and_the_system_decides(open_page):
+    assert ground(open_page("/", color_scheme="light")) == "light"
     page = open_page("/", color_scheme="dark")
+    assert ground(page) == "dark"
     assert not page.locator("#theme").is_visible()
     assert page.locator("html").get_attribute("data-theme") is None

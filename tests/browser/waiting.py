@@ -1,8 +1,16 @@
-"""Waiting for what a page does, as long as it takes: a fixed pause is too short for a busy machine."""
+"""Waiting for what a page does, as long as it takes, and what axe finds wrong on it.
 
+A fixed pause is too short for a busy machine.
+"""
+
+from pathlib import Path
+
+import axe_playwright_python
 import pytest
 
 SECONDS = 30
+#: axe-core, as a package of the Python index brings it.
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 
 
 def until(page, happened):
@@ -19,3 +27,10 @@ def settled(page):
     if page.locator("script[src*='js/main']").count():
         page.locator("html[data-ready]:not([data-busy])").wait_for()
     return page
+
+
+def violations(page, rules="{}"):
+    """What axe finds: the rule, and the elements that break it."""
+    page.evaluate(AXE)
+    found = page.evaluate(f"axe.run({rules}).then(result => result.violations)")
+    return [(each["id"], [node["html"][:160] for node in each["nodes"][:3]]) for each in found]

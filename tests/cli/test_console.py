@@ -1,13 +1,4 @@
-"""Documents stand alone on standard output; what is said to people goes to standard error.
-
-A table on the screen: numbers are never cut, whatever the labels need.
-
-All problems of a file on standard error, and as JSON on standard output.
-
-Bars are shown from the first report on, on standard error, and end whatever happens.
-
-What was put aside is removed however the program is ended.
-"""
+"""Documents stand alone on standard output; words, problems and bars for people go to standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +6,6 @@ import io
 import json
 import signal
 
-import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -26,7 +16,6 @@ from discreet.cli.console import (
     load_bars,
     print_grid,
     report_error,
-    simulation_bar,
 )
 from discreet.errors import BadRequest, DiscreetError
 
@@ -69,13 +58,6 @@ def test_a_long_label_wraps_before_a_number_is_cut(width):
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_labels_that_fit_keep_their_width():
-    said = Console(file=io.StringIO(), width=120)
-    label = "a label of some length"
-    print_grid(said, "T", ["For", "Loss"], [[label, "1"]], 1)
-    assert label in said.file.getvalue()
-
-
 def test_a_custodian_sees_lines_counts_and_json(run_here, town, tmp_path):
     frame = town.records.to_pandas()
     frame.loc[range(0, 24, 2), "sex"] = "x\x1b[31m"
@@ -93,21 +75,10 @@ def test_a_custodian_sees_lines_counts_and_json(run_here, town, tmp_path):
     assert not list((tmp_path / "w" / "datasets" / "town").glob("[!.]*"))
 
 
-def test_a_torn_file_is_told_as_json_too(run_here, town, tmp_path):
-    pd.DataFrame({"a": [1]}).to_csv(tmp_path / "town.csv", index=False)
-    (tmp_path / "town.csv").write_text("person,region,area,sex,age,job\n1,N\n")
-    (tmp_path / "town.toml").write_text(town.description)
-    done = run_here("check", tmp_path / "town.csv", tmp_path / "town.toml", "--json")
-    assert json.loads(done.stdout)["message"].startswith("Line 2 of town.csv has 2 fields")
-
-
-def test_a_load_that_reports_nothing_shows_nothing(capfd):
+def test_each_step_of_a_load_has_its_bar_and_none_shows_nothing(capfd):
     with load_bars() as progress_for:
         progress_for("town", None)
     assert capfd.readouterr() == ("", "")
-
-
-def test_each_step_of_a_load_has_its_bar(capfd):
     with load_bars() as progress_for:
         report = progress_for("town", 50)
         report("Reading", 50, None)
@@ -116,17 +87,6 @@ def test_each_step_of_a_load_has_its_bar(capfd):
     assert shown.out == ""
     assert "town: reading" in shown.err
     assert shown.err.count("100%") == 2
-    assert "100% 50" in shown.err
-
-
-def fail(report):
-    report(1, 2)
-    raise RuntimeError("stop")
-
-
-def test_a_bar_ends_with_the_computation_that_fails():
-    with pytest.raises(RuntimeError, match="stop"), simulation_bar("Simulating") as report:
-        fail(report)
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,15 @@
 """The program as a whole: its help, its errors with their exit codes, its version."""
 
+import errno
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from discreet.cli import main
 from discreet.cli.registry import command_names
+from discreet.errors import NotFound, WorkspaceUnusable
 
 
 @pytest.mark.parametrize(
@@ -39,11 +43,6 @@ def test_errors_say_what_to_do_and_have_their_exit_codes(run_here, folder, argum
     assert said in " ".join(done.stderr.split())
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
-
-
-def test_a_folder_that_is_no_workspace(run_here, tmp_path):
-    done = run_here("table", "town", "--rows", "sex", "-w", tmp_path)
-    assert done.returncode == 4
 
 
 def test_an_unusable_secret_is_ours_to_mend(run_here, town, tmp_path):
@@ -82,3 +81,33 @@ def test_every_command_has_help(run_here, command):
 
 def test_the_version_is_said(run_here):
     assert run_here("--version").stdout.startswith("discreet ")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device", "x"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+    ],
+    ids=["space", "quota", "copy"],
+)
+def test_every_command_says_that_the_disk_is_full(monkeypatch, capsys, error):
+    """Wrong alternatives: "The system refused: Error", and the exit code of a file that is not found."""
+
+    def fail():
+        raise error
+
+    monkeypatch.setattr(main, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == WorkspaceUnusable.exit_code
+    assert "The disk is full" in capsys.readouterr().err
+
+
+def test_a_path_that_the_system_refuses_is_not_found(monkeypatch, capsys):
+    monkeypatch.setattr(main, "app", lambda: open("/nowhere/at/all"))  # noqa: PTH123, SIM115
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == NotFound.exit_code
+    assert "'/nowhere/at/all'" in capsys.readouterr().err

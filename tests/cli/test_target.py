@@ -6,13 +6,6 @@ from discreet.cli.target import Target, open_target
 from discreet.errors import BadRequest
 
 
-def test_a_plain_name_is_a_dataset_of_the_workspace(town_workspace):
-    place = open_target("town", town_workspace.folder)
-    assert place.dataset == place.door.dataset.id == "town"
-    request = place.request(rows=["sex"], columns=None, totals=False, measure="count", additivity="")
-    assert (request.rows, request.columns, request.totals) == (("sex",), (), False)
-
-
 @pytest.mark.parametrize(
     ("dataset", "said"),
     [

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import shutil
+import threading
+import time
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 
-from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app
+from discreet.web.run import listen
+from discreet.workspace.ledger_location import open_accounts, open_ledger
 from discreet.workspace.options import Options, read_options
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 DISTRICTS = 48
@@ -41,21 +50,17 @@ HOSTILE_SOURCE = '"/><script>source()</script>'
 
 def people_description() -> str:
     """Geography, four other variables and a structural zero."""
-    regions = [{"code": f"R{r}", "label": name} for r, name in ((1, "North"), (2, "South"))]
-    districts = [
+    areas = [
         {"code": f"D{d:02}", "label": f"District {d}", "parent": f"R{1 + d % 2}"}
         for d in range(1, DISTRICTS + 1)
     ]
     variables = {
-        "region": ("Region", regions),
-        "district": ("District", districts),
-        "sex": ("Sex", [{"code": "1", "label": "Male"}, {"code": "2", "label": "Female"}]),
-        "age": ("Age", [{"code": age, "label": f"{age} years"} for age in AGES]),
-        "job": (
-            "Job",
-            [{"code": c, "label": label} for c, label in (("1", "None"), ("2", "Farm"), ("3", "Office"))],
-        ),
-        "origin": ("Country of birth", [{"code": str(c), "label": f"Country {c}"} for c in range(1, 5)]),
+        "region": ("Region", _coded(R1="North", R2="South")),
+        "district": ("District", areas),
+        "sex": ("Sex", _coded(**{"1": "Male", "2": "Female"})),
+        "age": ("Age", _coded(**{age: f"{age} years" for age in AGES})),
+        "job": ("Job", _coded(**{"1": "None", "2": "Farm", "3": "Office"})),
+        "origin": ("Country of birth", _coded(**{str(c): f"Country {c}" for c in range(1, 5)})),
     }
     blocks = "".join(_variable(name, label, categories) for name, (label, categories) in variables.items())
     return f"""
@@ -106,16 +111,14 @@ def people_records(count: int = 617) -> pd.DataFrame:
 
 def hostile_description() -> str:
     """Labels and codes that would like to be HTML, a formula, a control or a change of direction."""
-    categories = [{"code": code, "label": label} for code, label in HOSTILE.items()]
-    plain = [{"code": "1", "label": "One"}, {"code": "2", "label": "Two"}]
     return f"""
 id = "hostile"
 label = {_text(HOSTILE_LABEL)}
 source = {_text(HOSTILE_SOURCE)}
 unit = {_text("<i>things</i>")}
 id_column = "id"
-{_variable("bad", "</title><script>alert(2)</script>", categories)}
-{_variable("good", "Good", plain)}
+{_variable("bad", "</title><script>alert(2)</script>", _coded(**HOSTILE))}
+{_variable("good", "Good", _coded(**{"1": "One", "2": "Two"}))}
 """
 
 
@@ -131,6 +134,10 @@ def hostile_records(count: int = 300) -> pd.DataFrame:
             "good": random.choice(["1", "2"], count),
         }
     )
+
+
+def _coded(**labels: str) -> list[dict[str, str]]:
+    return [{"code": code, "label": label} for code, label in labels.items()]
 
 
 def _variable(name: str, label: str, categories: list[dict[str, str]]) -> str:
@@ -166,57 +173,58 @@ class CountingEngine:
     """An engine that counts how often it is asked."""
 
     def __init__(self, engine):
-        self.engine = engine
-        self.calls = 0
+        self.engine, self.close, self.calls = engine, engine.close, 0
 
     def aggregate(self, query):
         self.calls += 1
         return self.engine.aggregate(query)
 
-    def close(self):
-        self.engine.close()
-
 
 class WatchedWorkspace:
-    """A workspace whose stored datasets are changed on the way out."""
+    """A workspace whose engines count how often they are asked."""
 
-    def __init__(self, workspace, **changes):
+    def __init__(self, workspace):
         self.workspace = workspace
-        self.changes = changes
         self.engines = {name: CountingEngine(workspace.stored(name).engine) for name in workspace.ids()}
 
-    def ids(self):
-        return self.workspace.ids()
-
-    def has(self, dataset_id):
-        return self.workspace.has(dataset_id)
+    def __getattr__(self, name):
+        return getattr(self.workspace, name)
 
     def stored(self, dataset_id, version=""):
-        stored = self.workspace.stored(dataset_id, version)
-        return replace(stored, engine=self.engines[dataset_id], **self.changes)
+        return replace(self.workspace.stored(dataset_id, version), engine=self.engines[dataset_id])
 
-    def versions(self, dataset_id):
-        return self.workspace.versions(dataset_id)
-
-    def asker(self, key):
+    def asker(self, _key):
         return None
 
-    def register(self):
-        return self.workspace.register()
 
-    def mark(self, dataset_id):
-        return self.workspace.mark(dataset_id)
+def client_of(source, **options):
+    """A client of a server of a workspace, or of the folder of one."""
+    registry = open_registry(source) if isinstance(source, Path) else DatasetRegistry(source)
+    folder = source if isinstance(source, Path) else source.folder
+    return TestClient(create_app(registry, read_options(folder, **options)))
+
+
+def with_key(key):
+    return {"authorization": f"Bearer {key}"}
+
+
+def key_with_budget(folder):
+    """The key of an account that may spend 1 on the town under `dp`."""
+    with closing(open_ledger(folder)) as ledger:
+        key = open_accounts(folder).create("ann", "analyst")
+        ledger.allow("town", "ann", (Fraction(1), Fraction(1, 10**9)))
+    return key
 
 
 @pytest.fixture
-def watch():
-    """A workspace whose engines count how often they are asked."""
-    return WatchedWorkspace
+def small_copy(small_folder, tmp_path):
+    """A copy of the small workspace, without what a server wrote into it."""
+    return shutil.copytree(small_folder, tmp_path / "copy", ignore=shutil.ignore_patterns("server"))
 
 
 @pytest.fixture(scope="session")
-def client(small_workspace, small_settings):
-    return TestClient(create_app(DatasetRegistry(small_workspace), small_settings))
+def client(small_workspace):
+    return client_of(small_workspace, page_cells=1000)
 
 
 @pytest.fixture
@@ -225,8 +233,35 @@ def watched(small_workspace):
 
 
 @pytest.fixture
-def watched_client(watched, small_settings):
-    return TestClient(create_app(DatasetRegistry(watched), small_settings))
+def watched_client(watched):
+    return client_of(watched, page_cells=1000)
+
+
+@contextmanager
+def running(app):
+    """The address of an application that a thread serves over loopback."""
+    listening = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def in_processes(number, work, *given):
+    """Run some work in several processes at once, to their end."""
+    fork = multiprocessing.get_context("fork")
+    made = [fork.Process(target=work, args=given) for _ in range(number)]
+    for process in made:
+        process.start()
+    for process in made:
+        process.join()
 
 
 class Page(HTMLParser):
@@ -263,18 +298,12 @@ class Page(HTMLParser):
         return [" ".join(element["text"].split()) for element in self.all(tag, **attributes)]
 
 
-class BrokenWorkspace:
-    def __init__(self, exception):
-        self.exception = exception
+def broken_workspace(exception, folder):
+    """A workspace whose dataset cannot be opened."""
 
-    def mark(self, dataset_id):
-        return dataset_id
+    def stored(*_):
+        raise exception
 
-    def ids(self):
-        return ["people"]
-
-    def has(self, dataset_id):
-        return dataset_id == "people"
-
-    def stored(self, dataset_id, version=""):
-        raise self.exception
+    return SimpleNamespace(
+        folder=folder, ids=lambda: ["people"], has="people".__eq__, mark=str, stored=stored
+    )

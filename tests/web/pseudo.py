@@ -14,7 +14,7 @@ from string import Formatter
 
 from babel import Locale
 
-from discreet.web.i18n.messages import Language
+from discreet.web.i18n.translation import Language
 
 CODE = "ar"
 _LETTERS = re.compile(r"[A-Za-z]")
@@ -49,11 +49,8 @@ class Brackets(NullTranslations):
     """A catalogue that has every text."""
 
     def gettext(self, message):
-        return (
-            bracketed(message)
-            if "{" in message and "}" in message
-            else f"⟦{message}{'·' * (len(message) // 3)}⟧"
-        )
+        braced = "{" in message and "}" in message
+        return bracketed(message) if braced else f"⟦{message}{'·' * (len(message) // 3)}⟧"
 
     def ngettext(self, one, many, count):
         return self.gettext(one if count == 1 else many)
@@ -68,11 +65,10 @@ def with_pseudo_labels(description: str) -> str:
     own = [key for key in ("label", "description", "unit", "population", "source") if key in found]
     lines = [f"[labels.{CODE}]", *(f"{key} = {_quoted(found[key])}" for key in own)]
     topics = {each["topic"] for each in found["variable"] if "topic" in each}
-    lines += (
-        ["topics = { " + ", ".join(f"{_quoted(t, '')} = {_quoted(t)}" for t in sorted(topics)) + " }"]
-        if topics
-        else []
-    )
+    if topics:
+        lines.append(
+            "topics = { " + ", ".join(f"{_quoted(t, '')} = {_quoted(t)}" for t in sorted(topics)) + " }"
+        )
     for each in found["variable"]:
         lines += [f"[labels.{CODE}.variable.{each['name']}]", f"label = {_quoted(each['label'])}"]
         lines += [f"description = {_quoted(each['description'])}"] if "description" in each else []

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
 from starlette.responses import Response
 
 from discreet.errors import Busy
-from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web import admission
 from discreet.web.admission import (
     MAX_BODY_BYTES,
@@ -20,7 +18,8 @@ from discreet.web.admission import (
     Capacity,
     Reservation,
 )
-from discreet.web.app import create_app
+
+from .conftest import client_of
 
 
 @pytest.fixture(autouse=True)
@@ -43,42 +42,38 @@ def test_cells_are_held_until_the_answer_has_left_and_small_work_never_waits():
     assert (capacity.cells, capacity.computing, capacity.queue) == (0, 0, 0)
 
 
-def test_accounts_have_room_where_anybody_has_none():
-    capacity = Capacity(300_000)
-    Reservation(capacity, known=False).take(180_000)
-    with pytest.raises(Busy):
-        Reservation(capacity, known=False).take(100_000)
-    Reservation(capacity, known=True).take(100_000)
-
-
-def test_an_answer_larger_than_the_capacity_is_made_alone():
+def test_an_answer_larger_than_the_capacity_is_made_alone_and_does_not_stand_in_its_own_way():
+    """A large table whose limits are asked for takes cells twice; alone it has room."""
     capacity = Capacity(100_000)
     alone = Reservation(capacity, known=False)
+    alone.take(90_000)
     alone.take(5_000_000)
     with pytest.raises(Busy):
         Reservation(capacity, known=True).take(SMALL + 1)
     alone.close()
+    assert capacity.cells == 0
     Reservation(capacity, known=True).take(SMALL + 1)
 
 
 @pytest.mark.parametrize(
     ("processes", "anybody", "cells"), [(1, 2, 600_000), (2, 1, 300_000), (9, 1, 66_666)]
 )
-def test_processes_share_places_and_cells(monkeypatch, processes, anybody, cells):
+def test_processes_share_places_and_cells(processes, anybody, cells):
     """Each has one place for anybody at least, and one more for readers with a key."""
-    monkeypatch.setattr(admission, "SECONDS_TO_WAIT", 0.01)
+
+    def take(cells, capacity, *, known=True):
+        reservation = Reservation(capacity, known=known)
+        reservation.take(cells)
+        return reservation
+
     capacity = Capacity(600_000, processes)
     for known in [False] * anybody + [True]:
-        Reservation(capacity, known=known).take(SMALL + 1)
-    for known in (False, True):
-        with pytest.raises(Busy):
-            Reservation(capacity, known=known).take(SMALL + 1)
+        take(SMALL + 1, capacity, known=known)
     alone = Capacity(600_000, processes)
-    first = Reservation(alone, known=True)
-    first.take(cells - SMALL)
-    first.computed()
-    with pytest.raises(Busy):
-        Reservation(alone, known=True).take(SMALL + 1)
+    take(cells - SMALL, alone).computed()
+    for full, known in ((capacity, False), (capacity, True), (alone, True)):
+        with pytest.raises(Busy):
+            take(SMALL + 1, full, known=known)
 
 
 def test_the_queue_is_bounded_and_moves_on(monkeypatch):
@@ -112,23 +107,21 @@ def test_the_queue_is_bounded_and_moves_on(monkeypatch):
     assert outcomes.count("made") == admission.MAX_QUEUE
 
 
-def test_a_full_server_says_so_before_it_counts_and_goes_on_with_small_tables(
-    watched, small_settings, monkeypatch
-):
+def test_a_full_server_says_so_before_it_counts_and_goes_on_with_small_tables(watched, monkeypatch):
     """A large table gets 503 with Retry-After, by its shape, and no engine call; a small one is answered meanwhile."""
     monkeypatch.setattr(admission, "SMALL", 20)
-    app = create_app(DatasetRegistry(watched), replace(small_settings, cells_in_flight=10_000))
-    client = TestClient(app)
-    layer = _layer(app)
+    client = client_of(watched, cells_in_flight=10_000)
+    layer = _layer(client.app)
     holder = Reservation(layer.capacity, known=True)
     holder.take(10_000)
-    refused = client.get("/api/datasets/people/table?rows=district&columns=age")
+    large = "/api/datasets/people/table?rows=district&columns=age"
+    refused = client.get(large)
     assert (refused.status_code, refused.json()["code"]) == (503, "busy")
     assert int(refused.headers["retry-after"]) > 0
     assert watched.engines["people"].calls == 0
     assert client.get("/api/datasets/people/table?rows=sex").status_code == 200
     holder.close()
-    assert client.get("/api/datasets/people/table?rows=district&columns=age").status_code == 200
+    assert client.get(large).status_code == 200
     assert (layer.capacity.cells, layer.capacity.computing) == (0, 0)
 
 
@@ -139,18 +132,6 @@ def _layer(app):
     while not isinstance(found, admission.AdmissionMiddleware):
         found = found.app
     return found
-
-
-def test_the_cells_of_a_request_do_not_stand_in_its_own_way():
-    """A large table whose limits are asked for takes cells twice; alone it has room."""
-    capacity = Capacity(100_000)
-    alone = Reservation(capacity, known=False)
-    alone.take(90_000)
-    alone.take(270_000)
-    with pytest.raises(Busy):
-        Reservation(capacity, known=True).take(SMALL + 1)
-    alone.close()
-    assert capacity.cells == 0
 
 
 def test_a_fitted_table_needs_a_place_however_small_it_is(monkeypatch):
@@ -175,16 +156,14 @@ def test_a_query_as_long_as_the_limit_is_read_and_one_longer_is_not(client):
     assert (page.status_code, page.headers["content-type"]) == (414, "text/html; charset=utf-8")
 
 
-class Echo:
+async def echo(scope, receive, send):
     """An application that reports the length of the body."""
-
-    async def __call__(self, scope, receive, send):
-        body = (await receive())["body"]
-        await Response(str(len(body)))(scope, receive, send)
+    body = (await receive())["body"]
+    await Response(str(len(body)))(scope, receive, send)
 
 
 def test_a_body_as_long_as_the_limit_is_read_and_one_longer_is_not():
-    client = TestClient(AdmissionMiddleware(Echo(), Capacity(1)))
+    client = TestClient(AdmissionMiddleware(echo, Capacity(1)))
     pieces = [b"x" * (MAX_BODY_BYTES // 4)] * 4
     assert client.post("/", content=iter(pieces)).text == str(MAX_BODY_BYTES)
     for longer in (b"x" * (MAX_BODY_BYTES + 1), iter([*pieces, b"x"])):
@@ -195,7 +174,7 @@ def test_a_body_as_long_as_the_limit_is_read_and_one_longer_is_not():
 def test_bodies_together_are_bounded_and_given_back(monkeypatch):
     """Wrong alternative: each may be as long as one alone."""
     monkeypatch.setattr(admission, "MAX_BODIES_BYTES", 100)
-    middleware = AdmissionMiddleware(Echo(), Capacity(1))
+    middleware = AdmissionMiddleware(echo, Capacity(1))
     client = TestClient(middleware)
     refused = client.post("/api/x", content=b"x" * 101)
     assert (refused.status_code, refused.json()["code"]) == (503, "busy")

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
 import threading
-from dataclasses import replace
 
 import pytest
-from fastapi.testclient import TestClient
-from tests.web.conftest import people_description, people_records
 
 from discreet.errors import Busy
-from discreet.model.request import TableRequest
-from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web import admission
-from discreet.web import cache as module
+from discreet.web import cache as caching
 from discreet.web.admission import MAX_WAITING, THREADS
-from discreet.web.app import create_app
-from discreet.web.cache import (
-    ALWAYS,
-    MOMENT,
-    Cache,
-    CachedResponse,
-    CacheMiddleware,
-    release_key,
-    response_cache,
-    send_cached,
-)
 from discreet.web.context import RequestContext, request_context, use_context
 from discreet.workspace.versions.label_corrections import relabel_dataset
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
+
+from .conftest import client_of, people_description, people_records, with_key
 
 PAGE = "/datasets/people?rows=sex&columns=age"
 TABLE = "/api/datasets/people/table?rows=sex&columns=age"
@@ -52,10 +37,15 @@ SCOPE = {
 }  # fmt: skip
 
 
+def layer(app):
+    """The cache before an application."""
+    return caching.CacheMiddleware(app, caching.response_cache(1, 1), lambda _name: 1)
+
+
 def without(part):
     """A middleware whose key lacks a part: the named wrong alternative."""
 
-    class Forgetful(CacheMiddleware):
+    class Forgetful(caching.CacheMiddleware):
         def key(self, scope):
             found = super().key(scope)
             return None if found is None else (*found[:part], "", *found[part + 1 :])
@@ -76,25 +66,21 @@ def mixes_up(client, plain, part):
 
 
 @pytest.fixture(scope="module")
-def plain(small_workspace, small_settings):
+def plain(small_workspace):
     """A server that caches nothing: the slow and obvious one."""
-    return TestClient(create_app(DatasetRegistry(small_workspace), replace(small_settings, cache_mb=0)))
+    return client_of(small_workspace, page_cells=1000, cache_mb=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PAIRS)
-def test_no_request_gets_the_response_of_another(small_workspace, small_settings, plain, monkeypatch, part):
-    registry = DatasetRegistry(small_workspace)
-    assert not mixes_up(TestClient(create_app(registry, small_settings)), plain, part)
+def test_no_request_gets_the_response_of_another(small_workspace, plain, monkeypatch, part):
+    assert not mixes_up(client_of(small_workspace, page_cells=1000), plain, part)
     monkeypatch.setattr("discreet.web.app.CacheMiddleware", without(part))
-    assert mixes_up(TestClient(create_app(registry, small_settings)), plain, part)
+    assert mixes_up(client_of(small_workspace, page_cells=1000), plain, part)
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "br"])
-@pytest.mark.parametrize(
-    "url",
-    [TABLE, f"{TABLE}&format=csv", PAGE, "/", "/api/datasets", f"{PAGE}&lang=de", "/api/datasets/people"],
-)
+@pytest.mark.parametrize("url", [TABLE, f"{TABLE}&format=csv", f"{PAGE}&lang=de", "/api/datasets"])
 def test_a_cached_response_is_the_response_and_304_is_304(client, plain, url, encoding):
     """Byte for byte, headers included, also if the reader has a copy already."""
     headers = {"accept-encoding": encoding}
@@ -109,22 +95,22 @@ def test_a_cached_response_is_the_response_and_304_is_304(client, plain, url, en
         assert (one[0], set(one[1])) == (other[0], set(other[1])), copies
 
 
-def test_a_key_is_checked_before_the_cache(small_workspace, small_settings, monkeypatch):
+def test_a_key_is_checked_before_the_cache(small_workspace, monkeypatch):
     """An invalid key is refused although the table is cached; a cache that ignores keys gives it away."""
 
     def status():
-        client = TestClient(create_app(DatasetRegistry(small_workspace), small_settings))
+        client = client_of(small_workspace)
         assert client.get(TABLE).status_code == client.get(TABLE).status_code == 200
-        return client.get(TABLE, headers={"authorization": "Bearer garbage"}).status_code
+        return client.get(TABLE, headers=with_key("garbage")).status_code
 
     assert status() == 401
-    monkeypatch.setattr(module, "_BYPASSING", frozenset())
+    monkeypatch.setattr(caching, "_BYPASSING", frozenset())
     monkeypatch.setattr(RequestContext, "refuse", lambda _self, _error: None)
     assert status() == 200
 
 
 def test_responses_to_accounts_are_neither_cached_nor_taken_from_the_cache():
-    middleware = CacheMiddleware(None, response_cache(1, 1), lambda _name: 1)
+    middleware = layer(None)
     with use_context(RequestContext()) as context:
         assert middleware.key(SCOPE) is not None
         context.requester = "anna"
@@ -132,39 +118,33 @@ def test_responses_to_accounts_are_neither_cached_nor_taken_from_the_cache():
 
 
 @pytest.mark.slow
-def test_a_new_version_is_served_at_once(small_folder, small_settings, tmp_path, monkeypatch):
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_new_version_is_served_at_once(small_copy, monkeypatch, wrong):
     """A load makes all cached responses unreachable; a key without the version gives old numbers."""
-
-    def is_stale(folder):
-        shutil.copytree(small_folder, folder)
-        client = TestClient(create_app(DatasetRegistry(Workspace(folder, threads=1)), small_settings))
-        before = client.get(TABLE).content
-        assert client.get(TABLE).content == before
-        load_dataset(
-            folder, people_description().replace('version = "7"', 'version = "8"'), people_records(500)
-        )
-        return client.get(TABLE).content == before
-
-    assert not is_stale(tmp_path / "right")
-    monkeypatch.setattr("discreet.web.app.CacheMiddleware", without(0))
-    assert is_stale(tmp_path / "wrong")
+    if wrong:
+        monkeypatch.setattr("discreet.web.app.CacheMiddleware", without(0))
+    client = client_of(Workspace(small_copy, threads=1))
+    before = client.get(TABLE).content
+    assert client.get(TABLE).content == before
+    described = people_description().replace('version = "7"', 'version = "8"')
+    load_dataset(small_copy, described, people_records(500))
+    assert (client.get(TABLE).content == before) is wrong
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_new_labels_are_served_at_once(small_folder, small_settings, tmp_path, monkeypatch, wrong):
+def test_new_labels_are_served_at_once(small_copy, monkeypatch, wrong):
     """Wrong alternative: a key without the wording, with which pages and blocks kept their old labels."""
-    if wrong:
-        monkeypatch.setattr(
-            "discreet.web.release_cache.release_key",
-            lambda checked, *rest: tuple(
-                x for x in release_key(checked, *rest) if x != checked.dataset.wording
-            ),
-        )
-    folder = shutil.copytree(small_folder, tmp_path / "w")
-    client = TestClient(create_app(DatasetRegistry(Workspace(folder, threads=1)), small_settings))
+
+    def key(checked, *rest):
+        without = checked.dataset.wording if wrong else object()
+        return tuple(x for x in release_key(checked, *rest) if x != without)
+
+    release_key = caching.release_key
+    monkeypatch.setattr(caching, "release_key", key)
+    client = client_of(Workspace(small_copy, threads=1))
     urls = (PAGE, BLOCK, f"{TABLE}&format=html")
     assert all("Female" in client.get(url).text for url in urls)
-    relabel_dataset(folder, people_description().replace('label = "Female"', 'label = "Women"'))
+    relabel_dataset(small_copy, people_description().replace('label = "Female"', 'label = "Women"'))
     texts = [client.get(url).text for url in urls]
     assert all("Female" not in text and "Women" in text for text in texts) is not wrong
 
@@ -200,40 +180,40 @@ def answering(seconds, body=lambda: b"answer", before=lambda: asyncio.sleep(0)):
     return app
 
 
-async def ask(middleware, bodies):
-    async def send(part):
+async def ask(middleware, bodies, send=None):
+    async def collect(part):
         bodies.extend([part["body"]] if "body" in part else [])
 
     with use_context(RequestContext()):
-        await middleware(dict(SCOPE), None, send)
+        await middleware(dict(SCOPE), None, send or collect)
 
 
-def test_equal_requests_at_once_are_answered_once():
+@pytest.mark.parametrize(("seconds", "calls"), [(caching.MOMENT, 1), (0, 31)])
+def test_equal_requests_at_once_are_answered_once(seconds, calls):
     """Thirty readers wait for one response, without a thread; one that must not be cached is computed for each."""
-    for seconds, calls in ((MOMENT, 1), (0, 31)):
-        asked, bodies = itertools.count(), []
+    asked, bodies = itertools.count(), []
 
-        async def run(seconds=seconds, asked=asked, bodies=bodies):
-            opened = asyncio.Event()
-            app = answering(seconds, lambda: [next(asked), b"answer"][1], opened.wait)
-            middleware = CacheMiddleware(app, response_cache(1, 1), lambda _name: 1)
-            tasks = [asyncio.create_task(ask(middleware, bodies)) for _ in range(31)]
-            await asyncio.sleep(0)
-            opened.set()
-            await asyncio.gather(*tasks)
+    async def run():
+        opened = asyncio.Event()
+        app = answering(seconds, lambda: [next(asked), b"answer"][1], opened.wait)
+        middleware = layer(app)
+        tasks = [asyncio.create_task(ask(middleware, bodies)) for _ in range(31)]
+        await asyncio.sleep(0)
+        opened.set()
+        await asyncio.gather(*tasks)
 
-        asyncio.run(run())
-        assert bodies == [b"answer"] * 31
-        assert next(asked) == calls
+    asyncio.run(run())
+    assert bodies == [b"answer"] * 31
+    assert next(asked) == calls
 
 
-@pytest.mark.parametrize(("seconds", "last"), [(MOMENT, b"new"), (ALWAYS, b"old")])
+@pytest.mark.parametrize(("seconds", "last"), [(caching.MOMENT, b"new"), (caching.ALWAYS, b"old")])
 def test_a_page_with_the_remaining_budget_is_cached_for_a_moment(monkeypatch, seconds, last):
     """Wrong alternative: it is cached as if only another version changed it."""
     clock, state, bodies = [0.0], [b"old"], []
-    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
-    middleware = CacheMiddleware(answering(seconds, lambda: state[0]), response_cache(1, 1), lambda _name: 1)
-    for now, text in ((0.0, b"old"), (MOMENT / 2, b"new"), (MOMENT * 1.01, b"new")):
+    monkeypatch.setattr(caching.time, "monotonic", lambda: clock[0])
+    middleware = layer(answering(seconds, lambda: state[0]))
+    for now, text in ((0.0, b"old"), (caching.MOMENT / 2, b"new"), (caching.MOMENT * 1.01, b"new")):
         clock[0], state[0] = now, text
         asyncio.run(ask(middleware, bodies))
     assert bodies == [b"old", b"old", last]
@@ -243,27 +223,23 @@ def test_a_page_with_the_remaining_budget_is_cached_for_a_moment(monkeypatch, se
 @pytest.mark.parametrize(("patience", "waits"), [(0.0, False), (60.0, True)])
 def test_no_reader_waits_for_a_slow_one(monkeypatch, patience, waits):
     """Wrong alternative: a patience without end."""
-    monkeypatch.setattr(module, "PATIENCE", patience)
+    monkeypatch.setattr(caching, "PATIENCE", patience)
 
     async def app(_scope, _receive, send):
-        request_context().cache_seconds = ALWAYS
+        request_context().cache_seconds = caching.ALWAYS
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for number in range(3):
             await send({"type": "http.response.body", "body": b"x", "more_body": number < 2})
 
     async def run():
         taken = asyncio.Event()
-        middleware = CacheMiddleware(app, response_cache(1, 1), lambda _name: 0)
+        middleware = layer(app)
 
         async def slow(part):
             if part.get("more_body") is False and not taken.is_set():
                 await taken.wait()
 
-        async def first():
-            with use_context(RequestContext()):
-                await middleware(dict(SCOPE), None, slow)
-
-        leader = asyncio.ensure_future(first())
+        leader = asyncio.ensure_future(ask(middleware, [], slow))
         await asyncio.sleep(0)
         second = asyncio.ensure_future(ask(middleware, []))
         done, _ = await asyncio.wait([second], timeout=0.5 if waits else 30)
@@ -276,14 +252,14 @@ def test_no_reader_waits_for_a_slow_one(monkeypatch, patience, waits):
 
 def test_a_cached_body_is_sent_as_it_is_read(monkeypatch):
     """Wrong alternative: all of it at once, which is buffered for every reader who does not read."""
-    monkeypatch.setattr(module, "PIECE_BYTES", 4)
+    monkeypatch.setattr(caching, "PIECE_BYTES", 4)
     for size in (0, 3, 4, 5, 8, 10):
         body, sent = bytes(range(size)), []
 
         async def send(part, sent=sent):
             sent.append(part)
 
-        asyncio.run(send_cached(CachedResponse((), body), b"", "GET", send))
+        asyncio.run(caching.send_cached(caching.CachedResponse((), body), b"", "GET", send))
         pieces = [part["body"] for part in sent[1:]]
         assert b"".join(pieces) == body
         assert max(map(len, pieces)) <= 4
@@ -291,7 +267,7 @@ def test_a_cached_body_is_sent_as_it_is_read(monkeypatch):
 
 
 def test_bytes_are_bounded_and_the_least_recently_used_value_is_evicted():
-    cache = Cache(30, len)
+    cache = caching.Cache(30, len)
     for name in "abcd":
         cache.put(name, "x" * 10)
         cache.get("a")
@@ -299,10 +275,10 @@ def test_bytes_are_bounded_and_the_least_recently_used_value_is_evicted():
     assert cache.size == cache.max_bytes == 30
     cache.put("large", "x" * 99)  # it replaces all others
     assert (cache.size, len(cache.get("large"))) == (30, 99)
-    nothing = Cache(0, len)
+    nothing = caching.Cache(0, len)
     nothing.put("a", "x")
     assert nothing.get("a") is None
-    assert response_cache(64, 2).max_bytes == 32_000_000
+    assert caching.response_cache(64, 2).max_bytes == 32_000_000
 
 
 def in_threads(number, work):
@@ -312,15 +288,20 @@ def in_threads(number, work):
     return threads
 
 
+def wait_until(holds):
+    while not holds():
+        threading.Event().wait(0.001)
+
+
 @pytest.mark.parametrize("size", [1, 1_000])
 def test_one_thread_computes_what_many_want(size):
     """Also a value that is too large for the cache. Wrong alternative: a lock that is dropped when the first one leaves."""
-    cache, computed, results, barrier = Cache(100 if size == 1 else 0, len), [], [], threading.Barrier(12)
+    cache, barrier = caching.Cache(100 if size == 1 else 0, len), threading.Barrier(12)
+    computed, results = [], []
 
     def compute():
         computed.append(1)
-        while admission._waiting._value > MAX_WAITING - 11:
-            threading.Event().wait(0.001)
+        wait_until(lambda: admission._waiting._value <= MAX_WAITING - 11)
         return "x" * size
 
     def want():
@@ -334,7 +315,7 @@ def test_one_thread_computes_what_many_want(size):
 
 def test_a_failure_is_the_failure_of_one_requester():
     """The next waiting thread computes for itself, again one at a time."""
-    cache, running, most, outcomes = Cache(100, len), [], [], []
+    cache, running, most, outcomes = caching.Cache(100, len), [], [], []
     started = threading.Event()
 
     def compute():
@@ -364,57 +345,41 @@ def test_a_failure_is_the_failure_of_one_requester():
 def test_threads_that_wait_are_bounded_over_all_caches_and_the_queue(monkeypatch):
     """Wrong alternative: a bound for each cache, with which all 24 threads waited and no table was answered."""
     monkeypatch.setattr(admission, "SECONDS_TO_WAIT", 30)
-    caches, hold, capacity = [Cache(100, len) for _ in range(3)], threading.Event(), admission.Capacity(10**9)
-    done, waiting = [], admission._waiting
+    caches, hold = [caching.Cache(100, lambda _value: 1) for _ in range(3)], threading.Event()
+    capacity = admission.Capacity(10**9)
+    done, queued, waiting = [], [], admission._waiting
     before = waiting._value
 
-    def compute():
-        hold.wait()
-        return "x"
-
-    leaders = [
-        thread for cache in caches for thread in in_threads(1, lambda c=cache: c.compute("key", compute))
-    ]
-    while not all(cache._flights for cache in caches):
-        threading.Event().wait(0.001)
-    for _ in range(admission.SLOTS):
-        admission.Reservation(capacity, known=False).take(admission.SMALL + 1)
-    queued = []
-
     def enqueue():
-        reservation = admission.Reservation(capacity, known=False)
         try:
-            reservation.take(admission.SMALL + 1)
+            admission.Reservation(capacity, known=False).take(admission.SMALL + 1)
         except Busy:
             queued.append("busy")
 
+    started = []
     for cache in caches:
-        leaders += in_threads(8, lambda c=cache: done.append(c.compute("key", lambda: "own")))
-    leaders += in_threads(4, enqueue)
-    while len(done) + len(queued) < 28 - MAX_WAITING:
-        threading.Event().wait(0.001)
+        started += in_threads(1, lambda c=cache: c.compute("key", hold.wait))
+    wait_until(lambda: all(cache._flights for cache in caches))
+    for _ in range(admission.SLOTS):
+        admission.Reservation(capacity, known=False).take(admission.SMALL + 1)
+    for cache in caches:
+        started += in_threads(8, lambda c=cache: done.append(c.compute("key", lambda: "own")))
+    started += in_threads(4, enqueue)
+    wait_until(lambda: len(done) + len(queued) >= 28 - MAX_WAITING)
     assert before - waiting._value == MAX_WAITING < THREADS
     hold.set()
     capacity.release(0, admission.SLOTS + 4)
-    for thread in leaders:
+    for thread in started:
         thread.join()
     assert waiting._value == before
 
 
 def test_a_thread_does_not_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_TO_WAIT", 0.01)
-    cache, hold = Cache(100, len), threading.Event()
+    monkeypatch.setattr(caching, "SECONDS_TO_WAIT", 0.01)
+    cache, hold = caching.Cache(100, len), threading.Event()
     (leader,) = in_threads(1, lambda: cache.compute("key", lambda: [hold.wait(), "slow"][1]))
-    while not cache._flights:
-        threading.Event().wait(0.001)
+    wait_until(lambda: cache._flights)
     assert cache.compute("key", lambda: "own") == "own"
     hold.set()
     leader.join()
     assert cache.get("key") == "slow"
-
-
-def test_a_key_holds_version_labels_request_and_presentation(small_workspace):
-    service = DatasetRegistry(small_workspace).door("people")
-    one, other = (service.check(TableRequest("people", (name,))) for name in ("sex", "age"))
-    assert release_key(one, "de")[:3] == (one.digest, one.dataset.wording, "people")
-    assert len({release_key(one), release_key(other), release_key(one, "de"), release_key(one, "en")}) == 4

@@ -1,14 +1,11 @@
 """Every error is a problem with its code and advice; the state of the server stays in its log."""
 
 import pytest
-from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 
 from discreet.errors import SecretUnusable, all_errors
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.app import create_app
 
-from .conftest import BrokenWorkspace, Page
+from .conftest import Page, broken_workspace, client_of
 
 
 @pytest.mark.slow
@@ -30,9 +27,9 @@ def test_errors_of_pages_are_pages(client, address):
 
 
 @pytest.mark.parametrize("address", ["/api/datasets", "/api/datasets/people", "/", "/datasets/people"])
-def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog, address):
+def test_the_state_of_the_server_is_told_to_its_log_only(small_folder, caplog, address):
     error = SecretUnusable("The secret can be read by others.", "Run chmod 600.")
-    response = TestClient(create_app(DatasetRegistry(BrokenWorkspace(error)), small_settings)).get(address)
+    response = client_of(broken_workspace(error, small_folder)).get(address)
     assert response.status_code == 503
     assert "chmod" not in response.text
     assert "read by others" not in response.text
@@ -40,14 +37,13 @@ def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog,
     assert "read by others" in caplog.text
 
 
-def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace, small_settings):
-    app = create_app(DatasetRegistry(small_workspace), small_settings)
+def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace):
+    client = client_of(small_workspace)
 
-    @app.get("/api/teapot")
+    @client.app.get("/api/teapot")
     def teapot(cups: int):
         raise HTTPException(418, "short and stout")
 
-    client = TestClient(app)
     assert client.get("/api/teapot?cups=2").json()["code"] == "bad-request"
     unread = client.get("/api/teapot?cups=two").json()
     assert (unread["status"], unread["detail"]) == (400, 'The parameter "cups" cannot be read.')

@@ -9,99 +9,84 @@ from discreet.errors import BadRequest, Refused, TableNotReleased
 from discreet.model.request import request_from_text
 from discreet.model.view import NO_VIEW, View
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.cache import OVERHEAD, release_key
-from discreet.web.release_cache import RELEASE_CELL, GridCache, ReleaseCache
+from discreet.web.cache import OVERHEAD, RELEASE_CELL, GridCache, ReleaseCache, release_key
 
 
 @pytest.fixture(scope="module")
-def door(town_workspace):
-    return DatasetRegistry(town_workspace).door("town")
+def service(town_workspace):
+    return DatasetRegistry(town_workspace).open("town")
 
 
 class Counted:
-    """A door that counts its answers, and may refuse or wait."""
+    """A service that counts its answers, and may refuse or wait."""
 
-    def __init__(self, door, refusal=None, pause=None):
-        self.door = door
+    def __init__(self, service, refusal=None, pause=0):
+        self.service, self.refusal, self.pause = service, refusal, pause
         self.answers = 0
-        self.refusal = refusal
-        self.pause = pause
 
     def answer(self, question):
         self.answers += 1
-        if self.pause is not None:
-            self.pause.wait(1)
+        threading.Event().wait(self.pause)
         if self.refusal is not None:
             raise self.refusal
-        return self.door.answer(question)
+        return self.service.answer(question)
 
 
-def question(door, *rows):
-    return door.check(request_from_text("town", rows=list(rows)))
+def question(service, *rows):
+    return service.check(request_from_text("town", rows=list(rows)))
 
 
 @pytest.mark.slow
-def test_a_release_is_computed_once_even_if_all_ask_together(door):
+def test_a_release_is_computed_once_even_if_all_ask_together(service):
     """Wrong alternative: look up, compute, store: everybody who comes meanwhile computes it again."""
-    releases, counted = ReleaseCache(), Counted(door, pause=threading.Event())
+    releases, counted = ReleaseCache(), Counted(service, pause=0.3)
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: releases.release(counted, question(door, "sex", "age")), range(8)))
+        made = list(pool.map(lambda _: releases.release(counted, question(service, "sex", "age")), range(8)))
     assert counted.answers == 1
     assert all((each.values == made[0].values).all() for each in made)
 
 
-def test_another_request_version_or_wording_is_another_release(door):
-    releases, counted = ReleaseCache(), Counted(door)
-    for rows in (["sex"], ["age"], ["sex"]):
-        releases.release(counted, question(door, *rows))
-    assert counted.answers == 2
-    one = question(door, "sex")
+def test_another_request_version_or_wording_is_another_release(service):
+    releases, counted = ReleaseCache(), Counted(service)
+    for rows in ("sex", "age", "sex"):
+        releases.release(counted, question(service, rows))
+    one = question(service, "sex")
     object.__setattr__(one, "digest", "another version")
     releases.release(counted, one)
     assert counted.answers == 3
 
 
-def test_the_cache_is_bounded_and_one_larger_table_is_stored_alone(door):
-    """Programs fetch a large table in dozens of slices: it is counted once."""
-    releases, counted = ReleaseCache(max_bytes=2 * (OVERHEAD + 5 * RELEASE_CELL)), Counted(door)
-    for name in ("sex", "age", "job", "age"):  # 3, 4 and 5 cells
-        releases.release(counted, question(door, name))
-    assert counted.answers == 3
-    releases.release(counted, question(door, "sex"))
-    assert counted.answers == 4
-    large = ReleaseCache(max_bytes=1)
-    for _ in range(2):
-        large.release(counted, question(door, "job"))
-    assert counted.answers == 5
+def test_the_cache_is_bounded_by_the_cells_of_its_releases(service):
+    releases, counted = ReleaseCache(max_bytes=2 * (OVERHEAD + 5 * RELEASE_CELL)), Counted(service)
+    for name, answers in (("sex", 1), ("age", 2), ("job", 3), ("age", 3), ("sex", 4)):  # 3, 4 and 5 cells
+        releases.release(counted, question(service, name))
+        assert counted.answers == answers
 
 
-def test_a_refusal_is_cached_without_its_traceback(door):
+def test_a_refusal_is_cached_without_its_traceback(service):
     """Wrong alternative: the exception itself, whose traceback keeps the exact counts in memory."""
-    releases, counted = ReleaseCache(), Counted(door, TableNotReleased("Too sparse.", "Take one out."))
+    releases, counted = ReleaseCache(), Counted(service, TableNotReleased("Too sparse.", "Take one out."))
     for _ in range(3):
         with pytest.raises(TableNotReleased, match=r"Too sparse\. Take one out\."):
-            releases.release(counted, question(door, "sex"))
+            releases.release(counted, question(service, "sex"))
     assert counted.answers == 1
-    assert releases.cache.get(release_key(question(door, "sex"))).__traceback__ is None
+    assert releases.cache.get(release_key(question(service, "sex"))).__traceback__ is None
 
 
-def test_what_is_metered_or_may_change_is_not_cached(door):
-    releases = ReleaseCache()
-    counted = Counted(door, Refused("Not today.", cacheable=False))
+def test_what_is_metered_or_may_change_is_not_cached(service):
+    releases, metered = ReleaseCache(), question(service, "age")
+    object.__setattr__(metered, "metered", True)
+    refusing, allowed = Counted(service, Refused("Not today.", cacheable=False)), Counted(service)
     for _ in range(2):
         with pytest.raises(Refused):
-            releases.release(counted, question(door, "sex"))
-    metered = question(door, "age")
-    object.__setattr__(metered, "metered", True)
-    allowed = Counted(door)
-    for _ in range(2):
+            releases.release(refusing, question(service, "sex"))
         releases.release(allowed, metered)
-    assert (counted.answers, allowed.answers, releases.cache.size) == (2, 2, 0)
+    assert (refusing.answers, allowed.answers, releases.cache.size) == (2, 2, 0)
 
 
 def asked(watched, **parts):
-    door = DatasetRegistry(watched).door("people")
-    return door, door.check(request_from_text("people", **parts))
+    service = DatasetRegistry(watched).open("people")
+    return service, service.check(request_from_text("people", **parts))
 
 
 def test_a_grid_is_computed_once_per_view_and_its_table_counted_once(watched):

@@ -5,8 +5,6 @@
 >>> catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()  # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,19 +19,16 @@ from discreet.api.table import LOCAL_BACKEND, NonzeroCells, ServedCells, Table, 
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import read_filters, read_groups, read_levels
-from discreet.model.measure import DEFAULT_MEASURE
-from discreet.model.request import TableRequest
+from discreet.model.request import DEFAULT_MEASURE, TableRequest
 from discreet.model.view import View
-from discreet.release.dataset_registry import DatasetRegistry, open_registry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService, open_registry
 from discreet.release.load_cautions import LoadJob, load_with_cautions
-from discreet.workspace.description_file import name_description_in_errors, read_description
+from discreet.workspace.folder_layout import name_description_in_errors, read_description
 from discreet.workspace.options import read_options, workspace_folder
 from discreet.workspace.versions.history import VersionFacts
 
 #: The groups of one variable: lists of codes, groups by their names, or text.
 GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
-
 
 #: Ids that a catalogue shows in one line.
 SHOWN_IDS = 8
@@ -44,10 +39,7 @@ KEY_ENVIRONMENT = "DISCREET_KEY"
 class Catalogue:
     """The datasets of a workspace or of a server: `list(catalogue)`, `catalogue["census"]`.
 
-    Args:
-        registry: The registry of datasets, local or remote.
-        key: The API key of an account, for a workspace.
-        answers: Writes files and computes intervals of the tables.
+    `key` is the API key of an account, for a workspace; `answers` writes files and computes intervals of the tables.
     """
 
     def __init__(
@@ -82,7 +74,7 @@ class Catalogue:
 
     def describe(self, dataset: str, version: str = "") -> Dataset:
         """The public description of a dataset: its variables, categories and protection."""
-        return self._registry.door(dataset, version=version).dataset
+        return self._registry.open(dataset, version=version).dataset
 
     def table(
         self,
@@ -132,23 +124,12 @@ class Catalogue:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
             Refused: A rule refuses the table; the message says why and what to do.
         """
+        view = View(percent, rank, top, hide_empty, sort)
         request = _request(
-            dataset,
-            rows=rows,
-            columns=columns,
-            layers=layers,
-            filters=filters,
-            groups=groups,
-            totals=totals,
-            levels=levels,
-            measure=measure,
-            additivity=additivity,
-            fit_to=fit_to,
+            dataset, rows, columns, layers, filters, groups, totals, levels, measure, additivity, fit_to
         )
-        table = Table(self._registry.door(dataset, self._key, version).release(request), self._answers)
-        if not View(percent, rank, top, hide_empty, sort):
-            return table
-        return table.view(percent=percent, rank=rank, top=top, hide_empty=hide_empty, sort=sort)
+        release = self._registry.open(dataset, self._key, version).release(request)
+        return Table(self._answers.apply_view(release, view), self._answers)
 
     def nonzero(self, dataset: str, *, version: str = "", **parts: Any) -> NonzeroCells | ServedCells:
         """The nonzero cells of a table of any width; takes the query arguments of `table`.
@@ -159,7 +140,7 @@ class Catalogue:
             BadRequest: The cells cannot be listed, and why: see docs/methods/wide-tables.md.
             Refused: A rule refuses the table.
         """
-        service = self._registry.door(dataset, self._key, version)
+        service = self._registry.open(dataset, self._key, version)
         asked = _request(dataset, **parts)
         if isinstance(service, DatasetService):
             return NonzeroCells(service.nonzero(service.check_nonzero(asked)))
@@ -171,26 +152,18 @@ class Catalogue:
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """The guarantee and cost of a dataset under `dp`, and the budget left: see docs/reference/cli.md."""
-        return self._registry.door(dataset).budget()
+        return self._registry.open(dataset).budget()
 
     def ledger(self, dataset: str) -> dict[str, Any]:
         """The charges to a dataset's budget by account; the workspace's folder is open to custodians only."""
-        return self._registry.door(dataset).ledger()
+        return self._registry.open(dataset).ledger()
 
     def methodology(self, dataset: str, *, version: str = "") -> dict[str, Any]:
-        """The methods and guarantees of a dataset: see docs/reference/methodology.md.
-
-        Args:
-            dataset: The dataset's id.
-            version: The beginning of a version's digest, or its name; by default the one that is served.
-        """
+        """The methods and guarantees of a dataset: see docs/reference/methodology.md."""
         return self._registry.methodology(dataset, version)
 
     def verify(self, dataset: str) -> str:
-        """Compare all stored records of a dataset with their keyed hash: see docs/reference/versions.md.
-
-        Returns:
-            The digest of the version, which is sound.
+        """Compare all stored records with their keyed hash; returns the version's digest: see docs/reference/versions.md.
 
         Raises:
             SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
@@ -200,10 +173,9 @@ class Catalogue:
     def dry_run(self, dataset: str, *, version: str = "", **parts: Any) -> dict[str, Any]:
         """The size of a table and the verdict of the rules, without its numbers; takes the query arguments of `table`.
 
-        Returns:
-            `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
+        `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
         """
-        return self._registry.door(dataset, self._key, version).dry_run(_request(dataset, **parts))
+        return self._registry.open(dataset, self._key, version).dry_run(_request(dataset, **parts))
 
     def close(self) -> None:
         """Close the records or the connection."""
@@ -217,21 +189,16 @@ class Catalogue:
 
     def _repr_html_(self) -> str:
         if isinstance(self._registry, RemoteRegistry):
-            lines = self._registry.summaries()
+            lines, place = self._registry.summaries(), self._registry.place
         else:
             found = map(self.describe, self)
             lines = [(each.id, each.label, ", ".join(v.name for v in each.variables)) for each in found]
-        return listing(lines, ("Dataset", "Label", "Variables"), f"Catalogue of {self._place}")
-
-    @property
-    def _place(self) -> str:
-        return (
-            self._registry.place if isinstance(self._registry, RemoteRegistry) else self._registry.folder.name
-        )
+            place = self._registry.folder.name
+        return listing(lines, ("Dataset", "Label", "Variables"), f"Catalogue of {place}")
 
     def __repr__(self) -> str:
         if isinstance(self._registry, RemoteRegistry):  # a server is not asked for the sake of a line
-            return f"<Catalogue at {self._place[:150]}>"
+            return f"<Catalogue at {self._registry.place[:150]}>"
         ids = self.datasets
         more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
         return f"<Catalogue of {', '.join(each[:16] for each in ids[:SHOWN_IDS]) or 'no datasets'}{more}>"
@@ -252,7 +219,15 @@ def open_workspace(
         ServerUnusable: No Discreet server answers there.
     """
     if isinstance(folder, str) and is_url(folder):
-        return _open_server(folder, key)
+        address = parse_url(folder)
+        if address.dataset or address.query:
+            raise BadRequest(
+                f'"{folder}" is the address of a page.',
+                f'Open the server, "{address.base}", and ask it for the table "{address.dataset}".',
+            )
+        remote = connect(address, key)
+        remote.ids()  # a wrong URL fails now
+        return Catalogue(remote, answers=remote)
     chosen = workspace_folder(None if folder is None else Path(folder))
     options = read_options(chosen, threads=threads)
     return Catalogue(open_registry(chosen, threads=options.threads), key)
@@ -263,18 +238,6 @@ def connect(address: ServerUrl, key: str | None = None) -> RemoteRegistry:
     from discreet.api.connection import Connection
 
     return RemoteRegistry(Connection(address.base, key or os.environ.get(KEY_ENVIRONMENT)))
-
-
-def _open_server(text: str, key: str | None) -> Catalogue:
-    address = parse_url(text)
-    if address.dataset or address.query:
-        raise BadRequest(
-            f'"{text}" is the address of a page.',
-            f'Open the server, "{address.base}", and ask it for the table "{address.dataset}".',
-        )
-    registry = connect(address, key)
-    registry.ids()  # a wrong URL fails now
-    return Catalogue(registry, answers=registry)
 
 
 def load(
@@ -290,7 +253,7 @@ def load(
 
     Args:
         folder: The workspace.
-        description: The `dataset.toml`, as a path.
+        description: The path of the `dataset.toml`.
         records: A CSV, Parquet or Arrow file, an Arrow table, or a pandas or Polars frame.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: Where records differ from those that are served: `keep-keys` serves them, `collect` compares them
@@ -319,7 +282,6 @@ def load(
 
 def _request(
     dataset: str,
-    *,
     rows: Iterable[str] | str = (),
     columns: Iterable[str] | str = (),
     layers: Iterable[str] | str = (),

@@ -4,8 +4,6 @@ Responses are data, JSON or file contents; nothing is executed. Retries are safe
 queried again. Cached responses are used only after the server revalidates them (304), so a new version is never missed.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import warnings
@@ -20,8 +18,7 @@ import httpx
 from cachetools import LRUCache
 
 from discreet import __version__
-from discreet.api.remote_release import reject_malformed
-from discreet.api.server_url import is_confidential
+from discreet.api.server_url import is_confidential, reject_malformed
 from discreet.errors import BadKey, DiscreetError, Refused, ServerUnusable, all_errors
 
 Query = Sequence[tuple[str, str]]
@@ -65,8 +62,7 @@ class Connection:
     Args:
         base: The server's URL, without a trailing slash.
         key: The API key of an account; sent as `Authorization: Bearer`.
-        transport: Replaces the network in tests.
-        sleep: Replaces waiting in tests.
+        transport: Replaces the network in tests, and `sleep` waiting.
     """
 
     def __init__(
@@ -77,7 +73,9 @@ class Connection:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        key = _clean_key(key)
+        key = (key or "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise BadKey("The API key has characters that no key has.", "Copy it again.")
         if key and not is_confidential(base):
             warnings.warn(
                 f"The API key is sent to {base} without encryption: whoever is on the way can read it. "
@@ -99,12 +97,7 @@ class Connection:
         )
 
     def get(self, path: str, query: Query = (), tag: str = "") -> ServerResponse | None:
-        """Fetch a document below the server's URL.
-
-        Args:
-            path: As in `/api/datasets`.
-            query: Names and values.
-            tag: The ETag of a copy of the caller: where it is still valid, the result is None.
+        """Fetch a document below the server's URL; None where `tag`, the ETag of a copy of the caller, is still valid.
 
         Raises:
             DiscreetError: The server's error, as the class that its code names.
@@ -142,7 +135,6 @@ class Connection:
         return pieces
 
     def close(self) -> None:
-        """Close the connection and clear the cache."""
         self._cache.clear()
         self._client.close()
 
@@ -158,9 +150,17 @@ class Connection:
             try:
                 status, answered, body = self._once(address, headers, read)
             except httpx.TransportError as error:
-                if attempt == RETRIES or "[SSL" in str(error):
-                    raise _connection_error(self.base, error) from None
-                self._sleep(_backoff(attempt))
+                if "[SSL" in str(error):
+                    raise ServerUnusable(
+                        f"{self.base} has no certificate that can be trusted, or does not speak TLS.",
+                        "Check the address; SSL_CERT_FILE names the certificates of an authority of your own.",
+                    ) from None
+                if attempt == RETRIES:
+                    raise ServerUnusable(
+                        f"{self.base} does not answer ({type(error).__name__}).",
+                        "Check the address and the network, or try again later.",
+                    ) from None
+                self._sleep(_wait("", attempt))
                 continue
             wait = _wait(answered.get("retry-after", ""), attempt)
             if status not in _TRY_LATER or attempt == RETRIES or wait > LONGEST_WAIT:
@@ -238,35 +238,12 @@ def error_of_response(status: int, body: bytes, base: str) -> DiscreetError:
     return ServerUnusable(detail, advice)
 
 
-def _clean_key(key: str | None) -> str:
-    stripped = (key or "").strip()
-    if not (stripped.isascii() and stripped.isprintable()):
-        raise BadKey("The API key has characters that no key has.", "Copy it again.")
-    return stripped
-
-
-def _connection_error(base: str, error: httpx.TransportError) -> ServerUnusable:
-    if "[SSL" in str(error):
-        return ServerUnusable(
-            f"{base} has no certificate that can be trusted, or does not speak TLS.",
-            "Check the address; SSL_CERT_FILE names the certificates of an authority of your own.",
-        )
-    return ServerUnusable(
-        f"{base} does not answer ({type(error).__name__}).",
-        "Check the address and the network, or try again later.",
-    )
-
-
-def _backoff(attempt: int) -> float:
-    return float(0.5 * 2**attempt)
-
-
 def _wait(retry_after: str, attempt: int) -> float:
-    """Seconds of `Retry-After`, a number or a date; the default backoff without it."""
+    """Seconds of `Retry-After`, a number or a date; without it half a second, and twice as long after each attempt."""
     if retry_after.isdecimal():
         return float(retry_after)
     try:
         until = parsedate_to_datetime(retry_after)
     except ValueError:
-        return _backoff(attempt)
+        return float(0.5 * 2**attempt)
     return max((until.astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)

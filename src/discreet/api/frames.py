@@ -46,7 +46,6 @@ class Layout:
 
     @property
     def height(self) -> int:
-        """The number of lines."""
         return int(np.prod([dimension.length for dimension in self.side], dtype=np.int64))
 
     def spread(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -88,7 +87,9 @@ def _text_array(texts: list[str], missing: NDArray[np.bool_]) -> NDArray[np.obje
 
 def legend_of(release: Release) -> list[str]:
     """The meaning of the status letters and of the derived columns of a table."""
-    present = [STATUSES[number] for number in np.unique(release.status) if number]
+    # not np.unique, which imports masked arrays: a command prints a legend for every table
+    counts = np.bincount(release.status.ravel(), minlength=len(STATUSES))
+    present = [letter for letter, count in zip(STATUSES, counts, strict=True) if letter and count]
     marks = [f"[{letter}] {STATUS_MEANING[letter]}" for letter in present]
     return marks + [f"{_HEADS.get(c.name, c.name)}: {c.meaning}" for c in release.derived]
 
@@ -106,11 +107,6 @@ def cell_text(value: float, status: int) -> str:
 def depths_of(dimension: Dimension) -> list[int]:
     """The number of coarser categories that contain each place; 0 for a total."""
     return [output.depth for output in dimension.outputs] + [0] * dimension.total
-
-
-def lists_of(*arrays: NDArray[Any]) -> list[list[list[Any]]]:
-    """Arrays of lines as lists of Python's own numbers."""
-    return [array.tolist() for array in arrays]
 
 
 def long_frame(release: Release) -> pd.DataFrame:

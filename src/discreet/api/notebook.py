@@ -4,14 +4,12 @@ All data is escaped and isolated for bidirectional text. The style is bound to o
 light and dark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby, product
 from math import prod
 
-from discreet.api.frames import Layout, annotation_texts, cell_text, depths_of, layout_of, legend_of, lists_of
+from discreet.api.frames import Layout, annotation_texts, cell_text, depths_of, layout_of, legend_of
 from discreet.model.messages.sentences import citation
 from discreet.model.release import Release
 from discreet.model.shape import Dimension
@@ -129,7 +127,9 @@ def _body(release: Release, layout: Layout) -> str:
         for array in (release.values, release.status, *(array for _, array in beside))
     )
     totals = [code == TOTAL for code in (layout.top[-1].codes if layout.top else ("",))]
-    lines = zip(_stubs(release, layout), *lists_of(values, status, *texts), strict=False)
+    lines = zip(
+        _stubs(release, layout), *(array.tolist() for array in (values, status, *texts)), strict=False
+    )
     rows = []
     for heading, group in groupby(lines, key=lambda line: line[0][0]):
         if heading:

@@ -1,7 +1,7 @@
 """The datasets of a server, with the interface of a workspace's registry, over HTTP.
 
     registry = RemoteRegistry(Connection("https://host"))
-    registry.door("census").release(request)      the numbers that the server releases
+    registry.open("census").release(request)      the numbers that the server releases
 
 Files, intervals and tests of a table are requested from the server as well, and refused if the server has another
 version of the table by then: two versions are never mixed.
@@ -18,13 +18,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from discreet.api.connection import Connection, ServerResponse
-from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reject_malformed
+from discreet.api.remote_release import RemoteRelease, read_dataset, read_release
+from discreet.api.server_url import reject_malformed
+from discreet.api.table import TableBackend
 from discreet.errors import BadRequest, ServerUnusable
 from discreet.formats import Format
-from discreet.inference.confidence_intervals.count_intervals import Interval
-from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
-from discreet.inference.version_comparison import VersionComparison
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape
@@ -35,10 +33,14 @@ from discreet.model.view import NO_VIEW, View
 from discreet.workspace.versions.history import VersionFacts
 
 if TYPE_CHECKING:
+    from discreet.api.connection import Connection, ServerResponse
     from discreet.api.table import Cells, Limits
+    from discreet.inference.confidence_intervals.count_intervals import Interval
+    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+    from discreet.inference.version_comparison import VersionComparison
 
 
-class RemoteRegistry:
+class RemoteRegistry(TableBackend):
     """The datasets of a server, and the backend of its tables."""
 
     def __init__(self, connection: Connection) -> None:
@@ -46,11 +48,9 @@ class RemoteRegistry:
 
     @property
     def place(self) -> str:
-        """The server's URL."""
         return self._connection.base
 
     def ids(self) -> list[str]:
-        """The ids of the datasets."""
         return [dataset_id for dataset_id, _, _ in self.summaries()]
 
     def summaries(self) -> list[tuple[str, str, str]]:
@@ -61,21 +61,17 @@ class RemoteRegistry:
                 (each["id"], each["label"], ", ".join(each["variables"])) for each in document["datasets"]
             ]
 
-    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteService:  # noqa: ARG002 - the connection has the key
+    def open(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteService:  # noqa: ARG002 - the connection has the key
         """One dataset, or a version of it; an unknown one fails at the first query."""
         return RemoteService(self._connection, dataset_id, version)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The versions of a dataset that are known, the newest last."""
-        from discreet.workspace.versions.history import VersionFacts
-
-        document = self.door(dataset_id).document("versions")
+        document = self.open(dataset_id).document("versions")
         with reject_malformed():
             return tuple(VersionFacts(**each) for each in document["versions"])
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
-        """The methods and guarantees of a dataset."""
-        return self.door(dataset_id, version=version).document("methodology")
+        return self.open(dataset_id, version=version).document("methodology")
 
     def verify(self, dataset_id: str) -> NoReturn:
         """Refused: records are compared where they are stored."""
@@ -85,11 +81,9 @@ class RemoteRegistry:
         )
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
-        """The table as a document, in the bytes that the server sends."""
         drawn = [] if release.picture is None else release.picture.to_query()
         query = [*release.view.to_query(), ("format", form.name), *drawn]
         return iter([self._query(release, "table", query)[0]])
@@ -109,17 +103,15 @@ class RemoteRegistry:
         return replace(found, charged=release.charged)
 
     def compare_versions(self, release: Release, other: Release, level: float) -> VersionComparison:
-        """Two versions of the table, cell by cell, by the server."""
         from discreet.inference.version_comparison import common_cells, read_version_comparison
 
         query = [*table_query(release.request), ("with", other.digest), ("level", str(level))]
         common_cells(release, other)
-        found = self.door(release.dataset.id, version=release.digest).document("compare", query)
+        found = self.open(release.dataset.id, version=release.digest).document("compare", query)
         with reject_malformed():
             return read_version_comparison(release, other, found)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
-        """The interval of a sum of cells and others, by name: `of`, `over`, `minus`, `minus_of`."""
         from discreet.inference.confidence_intervals.count_intervals import Interval
         from discreet.inference.confidence_intervals.normal_intervals import WeightedInterval
         from discreet.inference.confidence_intervals.table_intervals import cell_codes
@@ -132,29 +124,20 @@ class RemoteRegistry:
         found = self._query(release, "interval", query)[1]
         with reject_malformed():
             estimate, low, high = (found[name] for name in ("estimate", "low", "high"))
-            numbers = (
-                nan if estimate is None else estimate,
-                -inf if low is None else low,
-                inf if high is None else high,
-                found["level"],
-            )
+            limits = (-inf if low is None else low, inf if high is None else high)
+            numbers = (nan if estimate is None else estimate, *limits, found["level"])
             if "relative_standard_error" in found:
                 return WeightedInterval(*numbers, found["relative_standard_error"])
             return Interval(*numbers)
 
     def every_interval(self, release: Release, level: float) -> Limits:
-        """The smallest and the largest true count of every cell; -1 where no value is released."""
         found = self._query(release, "interval", [("level", str(level))])[1]
         with reject_malformed():
             limits = {tuple(cell["codes"]): cell for cell in found["cells"]}
             shown = [limits[codes] for codes in product(*(d.codes for d in release.dimensions))]
-            low, high = (
-                np.array(
-                    [-1 if cell[name] is None else cell[name] for cell in shown], dtype=np.int64
-                ).reshape(release.values.shape)
-                for name in ("low", "high")
-            )
-        return low, high
+            pairs = [[-1 if cell[name] is None else cell[name] for name in ("low", "high")] for cell in shown]
+            low, high = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+            return low.reshape(release.values.shape), high.reshape(release.values.shape)
 
     def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
         """Whether the two variables of the table are independent, by the server's choice of method.
@@ -201,12 +184,10 @@ class RemoteService:
 
     @property
     def path(self) -> str:
-        """The path of the dataset below the server's URL."""
         return f"/api/datasets/{quote(self._id, safe='')}"
 
     @property
     def dataset(self) -> Dataset:
-        """The public description."""
         return self._description()[0]
 
     def _description(self) -> tuple[Dataset, str]:
@@ -267,15 +248,12 @@ class RemoteService:
             raise _version_error(release)
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
-        """The size of a table and the verdict of the rules, without its numbers."""
         return self.document("table", [*table_query(request), ("dry_run", "1")])
 
     def budget(self) -> dict[str, Any]:
-        """The guarantee and cost of a dataset under `dp`, and the budget left."""
         return self.document("budget")
 
     def ledger(self) -> dict[str, Any]:
-        """The charges to the budget by account; for the key of a custodian."""
         return self.document("ledger")
 
     def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:

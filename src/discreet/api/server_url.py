@@ -4,32 +4,21 @@
     https://host/datasets/census                      a dataset
     https://host/datasets/census?rows=sex             the table of a page
 
-The query of a page may also hold a view and a version.
+The query of a page may also hold a view and a version. `reject_malformed` is for the documents that a server answers with.
 """
-
-from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
-from discreet.errors import BadRequest
+from discreet.errors import BadDescription, BadRequest, ServerUnusable
 from discreet.model.messages.text import nearest
-from discreet.model.request import TableRequest, request_from_text
-from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS, View, read_top
+from discreet.model.request import QUERY_PARAMETERS, TableRequest, request_from_query
+from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS, View, read_word, view_from_query
 
-#: The parameters of a table that are lists, with the argument that takes each.
-_LISTS = {
-    "rows": "rows",
-    "columns": "columns",
-    "layers": "layers",
-    "filter": "filters",
-    "group": "groups",
-    "levels": "levels",
-    "fit_to": "fit_to",
-}
-_WORDS = ("measure", "additivity")
 _PAGE = re.compile(r"(?P<base>.*?)/datasets/(?P<dataset>[a-z][a-z0-9-]{0,63})\Z")
 
 
@@ -104,45 +93,45 @@ def split_query(query: str) -> tuple[str, View, str]:
     >>> split_query("rows=sex&percent=row&version=1")
     ('rows=sex', View(percent='row', rank=False, top=0, hide_empty=False, sort=''), '1')
     """
-    words = dict.fromkeys((*VIEW_PARAMETERS, "version"), "")
-    table = []
-    for name, text in parse_qsl(query, keep_blank_values=True, max_num_fields=1000):
-        if name in READING_PARAMETERS:  # of a page alone
-            continue
-        if name not in words:
-            table.append((name, text))
-        elif words[name]:
-            raise BadRequest(f"{name} is given twice.", "Give it once.")
-        else:
-            words[name] = text
-    rank, hide_empty = (_yes_no(name, words[name]) for name in ("rank", "hide_empty"))
-    view = View(words["percent"], rank, read_top(words["top"]), hide_empty, words["sort"])
-    return urlencode(table, safe=",="), view, words["version"]
+    others = {*VIEW_PARAMETERS, *READING_PARAMETERS, "version"}
+    given = parse_qs(query, keep_blank_values=True, max_num_fields=1000)
+    table = urlencode(
+        [(name, text) for name in given if name not in others for text in given[name]], safe=",="
+    )
+    view = view_from_query(lambda name: given.get(name, []))
+    return table, view, read_word("version", given.get("version", []))
 
 
-def _yes_no(name: str, text: str, *, default: bool = False) -> bool:
-    if text not in {"", "yes", "no"}:
-        raise BadRequest(f'{name} is "{text}".', "Write yes or no.")
-    return text == "yes" if text else default
-
-
-def request_from_query(dataset: str, query: str) -> TableRequest:
+def parse_table_query(dataset: str, query: str) -> TableRequest:
     """Parse the table request in the query of a URL.
 
     Raises:
         BadRequest: A parameter that a table does not have, or a value that it cannot have.
 
-    >>> request_from_query("census", "rows=sex&columns=age&totals=no").permalink
+    >>> parse_table_query("census", "rows=sex&columns=age&totals=no").permalink
     'rows=sex&columns=age&totals=no'
     """
     given = parse_qs(query, keep_blank_values=True, max_num_fields=1000)
-    known = [*_LISTS, *_WORDS, "totals"]
-    for name, texts in given.items():
-        if name not in known:
-            raise BadRequest(f'A table has no parameter "{name}".', nearest(name, known))
-        if name not in _LISTS and len(texts) > 1:
-            raise BadRequest(f"{name} is given {len(texts)} times.", "Give it once.")
-    parts = {argument: given.get(name, []) for name, argument in _LISTS.items()}
-    words = {name: given[name][0] for name in _WORDS if given.get(name, [""])[0]}
-    totals = _yes_no("totals", given.get("totals", [""])[0], default=True)
-    return request_from_text(dataset, **parts, **words, totals=totals)  # type: ignore[arg-type] # lists and words
+    for name in given:
+        if name not in QUERY_PARAMETERS:
+            raise BadRequest(f'A table has no parameter "{name}".', nearest(name, QUERY_PARAMETERS))
+    return request_from_query(dataset, lambda name: given.get(name, []))
+
+
+_MALFORMED = (ValueError, TypeError, OSError, LookupError, AttributeError, OverflowError, RecursionError)
+
+
+@contextmanager
+def reject_malformed() -> Iterator[None]:
+    """Turn parse errors into an error of the server.
+
+    Raises:
+        ServerUnusable: A field is missing, or has another type or size.
+    """
+    try:
+        yield
+    except (*_MALFORMED, BadDescription, BadRequest) as error:
+        raise ServerUnusable(
+            f"The server's answer cannot be read ({type(error).__name__}).",
+            "It may be of another version of Discreet, or no server of Discreet at all.",
+        ) from None

@@ -1,9 +1,7 @@
 """A table in Python: a release with methods for files, frames, intervals, tests and charts.
 
-A `TableBackend` computes them: in this process from the noise distribution of the release, or on the server that the
-release came from (`remote.py`).
-
-The nonzero cells of a table: a stream that is saved or read once, from a workspace or a server.
+A `TableBackend` computes them: in this process, or on the server that the release came from (`remote.py`). The nonzero
+cells of a table are a stream that is saved or read once.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +25,12 @@ from discreet.api.frames import (
     error_columns,
     layout_of,
     legend_of,
-    lists_of,
 )
-from discreet.api.remote_release import reject_malformed
+from discreet.api.server_url import reject_malformed
 from discreet.formats import Format, format_by_name, format_of_file, formats, listing_format
-from discreet.formats.arrow import batch_maker
 from discreet.model.columns import Listing
 from discreet.model.file_io import save
 from discreet.model.release import Release
-from discreet.model.shape import Dimension
 from discreet.model.view import Picture, View
 
 if TYPE_CHECKING:
@@ -49,35 +44,12 @@ if TYPE_CHECKING:
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
     from discreet.inference.version_comparison import VersionComparison
 
-if TYPE_CHECKING:
     Cells = Sequence[Cell]
     Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class TableBackend(Protocol):
-    """Computes files, intervals, tests and views of a table."""
-
-    def stream(self, release: Release, form: Format) -> Iterator[bytes]:
-        """The table as a document, in chunks."""
-
-    def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
-        """The interval of a sum of cells and others, by name: `of`, `over`, `minus`, `minus_of`."""
-
-    def every_interval(self, release: Release, level: float) -> Limits:
-        """The smallest and the largest true count of every cell; -1 where no value is released."""
-
-    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
-        """Whether the two variables of the table are independent."""
-
-    def apply_view(self, release: Release, view: View) -> Release:
-        """The table with percentages and ranks, or with some of its rows."""
-
-    def compare_versions(self, release: Release, other: Release, level: float) -> VersionComparison:
-        """Two versions of the table, cell by cell."""
-
-
-class LocalBackend:
-    """Computes in this process, from a release with its noise distribution."""
+class TableBackend:
+    """Computes files, intervals, tests and views of a table in this process; `RemoteRegistry` asks a server."""
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
         """The table as a document, in chunks; a picture with the limits of its numbers."""
@@ -100,13 +72,11 @@ class LocalBackend:
         return every_interval(release, level)
 
     def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
-        """Whether the two variables of the table are independent."""
         from discreet.inference.hypothesis_tests.independence import independence_test
 
         return independence_test(release, **options)
 
     def apply_view(self, release: Release, view: View) -> Release:
-        """The table with percentages and ranks, or with some of its rows."""
         if not view:  # a plain table starts without what a view needs
             return release
         from discreet.inference.table_view import apply_view
@@ -114,21 +84,18 @@ class LocalBackend:
         return apply_view(release, view)
 
     def compare_versions(self, release: Release, other: Release, level: float) -> VersionComparison:
-        """Two versions of the table, cell by cell."""
         from discreet.inference.version_comparison import compare
 
         return compare(release, other, level)
 
 
-LOCAL_BACKEND = LocalBackend()
+LOCAL_BACKEND = TableBackend()
 
 
 class Table:
     """A protected table.
 
-    Args:
-        release: The release.
-        answers: The backend: this process, or the server that the release came from.
+    `answers` is the backend: this process, or the server that the release came from.
     """
 
     def __init__(self, release: Release, answers: TableBackend = LOCAL_BACKEND) -> None:
@@ -373,22 +340,31 @@ class Table:
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top.
 
-        Args:
-            errors: Add the relative standard error and the noise's share of it to each number.
+        With `errors`, each number has its relative standard error and the noise's share of it.
         """
         release, layout = self.release, layout_of(self.release)
         side, top = layout.side, layout.top
         shown = annotation_texts(release, errors=errors)
-        values, status, *beside = lists_of(
-            *map(layout.spread, (release.values, release.status, *(texts for _, texts in shown)))
-        )
+        arrays = (release.values, release.status, *(texts for _, texts in shown))
+        values, status, *beside = (layout.spread(array).tolist() for array in arrays)
         headers = [d.label for d in side]
         heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
         for head in heads if top else [release.dataset.unit]:
             headers += [head, *(name for name, _ in shown)]
-        stubs = product(*(_indent_labels(d) for d in side)) if side else [()]
+        indented = (
+            ["\u2003" * depth + text for depth, text in zip(depths_of(d), d.labels, strict=True)]
+            for d in side
+        )
+        stubs = product(*indented) if side else [()]
         lines = [
-            [*stub, *(text for cell in map(_cell_texts, *numbers) for text in cell)]
+            [
+                *stub,
+                *(
+                    text
+                    for value, mark, *notes in zip(*numbers, strict=True)
+                    for text in (cell_text(value, mark), *notes)
+                ),
+            ]
             for stub, *numbers in zip(stubs, values, status, *beside, strict=True)
         ]
         return headers, lines
@@ -424,17 +400,6 @@ def _cell_list(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
     return [cells] if isinstance(cells, str | Mapping) else cells
 
 
-def _cell_texts(value: float, status: int, *beside: str) -> list[str]:
-    return [cell_text(value, status), *beside]
-
-
-def _indent_labels(dimension: Dimension) -> list[str]:
-    """Labels down the side, indented by their level of a hierarchy."""
-    return [
-        "\u2003" * depth + text for depth, text in zip(depths_of(dimension), dimension.labels, strict=True)
-    ]
-
-
 class NonzeroCells:
     """The nonzero cells as they are counted; every other cell is 0."""
 
@@ -443,16 +408,16 @@ class NonzeroCells:
 
     @property
     def title(self) -> str:
-        """The title of the table."""
         return self._listing.title
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The mandatory notes."""
         return self._listing.notes
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The cells as Arrow batches: codes and labels, `value` and `status`."""
+        from discreet.formats.arrow import batch_maker
+
         make = batch_maker(self._listing)
         return (make(cells) for cells in self._listing.cells)
 
@@ -467,8 +432,7 @@ class NonzeroCells:
 class ServedCells:
     """Nonzero cells of a server: a saved file has the server's bytes; batches are parsed from its Arrow stream.
 
-    Args:
-        document: Returns the server's document of a format as a stream.
+    `document` returns the server's document of a format as a stream.
     """
 
     def __init__(self, document: Callable[[Format], Iterator[bytes]]) -> None:
@@ -490,16 +454,13 @@ class ServedCells:
 
     @property
     def title(self) -> str:
-        """The title of the table."""
         return str(self._metadata["title"])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The mandatory notes."""
         return tuple(map(str, self._metadata["note"]))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The cells as Arrow batches: codes and labels, `value` and `status`."""
         reader = self._reader
         with reject_malformed():
             for batch in reader:
@@ -507,7 +468,6 @@ class ServedCells:
                 yield batch
 
     def save(self, path: str | Path) -> None:
-        """Write to a file in the format that owns its ending: csv, parquet or arrows."""
         save(self._document(listing_format(format_of_file(path))), path)
 
     def __repr__(self) -> str:
@@ -522,11 +482,9 @@ class _Inbox(io.RawIOBase):
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
-        """Always true."""
         return True
 
     def readinto(self, place: Any) -> int:
-        """Fill a buffer with the next bytes."""
         while not self._left:
             piece = next(self._pieces, None)
             if piece is None:

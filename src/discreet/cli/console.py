@@ -1,8 +1,6 @@
-"""Output of the command line: documents on standard output, messages and errors on standard error.
+"""Output of the command line: documents on standard output; messages, errors and progress bars on standard error.
 
-Progress bars on standard error: one per stage of a load, one per simulation.
-
-Clean up temporary files when the program is terminated by a signal, as at Ctrl-C.
+Signal handlers that let a terminated command clean up, as at Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,17 +15,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich import progress as bar
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -77,7 +66,7 @@ def emit(document: str | Iterable[bytes], out: Path | None) -> None:
 
 def emit_picture(chart: Any, out: Path) -> None:
     """Write a chart as FILE.svg or FILE.png."""
-    from discreet.pictures.save import save as save_picture
+    from discreet.pictures.drawing import save as save_picture
 
     save_picture(chart, out)
     print_message(f"Written: {out}")
@@ -86,6 +75,16 @@ def emit_picture(chart: Any, out: Path) -> None:
 def emit_json(value: Any, out: Path | None = None) -> None:
     """Write a value as JSON, alone on standard output or to a file."""
     emit(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", out)
+
+
+def unframed_table(labels: Iterable[str], numbers: Iterable[str]) -> Table:
+    """A table without lines: columns of labels to the left, columns of numbers to the right."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in labels:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
 
 
 WIDEST_HEADER = 14
@@ -156,22 +155,18 @@ def _column_blocks(widths: list[int], stubs: int, room: int, together: int) -> I
 
 @contextmanager
 def report_problems(*, as_json: bool) -> Iterator[None]:
-    """Print all problems of a refused load to standard error and, with `as_json`, as JSON to standard output."""
+    """Print all validation problems of a refused load to standard error and, with `as_json`, as JSON."""
     try:
         yield
     except BadData as error:
-        if isinstance(error, BadRecords) and sum(error.counts.values()) > 1:
-            _print_problems(error)
+        document: dict[str, object] = {"error": error.code, "message": error.message, "advice": error.advice}
+        if isinstance(error, BadRecords):
+            document |= {"problems": list(error.problems), "counts": error.counts}
+            if sum(error.counts.values()) > 1:
+                _print_problems(error)
         if as_json:
-            emit_json(_problems_document(error))
+            emit_json(document)
         raise
-
-
-def _problems_document(error: BadData) -> dict[str, object]:
-    document: dict[str, object] = {"error": error.code, "message": error.message, "advice": error.advice}
-    if isinstance(error, BadRecords):
-        document |= {"problems": list(error.problems), "counts": error.counts}
-    return document
 
 
 def _print_problems(error: BadRecords) -> None:
@@ -179,8 +174,7 @@ def _print_problems(error: BadRecords) -> None:
     messages.print(f"{total:,} problems, for your eyes only:", style="bold")
     for problem in error.problems:
         unit = next(key for key in ("line", "row", "record") if key in problem)
-        line = f"  {unit} {problem[unit]:,}: {problem['message']} {problem['advice']}"
-        print_message(printable(line))
+        print_message(printable(f"  {unit} {problem[unit]:,}: {problem['message']} {problem['advice']}"))
     if total > len(error.problems):
         messages.print(f"  and {total - len(error.problems):,} more")
     listed = ", ".join(f"{name} {count:,}" for name, count in error.counts.items())
@@ -193,57 +187,53 @@ def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
 
     Yields a function from a dataset's id and its number of records to the progress callback of a load.
     """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.completed:,.0f}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    bars = Progress(*columns, console=messages)
+    text, done = bar.TextColumn("{task.description}"), bar.TextColumn("{task.completed:,.0f}")
+    times = bar.TimeElapsedColumn(), bar.TimeRemainingColumn()
+    bars = bar.Progress(text, bar.BarColumn(), bar.TaskProgressColumn(), done, *times, console=messages)
+
+    def progress_for(name: str, records: int | None) -> LoadProgress:
+        tasks: dict[str, bar.TaskID] = {}
+
+        def report(what: str, done: int, of: int | None) -> None:
+            total = of if of is not None else records
+            if total is not None:
+                total = max(total, done)  # before a file is parsed to its end, its records are estimated
+            if what not in tasks:
+                for task in bars.tasks:
+                    bars.update(task.id, total=task.completed)
+                bars.start()
+                tasks[what] = bars.add_task(f"{name}: {what.lower()}", total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        return report
+
     try:
-        yield lambda name, records: _reporter(bars, name, records)
+        yield progress_for
     finally:
         if bars.tasks:
             bars.stop()
 
 
-def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
-    tasks: dict[str, TaskID] = {}
-
-    def report(what: str, done: int, of: int | None) -> None:
-        total = of if of is not None else records
-        if total is not None:
-            total = max(total, done)  # before a file is read to its end, its records are estimated
-        if what not in tasks:
-            for task in bars.tasks:
-                bars.update(task.id, total=task.completed)
-            bars.start()
-            tasks[what] = bars.add_task(f"{name}: {what.lower()}", total=total)
-        bars.update(tasks[what], completed=done, total=total)
-
-    return report
-
-
 @contextmanager
 def simulation_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar for one long computation; yields a callback for the number done and the total."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=messages, transient=True) as bars:
+    columns = (bar.TextColumn("{task.description}"), bar.BarColumn(), bar.MofNCompleteColumn())
+    with bar.Progress(*columns, bar.TimeElapsedColumn(), console=messages, transient=True) as bars:
         task = bars.add_task(what, total=None)
         yield lambda done, of: bars.update(task, completed=done, total=of)
 
 
 def clean_up_on_signal() -> None:
-    """Handle SIGTERM and SIGHUP like Ctrl-C, so that no records are left on disk; ignored signals stay ignored."""
+    """Install the handler of Ctrl-C for SIGTERM and SIGHUP, so that no records are left on disk.
+
+    A server finishes its responses first; anything else raises KeyboardInterrupt. Ignored signals stay ignored.
+    """
+
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(_number: int, frame: FrameType | None) -> None:
-    """Call the handler of SIGINT: a server finishes its responses first, anything else raises KeyboardInterrupt."""
-    handler = signal.getsignal(signal.SIGINT)
-    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+            signal.signal(number, interrupt)

@@ -1,7 +1,5 @@
 """The `discreet` command: dispatch to the commands, and handle errors as exit codes."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys
@@ -10,7 +8,7 @@ import typer
 
 from discreet import __version__
 from discreet.cli.registry import CommandGroup
-from discreet.errors import DiscreetError, NotFound
+from discreet.errors import DiscreetError, NotFound, WorkspaceUnusable
 
 #: How often Python looks for garbage: there is none while modules load, and looking takes 7 % of a small table.
 RARELY = (100_000, 20, 20)
@@ -49,9 +47,7 @@ def run() -> None:
     except DiscreetError as error:
         _end(error)
     except OSError as error:
-        where = f" {error.filename!r}" if error.filename else ""
-        why = error.strerror or type(error).__name__
-        _end(NotFound(f"The system refused{where}: {why}.", "Check the path and its permissions."))
+        _end(_system_error(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, its text may hold a count: only its kind is shown
         _end(_internal_error(error))
 
@@ -60,6 +56,20 @@ def _end(error: DiscreetError) -> None:
     from discreet.cli.console import report_error
 
     sys.exit(report_error(error))
+
+
+def _system_error(error: OSError) -> DiscreetError:
+    """A full disk, whatever the command was doing; else what the system said of a path."""
+    from discreet.workspace.sealed import is_full_disk
+
+    if is_full_disk(error):
+        return WorkspaceUnusable(
+            "The disk is full, and the command was given up.",
+            "Make room on the disk, and give the command again.",
+        )
+    where = f" {error.filename!r}" if error.filename else ""
+    why = error.strerror or type(error).__name__
+    return NotFound(f"The system refused{where}: {why}.", "Check the path and its permissions.")
 
 
 def _internal_error(error: Exception) -> DiscreetError:

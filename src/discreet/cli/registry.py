@@ -1,7 +1,7 @@
-"""The registry of commands: one module of `discreet.cli.commands` each, and those of other packages.
+"""The registry of commands: those of the modules in `discreet.cli.commands`, and those of other packages.
 
-The name of a module is the name of its command, with hyphens for underscores. It declares the command and its panel in
-`discreet --help`:
+The name of a module is the name of its command, with hyphens for underscores; `commands.SHARED` lists modules of several
+commands, which have `COMMANDS` by name instead of `COMMAND`:
 
     COMMAND = Command(table, MAKE_TABLES)
 
@@ -56,15 +56,12 @@ class Command:
     cls: type[TyperCommand] | None = None
 
 
-def command_of_package(package: str, panel: str, what: str) -> Command:
-    """A command of an optional package: listed, and if the package is missing it says what to install."""
-    return _missing_command(
-        panel,
-        what,
-        f"is in the package {package}, which is not installed.",
-        f'Install it: pip install "{package}"; in a checkout `make setup` does so.',
-        package,
-    )
+#: Commands of the package discreet-studies: listed without it, and then they say what to install.
+STUDIES = {
+    "attack": (EXAMINE, "Attack invented people under each protection."),
+    "bench": (OPERATE, "Time protected tables against their peers."),
+    "reproduce": (EXAMINE, "Recompute a paper's tables and figures."),
+}
 
 
 def _missing_command(panel: str, what: str, why: str, advice: str, package: str) -> Command:
@@ -91,27 +88,36 @@ def register(name: str, command: Command) -> None:
 
 def command_names() -> list[str]:
     """The names of all commands in alphabetical order; imports no module."""
-    return sorted({*_builtin_names(), *_entry_points(), *_REGISTERED})
+    return sorted({*_builtin_names(), *STUDIES, *_entry_points(), *_REGISTERED})
 
 
 def find_command(name: str) -> Command | None:
     """The command of a name: built-in commands first, then those of other packages."""
     if name in _builtin_names():
-        command: Command = import_module(f"{commands.__name__}.{name.replace('-', '_')}").COMMAND
-        return _load_entry_point(name, command) if command.brought_by else command
-    return _REGISTERED.get(name) or _load_entry_point(name, None)
+        found = import_module(f"{commands.__name__}.{commands.SHARED.get(name, name).replace('-', '_')}")
+        built_in: Command = found.COMMANDS[name] if hasattr(found, "COMMANDS") else found.COMMAND
+        return built_in
+    command = _REGISTERED.get(name) or _load_entry_point(name)
+    if command is None and name in STUDIES:
+        panel, what = STUDIES[name]
+        why = "is in the package discreet-studies, which is not installed."
+        advice = 'Install it: pip install "discreet-studies"; in a checkout `make setup` does so.'
+        what = f"{what} It is in the package discreet-studies."
+        return _missing_command(panel, what, why, advice, "discreet-studies")
+    return command
 
 
-def by_panel() -> Iterator[tuple[str, Command]]:
+def by_panel() -> list[tuple[str, Command]]:
     """All commands, panel by panel."""
     found = [(name, command) for name in command_names() if (command := find_command(name)) is not None]
     order = {panel: place for place, panel in enumerate(PANELS)}
-    return iter(sorted(found, key=lambda each: order.get(each[1].panel, len(order))))
+    return sorted(found, key=lambda each: order.get(each[1].panel, len(order)))
 
 
 @cache
 def _builtin_names() -> frozenset[str]:
-    return frozenset(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
+    modules = {module.name.replace("_", "-") for module in iter_modules(commands.__path__)}
+    return frozenset(modules | commands.SHARED.keys())
 
 
 @cache
@@ -121,11 +127,11 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _load_entry_point(name: str, otherwise: Command | None) -> Command | None:
+def _load_entry_point(name: str) -> Command | None:
     """The command of an installed package; a package that cannot be loaded does not break the other commands."""
     point = _entry_points().get(name)
     if point is None:
-        return otherwise
+        return None
     try:
         found: Command = point.load()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other commands still run
@@ -135,10 +141,6 @@ def _load_entry_point(name: str, otherwise: Command | None) -> Command | None:
             OPERATE, f"Cannot be loaded: {package}.", why, "Install the package again.", package
         )
     return found
-
-
-#: A command that another package should bring takes any words: whatever was asked, it says what to install.
-ANY_WORDS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -170,8 +172,13 @@ class CommandGroup(TyperGroup):
         return [name for name, _ in by_panel()]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, which needs a sentence about each command but not its options."""
-        self.commands = {name: outline_command(name, command) for name, command in by_panel()}
+        """Write the help, which needs a sentence about each command but does not parse its options."""
+        self.commands = {
+            name: build_command(name, command)
+            if isinstance(command.run, typer.Typer)
+            else TyperCommand(name, help=getdoc(command.run), rich_help_panel=command.panel)
+            for name, command in by_panel()
+        }
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -182,20 +189,14 @@ class CommandGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def outline_command(name: str, command: Command) -> Any:
-    """A command with its help sentence and its panel only."""
-    if isinstance(command.run, typer.Typer):
-        return build_command(name, command)
-    return TyperCommand(name, help=getdoc(command.run), rich_help_panel=command.panel)
-
-
 def build_command(name: str, command: Command) -> Any:
     """A command with its options, as Typer runs it."""
     if isinstance(command.run, typer.Typer):
         made: Any = get_group(command.run)
     else:
         alone = typer.Typer(add_completion=False)
-        words = ANY_WORDS if command.brought_by else None
+        # A command whose package is missing accepts any words: whatever was typed, it says what to install.
+        words = {"ignore_unknown_options": True, "allow_extra_args": True} if command.brought_by else None
         alone.command(cls=command.cls, context_settings=words)(command.run)
         made = get_command(alone)
     made.name, made.rich_help_panel = name, command.panel

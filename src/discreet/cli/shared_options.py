@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
+from typer import Argument, Option
 
 from discreet.errors import BadRequest, DiscreetError
 
@@ -70,51 +71,48 @@ def _variable_names(pointer: Path) -> list[str]:
         return []
 
 
-#: The API key of who asks: in the environment, since a command line is seen by others.
+#: The environment variable of the API key: a command line can be read by others.
 KEY_ENVIRONMENT = "DISCREET_KEY"
 WorkspaceOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--workspace", "-w", help="The folder of the workspace; by default DISCREET_WORKSPACE, else the demo."
     ),
 ]
-DatasetArgument = Annotated[str, typer.Argument(help="The dataset's id.", autocompletion=complete_dataset)]
+DatasetArgument = Annotated[str, Argument(help="The dataset's id.", autocompletion=complete_dataset)]
 TargetArgument = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="The dataset's id, or its address on a server: https://host/datasets/ID.",
         autocompletion=complete_dataset,
     ),
 ]
 VersionOption = Annotated[
-    str,
-    typer.Option("--version", help="8 letters or more of a version's digest, or its name; else the newest."),
+    str, Option("--version", help="8 letters or more of a version's digest, or its name; else the newest.")
 ]
 IncludeOption = Annotated[
     list[str] | None,
-    typer.Option(help="A column that shall be a variable, whatever it looks like; may be repeated."),
+    Option(help="A column that shall be a variable, whatever it looks like; may be repeated."),
 ]
 GeographyOption = Annotated[
-    list[str] | None,
-    typer.Option(help="A column that holds places, whatever it looks like; may be repeated."),
+    list[str] | None, Option(help="A column that holds places, whatever it looks like; may be repeated.")
 ]
 EncodingOption = Annotated[
-    str,
-    typer.Option(help="The encoding of a CSV file, where it is not found: utf-8, cp1252, cp1250, utf-16."),
+    str, Option(help="The encoding of a CSV file, where it is not found: utf-8, cp1252, cp1250, utf-16.")
 ]
 DelimiterOption = Annotated[
-    str, typer.Option(help="What separates the fields of a CSV file, where it is not found.")
+    str, Option(help="What separates the fields of a CSV file, where it is not found.")
 ]
 TableOption = Annotated[
-    str, typer.Option(help="The sheet of a workbook or the table of a database, where there are several.")
+    str, Option(help="The sheet of a workbook or the table of a database, where there are several.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")]
-OutcomeOption = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
-JsonFileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")]
-PlotOption = Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")]
-HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
-PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
-ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]
+JsonOption = Annotated[bool, Option("--json", help="Print JSON alone on standard output.")]
+OutcomeOption = Annotated[bool, Option("--json", help="Print the outcome as JSON.")]
+JsonFileOption = Annotated[Path | None, Option("--out", "-o", help="Write the JSON to this file.")]
+PlotOption = Annotated[Path | None, Option(help="Write a picture: FILE.svg or FILE.png.")]
+HostOption = Annotated[str | None, Option(help="The address to listen on.")]
+PortOption = Annotated[int | None, Option(help="The port to listen on.")]
+ThreadsOption = Annotated[int | None, Option(help="Threads for one aggregate; all cores by default.")]
 
 
 def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
@@ -128,6 +126,13 @@ def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
             "--picture chooses a picture, and no picture is asked for.", "Add --plot FILE.svg or FILE.png."
         )
     return picture or default
+
+
+def workspace_folder(option: Path | None) -> Path:
+    """The folder of a command's workspace."""
+    from discreet.workspace.options import workspace_folder as find_folder
+
+    return find_folder(option)
 
 
 def open_workspace(option: Path | None, **given: int | str | None) -> tuple[DatasetRegistry, Options]:
@@ -144,25 +149,25 @@ def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Data
 
 def _build_demo(folder: Path) -> None:
     from discreet.cli.console import load_bars
-    from discreet.workspace.demo.demo_workspace import make_demo
+    from discreet.workspace.demo import make_demo
 
     with load_bars() as progress_for:
         make_demo(folder, progress_for)
 
 
-#: What is given of rows, columns, layers, filters, groups and levels, by these names; None where nothing is.
+#: The options of a table query by name: rows, columns, layers, filters, groups and levels; None by default.
 TableQuery: TypeAlias = dict[str, "list[str] | None"]
 
 FilterOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--filter",
         help="Who is counted, as in birthplace=2,3 age=25..64 birthplace!=1 or district=region:R01; may be repeated.",
     ),
 ]
 GroupOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--group",
         help="Groups of categories, as in age=15-19+20-24,25-29 or with names age=Young:..14,Old:65..; may be repeated.",
     ),
@@ -170,7 +175,7 @@ GroupOption = Annotated[
 
 
 def _variables_option(option: str, meaning: str) -> Any:
-    return Annotated[list[str] | None, typer.Option(option, help=meaning, autocompletion=complete_variable)]
+    return Annotated[list[str] | None, Option(option, help=meaning, autocompletion=complete_variable)]
 
 
 _TABLE_OPTIONS = {
@@ -181,7 +186,7 @@ _TABLE_OPTIONS = {
     "groups": GroupOption,
     "levels": Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--levels",
             help="Levels to show, as in district=region,district or age=broad; district=* for all; may be repeated.",
         ),

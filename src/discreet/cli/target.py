@@ -1,4 +1,4 @@
-"""The target of a command: a dataset of a workspace, by its id, or of a server, by its URL.
+"""The target of a query: a dataset of a workspace, by its id, or of a server, by its URL.
 
     discreet table census --rows sex
     discreet table https://host/datasets/census --rows sex
@@ -20,19 +20,17 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.console import print_message
 from discreet.cli.shared_options import KEY_ENVIRONMENT, open_workspace
 from discreet.errors import BadRequest
-from discreet.model.measure import DEFAULT_MEASURE
-from discreet.model.request import request_from_text
+from discreet.model.request import DEFAULT_MEASURE, request_from_text
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
     from discreet.api.remote import RemoteService
-    from discreet.api.server_url import ServerUrl
     from discreet.api.table import TableBackend
     from discreet.model.request import TableRequest
-    from discreet.release.dataset_service import DatasetService
+    from discreet.release.dataset_registry import DatasetService
 
 
-#: What a command passes where nothing is given.
+#: The defaults of options.
 _DEFAULTS = {"measure": DEFAULT_MEASURE, "totals": True}
 
 
@@ -41,16 +39,13 @@ class Target:
     """A dataset to query.
 
     Args:
-        dataset: Its id.
-        door: The dataset service.
         at: The service of another version.
         answers: The backend for files and intervals.
-        query: The table that a URL names; empty without one.
-        view: The view that a URL names.
+        query, view: The table and the view of a URL; empty without one.
     """
 
     dataset: str
-    door: DatasetService | RemoteService
+    service: DatasetService | RemoteService
     at: Callable[[str], DatasetService | RemoteService]
     answers: TableBackend
     query: str = ""
@@ -70,20 +65,20 @@ class Target:
                 "The address asks for a table, and so do the options.",
                 "Give the address without what follows the question mark, or leave the options out.",
             )
-        from discreet.api.server_url import request_from_query
+        from discreet.api.server_url import parse_table_query
 
-        return request_from_query(self.dataset, self.query)
+        return parse_table_query(self.dataset, self.query)
 
     def check_view(self, request: TableRequest, view: View) -> None:
         """Refuse a view that does not fit the table, before anything is charged."""
         from discreet.api.remote import RemoteService
 
-        if isinstance(self.door, RemoteService):
-            self.door.check(request, view)
+        if isinstance(self.service, RemoteService):
+            self.service.check(request, view)
             return
         from discreet.inference.table_view import check_view
 
-        understood = self.door.read(request)
+        understood = self.service.read(request)
         check_view(view, understood.request, understood.shape.dimensions)
 
 
@@ -100,18 +95,15 @@ def open_target(
     Raises:
         BadRequest: A URL without a dataset, a URL and a workspace at once, or two versions.
     """
-    from discreet.api.server_url import is_url, parse_url
+    from discreet.api.server_url import is_url, parse_url, split_query
 
-    if is_url(dataset):
-        return _at_server(parse_url(dataset), workspace, version)
-    from discreet.api.table import LOCAL_BACKEND
+    if not is_url(dataset):
+        from discreet.api.table import LOCAL_BACKEND
 
-    doors, _ = open_workspace(workspace, threads=threads)
-    at = partial(doors.door, dataset, os.environ.get(KEY_ENVIRONMENT))
-    return Target(dataset, at(version), at, LOCAL_BACKEND)
-
-
-def _at_server(address: ServerUrl, workspace: Path | None, version: str) -> Target:
+        registry, _ = open_workspace(workspace, threads=threads)
+        at = partial(registry.open, dataset, os.environ.get(KEY_ENVIRONMENT))
+        return Target(dataset, at(version), at, LOCAL_BACKEND)
+    address = parse_url(dataset)
     if workspace is not None:
         raise BadRequest("An address and --workspace are given at once.", "Leave --workspace out.")
     if not address.dataset:
@@ -119,20 +111,18 @@ def _at_server(address: ServerUrl, workspace: Path | None, version: str) -> Targ
             "The address names no dataset.",
             f"Add it, as in {address.base}/datasets/census; the page lists them.",
         )
-    from discreet.api.catalogue import connect
-    from discreet.api.server_url import split_query
-
     query, view, named = split_query(address.query)
     if version and named and version != named:
         raise BadRequest(
             f'The address names the version "{named}", and --version is "{version}".',
             "Leave one of them out.",
         )
+    from discreet.api.catalogue import connect
 
     with warnings.catch_warnings(record=True) as cautions:
         warnings.simplefilter("always")
-        doors = connect(address)
+        server = connect(address)
     for caution in cautions:
         print_message(str(caution.message))
-    at = partial(doors.door, address.dataset, None)
-    return Target(address.dataset, at(version or named), at, doors, query, view)
+    at_server = partial(server.open, address.dataset, None)
+    return Target(address.dataset, at_server(version or named), at_server, server, query, view)

@@ -9,10 +9,7 @@ about the data. A reader who does not read holds cells, not unbounded memory, un
 requests may use two thirds of the capacity; the rest is for accounts.
 """
 
-from __future__ import annotations
-
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition, Semaphore
 
@@ -62,12 +59,7 @@ def waiting_slot() -> Iterator[bool]:
 
 
 class Capacity:
-    """The cells and slots of a process.
-
-    Args:
-        cells: Of all large answers in all worker processes, from the request to the last byte.
-        workers: The number of processes.
-    """
+    """The cells and slots of a process; `cells` are those of all workers, held from the request to the last byte."""
 
     def __init__(self, cells: int, workers: int = 1) -> None:
         self._max_cells = cells // workers
@@ -76,27 +68,24 @@ class Capacity:
         self.cells = self.computing = self.queue = 0
 
     def acquire(self, cells: int, *, own: int, known: bool, has_slot: bool) -> None:
-        """Take cells, and a slot unless the request has one; wait if there is no room.
-
-        Args:
-            cells: How many.
-            own: Cells that the same request holds already.
-            known: Whether the request comes from an account.
-            has_slot: Whether the request holds a slot.
-
-        Raises:
-            Busy: The queue is full, or the wait took too long.
-        """
+        """Take cells, and a slot unless the request has one; wait if there is no room, and raise `Busy` after that."""
         limit = self._max_cells if known else self._max_cells * 2 // 3
 
         def has_room() -> bool:  # an answer larger than the whole capacity is computed alone
             fits = self.cells == own or self.cells + cells <= limit
             return fits and (has_slot or self.computing < self._slots + known)
 
-        deadline = time.monotonic() + SECONDS_TO_WAIT
         with self._changed:
             if not has_room():
-                self._wait(deadline, has_room)
+                with waiting_slot() as granted:
+                    if not granted or self.queue >= MAX_QUEUE:
+                        raise busy()
+                    self.queue += 1
+                    try:
+                        if not self._changed.wait_for(has_room, SECONDS_TO_WAIT):
+                            raise busy()
+                    finally:
+                        self.queue -= 1
             self.cells += cells
             self.computing += not has_slot
 
@@ -107,18 +96,6 @@ class Capacity:
             self.computing -= slots
             self._changed.notify_all()
 
-    def _wait(self, deadline: float, has_room: Callable[[], bool]) -> None:
-        with waiting_slot() as granted:
-            if not granted or self.queue >= MAX_QUEUE:
-                raise busy()
-            self.queue += 1
-            try:
-                while not has_room():
-                    if not self._changed.wait(deadline - time.monotonic()):
-                        raise busy()
-            finally:
-                self.queue -= 1
-
 
 class Reservation:
     """What one request holds of the capacity."""
@@ -128,11 +105,7 @@ class Reservation:
         self._cells, self._has_slot = 0, False
 
     def take(self, cells: int) -> None:
-        """Reserve cells; small answers need no reservation.
-
-        Raises:
-            Busy: There is no room.
-        """
+        """Reserve cells, or refuse the request as busy; small answers need no reservation."""
         if cells > SMALL:
             self._capacity.acquire(cells, own=self._cells, known=self._known, has_slot=self._has_slot)
             self._cells += cells
@@ -150,12 +123,7 @@ class Reservation:
 
 
 class AdmissionMiddleware:
-    """Limits the size of a request and gives it a reservation.
-
-    Args:
-        app: The application.
-        capacity: Of this process.
-    """
+    """Limits the size of a request and gives it a reservation."""
 
     def __init__(self, app: ASGIApp, capacity: Capacity) -> None:
         self.app, self.capacity = app, capacity
@@ -166,7 +134,13 @@ class AdmissionMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         elif len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
-            await problem_response(Request(scope), _query_too_long())(scope, receive, send)
+            refusal = RequestTooLong(
+                message(
+                    "The query has more than {max_query_bytes:,} bytes.", max_query_bytes=MAX_QUERY_BYTES
+                ),
+                message("Filter on a coarser level, or download the whole table and filter it yourself."),
+            )
+            await problem_response(Request(scope), refusal)(scope, receive, send)
         elif self.requests >= MAX_REQUESTS:
             await problem_response(Request(scope), busy())(scope, receive, send)
         elif scope["method"] == "POST":  # no other method has a body that a route reads
@@ -202,8 +176,15 @@ class AdmissionMiddleware:
                 body += part.get("body", b"")
                 self.body_bytes += len(part.get("body", b""))
                 more = part.get("more_body", False)
-                if len(body) > MAX_BODY_BYTES or self.body_bytes > MAX_BODIES_BYTES:
-                    refusal: DiscreetError = _body_too_large() if len(body) > MAX_BODY_BYTES else busy()
+                refusal: DiscreetError | None = busy() if self.body_bytes > MAX_BODIES_BYTES else None
+                if len(body) > MAX_BODY_BYTES:
+                    refusal = BodyTooLarge(
+                        message(
+                            "The body has more than {max_body_bytes:,} bytes.", max_body_bytes=MAX_BODY_BYTES
+                        ),
+                        message("Ask for a coarser level, or for several tables."),
+                    )
+                if refusal is not None:
                     await problem_response(Request(scope), refusal)(scope, receive, send)
                     return
             read = [{"type": "http.request", "body": bytes(body), "more_body": False}]
@@ -217,35 +198,13 @@ class AdmissionMiddleware:
 
 
 def reserve_cells(cells: int) -> None:
-    """Reserve cells for the current request.
-
-    Raises:
-        Busy: There is no room at the moment.
-    """
+    """Reserve cells for the current request, or refuse it as busy."""
     reservation = request_context().reservation
     if reservation is not None:
         reservation.take(cells)
 
 
 def admit_request(checked: CheckedRequest) -> None:
-    """Reserve the cells of a table; called before each answer of a dataset service.
-
-    Raises:
-        Busy: There is no room at the moment.
-    """
+    """Reserve the cells of a table, or refuse it as busy; called before each answer of a dataset service."""
     fitted = checked.additivity == "fitted"
     reserve_cells(max(LEAST_FITTED, checked.cells * FITTED) if fitted else checked.cells)
-
-
-def _query_too_long() -> RequestTooLong:
-    return RequestTooLong(
-        message("The query has more than {max_query_bytes:,} bytes.", max_query_bytes=MAX_QUERY_BYTES),
-        message("Filter on a coarser level, or download the whole table and filter it yourself."),
-    )
-
-
-def _body_too_large() -> BodyTooLarge:
-    return BodyTooLarge(
-        message("The body has more than {max_body_bytes:,} bytes.", max_body_bytes=MAX_BODY_BYTES),
-        message("Ask for a coarser level, or for several tables."),
-    )

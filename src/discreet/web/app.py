@@ -1,7 +1,5 @@
 """The web application: its middlewares and routes. A route asks a dataset service, which runs `release/pipeline.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
@@ -11,18 +9,21 @@ from starlette_compress import CompressMiddleware, add_compress_type
 
 from discreet import __version__
 from discreet.formats import formats
-from discreet.ledger.key_cache import KeyCache
+from discreet.ledger.requester import KeyCache
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.admission import AdmissionMiddleware, Capacity, admit_request
 from discreet.web.api.dcat import catalogue_router
 from discreet.web.api.openapi import install_openapi
 from discreet.web.api.routes import api_router
 from discreet.web.audit.middleware import AuditMiddleware
-from discreet.web.auth.identity import IdentityMiddleware, sign_in_from_options
-from discreet.web.auth.proxies import parse_networks
+from discreet.web.auth.identity import (
+    IdentityMiddleware,
+    RequestAuthoriser,
+    parse_networks,
+    sign_in_from_options,
+)
 from discreet.web.auth.rate_limit import RateLimitMiddleware, TokenBuckets
-from discreet.web.auth.roles import RequestAuthoriser
-from discreet.web.cache import CacheMiddleware, response_cache
+from discreet.web.cache import CacheMiddleware, ReleaseCache, response_cache
 from discreet.web.health import HealthMiddleware
 from discreet.web.lifespan import ServerState
 from discreet.web.negotiation import LanguageMiddleware, media_type
@@ -30,11 +31,11 @@ from discreet.web.pages.custodian import custodian_router
 from discreet.web.pages.table_page import page_router
 from discreet.web.problems import install_error_handlers
 from discreet.web.pxweb.routes import pxweb_router
-from discreet.web.release_cache import ReleaseCache
-from discreet.web.router import RouteDispatcher
+from discreet.web.response_headers import ResponseHeadersMiddleware
+from discreet.web.responses import RouteDispatcher
 from discreet.web.sdmx.routes import sdmx_router
-from discreet.web.security import HostMiddleware, ResponseHeadersMiddleware, host_patterns
 from discreet.web.templating import asset_routes
+from discreet.web.trusted_hosts import HostMiddleware, host_patterns
 from discreet.web.urls import parse_public_url
 from discreet.workspace.options import Options
 
@@ -51,17 +52,7 @@ def create_app(
     state: ServerState | None = None,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
 ) -> FastAPI:
-    """The web application of a workspace.
-
-    Args:
-        registry: The datasets.
-        options: Of the workspace.
-        state: What the server writes; by default nothing.
-        lifespan: Opens and closes what the application needs while it is served.
-
-    Raises:
-        BadOption: An option is invalid.
-    """
+    """The web application of a workspace; without `state` it writes nothing."""
     public = parse_public_url(options.public_url)
     accounts = KeyCache(registry.register, registry.accounts_stamp)
     proxies = parse_networks(options.trusted_proxies, "trusted_proxies")

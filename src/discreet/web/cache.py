@@ -1,30 +1,41 @@
 """Caches of responses, releases and grids: LRU, bounded by bytes, each key computed once (single-flight).
 
-A release is a pure function of the dataset version and the canonical request, so cached values never expire by time. A new
-version or new labels change the key. `CacheMiddleware` is a shared cache as in RFC 9111: it stores public responses of
-routes that allow it (`responses.conditional`) and answers before all other work. Requests with credentials bypass it.
+Releases and grids are looked up after `DatasetService.check` has allowed the request to the requester, so that a reader who
+pages through a large table has it counted once. A release is a pure function of the dataset version and the canonical
+request: cached values never expire by time, and a new version or new labels change the key. Nothing that is metered per
+account is cached. `CacheMiddleware` is a shared cache as in RFC 9111: it stores public responses of routes that allow it
+(`responses.conditional`) and answers before all other work. Requests with credentials bypass it.
 """
 
-from __future__ import annotations
-
 import asyncio
+import hashlib
 import re
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+import numpy as np
 from cachetools import LRUCache
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.errors import BadRequest, Refused
+from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
+from discreet.inference.confidence_intervals.table_intervals import every_interval
+from discreet.inference.table_view import apply_view, bonferroni_level, percent_limits
+from discreet.model.release import Release
+from discreet.model.view import View
 from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetService
 from discreet.web.admission import waiting_slot
 from discreet.web.context import request_context
+from discreet.web.i18n.translation import current_language, translate_release
 from discreet.web.negotiation import choose_language, matches_etag
+from discreet.web.pages.table_grid import Layout, Limits, Shares
 
 Value = TypeVar("Value")
 #: Bytes of a cached response in addition to its headers and body.
@@ -59,7 +70,6 @@ class Cache(Generic[Value]):
     """An LRU cache for threads.
 
     Args:
-        max_bytes: The capacity.
         size_of: Bytes of a value. A larger value than the whole cache evicts all others.
 
     >>> cache = Cache(3, len)
@@ -128,18 +138,27 @@ class Cache(Generic[Value]):
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CachedResponse:
-    """A response with status 200, and the monotonic time until which it is valid."""
+    """A response with status 200, the monotonic time until which it is valid, and its route and queries for the log."""
 
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
     until: float = ALWAYS
+    route: str = ""
+    queries: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def body_hash(self) -> str:
+        """The SHA-256 of the body."""
+        return hashlib.sha256(self.body).hexdigest()
 
     @property
     def size(self) -> int:
         """Its bytes in memory, approximately."""
-        return len(self.body) + sum(len(name) + len(value) for name, value in self.headers) + OVERHEAD
+        texts = sum(len(each["request"]) + len(each.get("packed", "")) for each in self.queries.values())
+        fixed = OVERHEAD * (1 + len(self.queries))
+        return len(self.body) + sum(len(name) + len(value) for name, value in self.headers) + texts + fixed
 
 
 def response_cache(megabytes: int, workers: int) -> Cache[CachedResponse]:
@@ -150,10 +169,7 @@ def response_cache(megabytes: int, workers: int) -> Cache[CachedResponse]:
 class CacheMiddleware:
     """Answers public requests from the cache. Equal requests at the same time are answered once, without a thread.
 
-    Args:
-        app: The application.
-        cache: The response cache.
-        version_of: Changes whenever a response about a dataset may change; for an empty name, about any dataset.
+    `version_of` changes whenever a response about a dataset may change; for an empty name, about any dataset.
     """
 
     def __init__(
@@ -175,6 +191,8 @@ class CacheMiddleware:
         if found is None and key in self._flights:
             found = await asyncio.shield(self._flights[key])
         if found is not None:
+            context = request_context()
+            context.route, context.queries, context.body_hash = found.route, found.queries, found.body_hash
             await send_cached(found, copies, scope["method"], send)
         elif scope["method"] == "GET" and not copies and key not in self._flights:
             await self._fill(key, scope, receive, send)
@@ -214,72 +232,58 @@ class CacheMiddleware:
         )
 
     async def _fill(self, key: Hashable, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the application answer, and give its response to all who wait for it."""
-        flight: asyncio.Future[CachedResponse | None] = asyncio.get_running_loop().create_future()
+        """Let the application answer, record the response, and give it to all who wait for it.
+
+        They stop waiting if it is too large, or if its reader takes longer than `PATIENCE`.
+        """
+        loop = asyncio.get_running_loop()
+        flight: asyncio.Future[CachedResponse | None] = loop.create_future()
         self._flights[key] = flight
+        timer: asyncio.TimerHandle | None = None
+        headers: tuple[tuple[bytes, bytes], ...] | None = None
+        body, complete = bytearray(), False
 
-        def land(response: CachedResponse | None = None) -> None:
-            if not flight.done():
-                flight.set_result(response)
+        async def record(message: Message) -> None:
+            nonlocal timer, headers, complete
+            more = message.get("more_body", False)
+            if message["type"] == "http.response.start":
+                if request_context().cache_seconds and message["status"] == 200:
+                    headers = tuple(message["headers"])
+            elif headers is not None:
+                body.extend(message.get("body", b""))
+                complete = not more
+                if len(body) > self.cache.max_bytes // LARGEST_SHARE:
+                    headers = None
+                    body.clear()
+                    _land(flight)
+            if timer is None and more:
+                timer = loop.call_later(PATIENCE, _land, flight)
+            await send(message)
 
-        recorder = _Recorder(send, self.cache.max_bytes // LARGEST_SHARE, land)
+        response = None
         try:
-            await self.app(scope, receive, recorder)
+            await self.app(scope, receive, record)
         finally:
             del self._flights[key]
-            response = recorder.response()
-            if response is not None:
+            if timer is not None:
+                timer.cancel()
+            if headers is not None and complete:
+                context = request_context()
+                until = time.monotonic() + context.cache_seconds
+                response = CachedResponse(headers, bytes(body), until, context.route, context.queries)
                 self.cache.put(key, response)
-            land(response)
+            _land(flight, response)
+
+
+def _land(flight: asyncio.Future[CachedResponse | None], response: CachedResponse | None = None) -> None:
+    if not flight.done():
+        flight.set_result(response)
 
 
 @lru_cache(maxsize=1_000)
 def _language(header: bytes) -> str:
     """The language that a header selects: there are thousands of headers and few languages."""
     return choose_language(header.decode("latin-1")).code
-
-
-class _Recorder:
-    """Sends a response and records it, unless it is too large.
-
-    Args:
-        send: To the reader.
-        max_bytes: The largest body that is recorded.
-        give_up: Called if the reader is slower than others should have to wait.
-    """
-
-    def __init__(self, send: Send, max_bytes: int, give_up: Callable[[], None]) -> None:
-        self._send, self._max_bytes, self._give_up = send, max_bytes, give_up
-        self._timer: asyncio.TimerHandle | None = None
-        self._headers: list[tuple[bytes, bytes]] | None = None
-        self._body: list[bytes] = []
-        self._size = 0
-        self._complete = False
-
-    async def __call__(self, message: Message) -> None:
-        more = message.get("more_body", False)
-        if message["type"] == "http.response.start":
-            if request_context().cache_seconds and message["status"] == 200:
-                self._headers = list(message["headers"])
-        elif self._headers is not None:
-            self._body.append(message.get("body", b""))
-            self._size += len(self._body[-1])
-            self._complete = not more
-            if self._size > self._max_bytes:
-                self._headers, self._body = None, []
-                self._give_up()
-        if self._timer is None and more:
-            self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._give_up)
-        await self._send(message)
-
-    def response(self) -> CachedResponse | None:
-        """The recorded response; None if it is incomplete, too large or must not be cached."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._headers is None or not self._complete:
-            return None
-        until = time.monotonic() + request_context().cache_seconds
-        return CachedResponse(tuple(self._headers), b"".join(self._body), until)
 
 
 async def send_cached(found: CachedResponse, copies: bytes, method: str, send: Send) -> None:
@@ -296,3 +300,82 @@ async def send_cached(found: CachedResponse, copies: bytes, method: str, send: S
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         start += PIECE_BYTES
     await send({"type": "http.response.body", "body": body[start:]})
+
+
+#: Bytes per cell of a release and of a grid, and the bytes of each cache.
+RELEASE_CELL, GRID_CELL, MAX_BYTES = 50, 80, 25_000_000
+
+
+class ReleaseCache:
+    """The releases of recent requests, and refusals that depend on counts."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self.cache: Cache[Release | Refused] = Cache(
+            max_bytes,
+            lambda found: OVERHEAD + (0 if isinstance(found, Refused) else found.cells * RELEASE_CELL),
+        )
+
+    def release(self, service: DatasetService, checked: CheckedRequest) -> Release:
+        """The answer to a checked request, unless a rule on counts refuses it."""
+        if checked.metered:
+            return service.answer(checked)
+        own: list[Release] = []
+
+        def compute() -> Release | Refused:
+            try:
+                own.append(service.answer(checked))
+            except Refused as refusal:
+                if not refusal.cacheable:
+                    raise
+                return _without_traceback(refusal)
+            return replace(own[0], charged=None)  # only the requester who is charged sees the charge
+
+        outcome = self.cache.compute(release_key(checked), compute)
+        if isinstance(outcome, Refused):
+            raise _without_traceback(outcome)
+        return own[0] if own else outcome
+
+
+class GridCache:
+    """Recent releases as pages show them: with percentages, order, intervals and labels in one language."""
+
+    def __init__(self, releases: ReleaseCache, max_bytes: int = MAX_BYTES) -> None:
+        self.releases = releases
+        self.cache: Cache[Layout] = Cache(
+            max_bytes, lambda layout: OVERHEAD + layout.release.cells * GRID_CELL
+        )
+
+    def layout(self, service: DatasetService, checked: CheckedRequest, view: View, naming: str) -> Layout:
+        """The answer to a checked request, laid out for a view."""
+
+        def compute() -> Layout:
+            release = translate_release(apply_view(self.releases.release(service, checked), view))
+            return Layout(release, cell_limits(release), naming, share_limits(release))
+
+        if checked.metered:
+            return compute()
+        return self.cache.compute(release_key(checked, view, naming, current_language().code), compute)
+
+
+def cell_limits(release: Release) -> Limits | None:
+    """The smallest and largest true count of every cell, negative where there is none; None without any."""
+    try:
+        return every_interval(release, DEFAULT_LEVEL)
+    except BadRequest:  # fitted numbers, or a distribution too wide for inference
+        return None
+
+
+def share_limits(release: Release) -> Shares | None:
+    """The smallest and largest true percentage of every cell, rounded outwards; None without percentages."""
+    if not release.view.percent:
+        return None
+    try:
+        low, high = percent_limits(release, every_interval(release, bonferroni_level(DEFAULT_LEVEL)))
+    except BadRequest:  # as above
+        return None
+    return None if low is None or high is None else (np.floor(10 * low) / 10, np.ceil(10 * high) / 10)
+
+
+def _without_traceback(refusal: Refused) -> Refused:
+    """A copy of a refusal. The frames of a traceback would keep exact counts in memory."""
+    return type(refusal)(refusal.message, refusal.advice, code=refusal.code)

@@ -25,21 +25,12 @@ from discreet.workspace.options import Options
 MAX_HEAD_BYTES = 65_536
 #: Descriptors that are left for records, the ledger, logs and temporary files.
 SPARE_FILES = 64
-_TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"content-type: text/plain; charset=utf-8\r\ncontent-length: 34\r\nconnection: close\r\n\r\n"
-    b"The headers are too long: cut them"
-)
+_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 @dataclass(slots=True)
 class ConnectionLimits:
-    """The limits of a process, and its open connections.
-
-    Args:
-        max_connections: How many connections may be open.
-        request_seconds: The timeout of a request, headers and body.
-    """
+    """The limits of a process, with the timeout of a request, headers and body; and its open connections."""
 
     max_connections: int
     request_seconds: float

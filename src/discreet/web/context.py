@@ -13,7 +13,7 @@ from discreet.ledger.requester import Requester
 
 if TYPE_CHECKING:
     from discreet.web.admission import Reservation
-    from discreet.web.i18n.messages import RequestLanguage
+    from discreet.web.i18n.translation import RequestLanguage
     from discreet.web.urls import SiteUrl
 
 
@@ -22,15 +22,10 @@ class RequestContext:
     """What middlewares and routes know about one request.
 
     Args:
-        requester: The account; None for an anonymous request.
-        refusal: Why a middleware refused the request; the router answers with it.
-        site_url: The URL under which the reader reached the server.
-        language: The language of the response.
-        reservation: The capacity that the request holds.
+        requester, refusal: The account, None for an anonymous request; why a middleware refused it: the router answers so.
+        site_url, reservation: The URL under which the reader reached the server, and the capacity that the request holds.
         cache_seconds: How long the response may be cached; 0 for not at all.
-        is_head: Whether the request is HEAD.
-        route: The path template of the route that answered.
-        code: The error code of a refused request.
+        route, code, body_hash: For the log: the route's path template, the error code, the SHA-256 of a cached response.
         metered: Whether a query of it is counted or charged per account.
         queries: For the audit log: the queries by dataset and canonical request, with their outcome.
     """
@@ -44,6 +39,7 @@ class RequestContext:
     is_head: bool = False
     route: str = ""
     code: str = ""
+    body_hash: str = ""
     metered: bool = False
     queries: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 

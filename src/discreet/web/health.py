@@ -1,26 +1,27 @@
-"""Health checks and metrics, for service managers, load balancers and Prometheus.
+"""Health checks and metrics, for service managers, load balancers and Prometheus; the integrity check of stored records.
 
     GET /healthz    200 while the process answers
     GET /readyz     200 while it can answer tables: a dataset opens, the ledger can be read, the log written; otherwise 503
     GET /metrics    metrics, for the addresses of `metrics_addresses`; for all others 404
 
-The responses are `ok` or `no`, and reveal nothing about datasets. They need no key and no host, and pass no rate limit: a
-readiness check runs at most once in `SECONDS_BETWEEN` seconds, however often it is requested. Forwarded addresses do not
-count here: behind a proxy on the same machine there are no metrics.
+They reveal nothing about datasets, need no key and no host, and pass no rate limit: readiness is checked at most once in
+`SECONDS_BETWEEN` seconds. Forwarded addresses do not count here: behind a proxy on the same machine there are no metrics.
 """
-
-from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
+import threading
 import time
+from typing import Self
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import DiscreetError
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.auth.proxies import in_networks, parse_networks
+from discreet.web.auth.identity import in_networks, parse_networks
 from discreet.web.lifespan import ServerState
 from discreet.web.telemetry import MEDIA_TYPE
 
@@ -30,14 +31,7 @@ log = logging.getLogger("discreet.server")
 
 
 class HealthMiddleware:
-    """Answers the three URLs.
-
-    Args:
-        app: The application.
-        registry: The datasets.
-        state: Of the server.
-        metrics_addresses: Who may read the metrics.
-    """
+    """Answers the three URLs."""
 
     def __init__(
         self, app: ASGIApp, registry: DatasetRegistry, state: ServerState, metrics_addresses: str | None
@@ -84,16 +78,68 @@ class HealthMiddleware:
         except DiscreetError as error:
             log.warning("Not ready: %s", error)
             return False
-        return any(map(self._opens, self._registry.ids()))
-
-    def _opens(self, dataset_id: str) -> bool:
-        try:
-            self._registry.door(dataset_id)
-        except DiscreetError as error:
-            log.warning("Not ready: %s", error)
-            return False
-        return True
+        for dataset_id in self._registry.ids():
+            try:
+                self._registry.open(dataset_id)
+            except DiscreetError as error:
+                log.warning("Not ready: %s", error)
+            else:
+                return True
+        return False
 
 
 def _response(*, ok: bool) -> Response:
     return Response("ok\n" if ok else "no\n", 200 if ok else 503, media_type="text/plain; charset=utf-8")
+
+
+#: Seconds between two rounds.
+BETWEEN_ROUNDS = 3600.0
+BYTES_A_SECOND = 50_000_000
+LOWEST_PRIORITY = 19
+
+
+class IntegrityCheck:
+    """A thread that verifies all datasets, round after round."""
+
+    def __init__(self, registry: DatasetRegistry, between_rounds: float = BETWEEN_ROUNDS) -> None:
+        self._registry = registry
+        self._between_rounds = between_rounds
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="integrity-check", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._registry.prepare()  # compile the count of large tables in the background
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def round(self) -> None:
+        """Verify every dataset once."""
+        for name in self._registry.ids():
+            try:
+                self._registry.verify(name, self._pace)
+            except _StoppedError:
+                return
+            except DiscreetError as error:
+                log.error("%s is not served: %s", name, error)  # noqa: TRY400 - the sentence says it all
+            except Exception:
+                log.exception("%s could not be verified", name)
+
+    def _run(self) -> None:
+        if sys.platform == "linux":  # where threads have a priority
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+        self.round()
+        while not self._stopping.wait(self._between_rounds):
+            self.round()
+
+    def _pace(self, read: int) -> None:
+        """Limit the read rate; a stop ends the round at once."""
+        if self._stopping.wait(read / BYTES_A_SECOND):
+            raise _StoppedError
+
+
+class _StoppedError(Exception):
+    """The server stops."""

@@ -1,11 +1,4 @@
-"""What a server process opens before it answers and closes before it ends: log, limits, metrics, background threads.
-
-with open_state(registry, options) as state:      what the server writes is for its owner alone
-create_app(registry, options, state)
-create_app(registry, options)                     the same application, which writes nothing
-"""
-
-from __future__ import annotations
+"""What a server process opens before it answers and closes before it ends: log, limits, metrics, background threads."""
 
 import gc
 import os
@@ -22,11 +15,9 @@ from starlette.types import ASGIApp, Message
 from discreet.errors import BadOption, DiscreetError
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.admission import THREADS
-from discreet.web.audit.entry import AddressPolicy
-from discreet.web.audit.log import AuditLog, LogPolicy
+from discreet.web.audit.log import AddressPolicy, AuditLog, LogPolicy
 from discreet.web.auth.rate_limit import RateLimitStore
-from discreet.web.detectors.alerts import read_thresholds
-from discreet.web.detectors.monitor import Monitor
+from discreet.web.detectors.monitor import Monitor, read_thresholds
 from discreet.web.telemetry import Metrics, start_tracing
 from discreet.workspace.folder_layout import FOLDER, standalone_log_key
 from discreet.workspace.options import Options
@@ -39,15 +30,7 @@ INTERNAL = "discreet.internal"
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """What the middlewares of an application share.
-
-    Args:
-        addresses: What is stored of IP addresses.
-        shared: Rate limits and holds of all processes.
-        metrics: Counters for Prometheus.
-        log: The audit log; None if requests are not logged.
-        folder: Where all of it is stored; None for an application that writes nothing.
-    """
+    """What the middlewares of an application share; without `log` nothing is logged, without `folder` nothing written."""
 
     addresses: AddressPolicy = field(default_factory=lambda: AddressPolicy(secrets.token_bytes(32)))
     shared: RateLimitStore = field(default_factory=lambda: RateLimitStore(None))
@@ -65,12 +48,7 @@ def server_folder(registry: DatasetRegistry, options: Options) -> Path | None:
 
 @contextmanager
 def open_state(registry: DatasetRegistry, options: Options) -> Iterator[ServerState]:
-    """Open the state of a server process; on exit the audit log is flushed.
-
-    Raises:
-        BadOption: An option is invalid, or the folder cannot be written.
-        SecretUnusable: The workspace has no usable secret.
-    """
+    """Open the state of a server process; on exit the audit log is flushed."""
     if options.log not in {"on", "off"}:
         raise BadOption(f"The option log is {options.log!r}.", "Give on or off.")
     folder = server_folder(registry, options)
@@ -106,12 +84,7 @@ def open_state(registry: DatasetRegistry, options: Options) -> Iterator[ServerSt
 def lifespan(
     registry: DatasetRegistry, close: Callable[[], object]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """The lifespan of an application: warm up before the first request, close after the last one.
-
-    Args:
-        registry: The datasets.
-        close: Called when the server has stopped answering.
-    """
+    """The lifespan of an application: warm up before the first request, close after the last one."""
 
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
@@ -133,31 +106,13 @@ async def warm_up(app: ASGIApp, registry: DatasetRegistry) -> None:
 
     An anonymous request is never charged.
     """
-    await _get(app, "/")
+    urls = [("/", "")]
     for dataset_id in registry.ids():
-        await _get(app, f"/datasets/{dataset_id}")
+        urls.append((f"/datasets/{dataset_id}", ""))
         with suppress(DiscreetError):
-            rows = registry.door(dataset_id).dataset.variables[-1].name
-            for form in ("csv", "json"):
-                await _get(app, f"/api/datasets/{dataset_id}/table", f"rows={rows}&format={form}")
-
-
-async def _get(app: ASGIApp, path: str, query: str = "") -> None:
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": query.encode(),
-        "headers": [(b"host", b"localhost"), (b"accept-encoding", b"gzip, br")],
-        "client": ("127.0.0.1", 0),
-        "server": ("127.0.0.1", 0),
-        INTERNAL: True,
-    }
+            rows = registry.open(dataset_id).dataset.variables[-1].name
+            table = f"/api/datasets/{dataset_id}/table"
+            urls += [(table, f"rows={rows}&format={form}") for form in ("csv", "json")]
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -165,4 +120,20 @@ async def _get(app: ASGIApp, path: str, query: str = "") -> None:
     async def send(_message: Message) -> None:
         return None
 
-    await app(scope, receive, send)
+    for path, query in urls:
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": query.encode(),
+            "headers": [(b"host", b"localhost"), (b"accept-encoding", b"gzip, br")],
+            "client": ("127.0.0.1", 0),
+            "server": ("127.0.0.1", 0),
+            INTERNAL: True,
+        }
+        await app(scope, receive, send)

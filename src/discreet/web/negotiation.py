@@ -1,20 +1,10 @@
 """Content negotiation: the format and language of a response, and whether the reader has a copy of it.
 
-    Accept: text/csv                     csv
-    Accept: text/html,*/*;q=0.8          html, as browsers send
-    Accept: */*, or no header            json
-    Accept: image/gif                    406, with the list of formats
-
-    lang=de                              German; the response depends on the URL alone
-    Accept-Language: de-AT, en;q=0.5     a page in German, with `Vary: Accept-Language`
-    neither                              English
-
 The most specific media range that matches a format gives its quality. The highest quality wins, then the more specific
-match, then the order of the formats. API responses are in English; tables and descriptions take `lang` for their labels.
+match, then the order of the formats; 406 lists them. `lang=de` chooses a language by the URL alone; a page without it
+follows `Accept-Language`. API responses are in English; tables and descriptions take `lang` for their labels.
 Source: RFC 9110, sections 8.8.3, 12.5.1, 12.5.4 and 13.1.2.
 """
-
-from __future__ import annotations
 
 import re
 from urllib.parse import unquote
@@ -27,8 +17,7 @@ from discreet.errors import BadRequest, NotAcceptable
 from discreet.formats import Format, formats
 from discreet.model.messages.text import message
 from discreet.web.context import request_context
-from discreet.web.i18n.messages import Language, RequestLanguage, languages
-from discreet.web.i18n.translation import has_languages, with_language
+from discreet.web.i18n.translation import Language, RequestLanguage, has_languages, languages, with_language
 from discreet.web.urls import is_for_programs, strip_root
 
 DEFAULT_FORMAT = "json"
@@ -40,9 +29,6 @@ def choose_format(accept: str) -> Format:
 
     >>> choose_format("text/csv;q=0.9, text/html;q=0.1").name, choose_format("").name
     ('csv', 'json')
-
-    Raises:
-        NotAcceptable: It names no format that can be written here.
     """
     offered = sorted((f for f in formats() if f.installed), key=lambda form: form.name != DEFAULT_FORMAT)
     ranges = parse_accept(accept) or [("*/*", 1.0)]
@@ -72,15 +58,11 @@ def parse_accept(accept: str) -> list[tuple[str, float]]:
         name, *parameters = (part.strip().lower() for part in item.split(";"))
         quality = next((text[2:] for text in parameters if text.startswith("q=")), "1")
         if name:
-            found.append((name, _quality(quality)))
+            try:
+                found.append((name, min(1.0, max(0.0, float(quality)))))
+            except ValueError:
+                found.append((name, 1.0))
     return found
-
-
-def _quality(text: str) -> float:
-    try:
-        return min(1.0, max(0.0, float(text)))
-    except ValueError:
-        return 1.0
 
 
 def media_type(form: Format) -> str:
@@ -100,7 +82,9 @@ class LanguageMiddleware:
             await self.app(scope, receive, send)
             return
         context, for_programs = request_context(), is_for_programs(strip_root(scope["path"]))
-        named, query = _split_language(scope["query_string"].decode("latin-1"))
+        parts = scope["query_string"].decode("latin-1").split("&")
+        named = [unquote(part[5:]) for part in parts if part.startswith("lang=")]
+        query = "&".join(part for part in parts if not part.startswith("lang="))
         if not for_programs:
             named = [name for name in named if name]  # an empty field of a form
         chosen = len(named) == 1 and named[0] in languages()
@@ -149,13 +133,6 @@ def choose_language(header: str) -> Language:
     wanted = [name for name, quality in sorted(parse_accept(header), key=lambda item: -item[1]) if quality]
     found = negotiate_locale(wanted[:50], list(known), sep="-")
     return known[found if found in known else "en"]
-
-
-def _split_language(query: str) -> tuple[list[str], str]:
-    """The languages that a query names, and the query without them."""
-    parts = query.split("&")
-    named = [unquote(part[5:]) for part in parts if part.startswith("lang=")]
-    return named, "&".join(part for part in parts if not part.startswith("lang="))
 
 
 def _unknown_language(named: list[str]) -> BadRequest:

@@ -6,12 +6,9 @@
 reader gets the code only.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import logging
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -19,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
+from typing_extensions import TypedDict
 
 from discreet.errors import (
     BadRequest,
@@ -42,11 +40,23 @@ RETRY_AFTER = 5
 log = logging.getLogger("discreet.server")
 
 
+class ProblemDocument(TypedDict):
+    """Why a request was not answered (RFC 9457), with a stable code and advice."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    advice: str
+
+
 def install_error_handlers(app: FastAPI) -> None:
     """Turn every error of the application into a problem response."""
-    app.add_exception_handler(DiscreetError, _on_discreet)
-    app.add_exception_handler(RequestValidationError, _on_validation)
-    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(DiscreetError, problem_response)  # type: ignore[arg-type] # of what it is registered for
+    app.add_exception_handler(RequestValidationError, _on_validation)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, _on_http)  # type: ignore[arg-type]
 
 
 def public_error(error: DiscreetError) -> DiscreetError:
@@ -58,19 +68,6 @@ def public_error(error: DiscreetError) -> DiscreetError:
         message("The server cannot answer at the moment."),
         message("Whoever runs it finds the reason in its log; try again later."),
     )
-
-
-def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
-    """The problem document of RFC 9457, with `code` and `advice`."""
-    return {
-        "type": link(f"/errors/{error.code}"),
-        "title": error.title,
-        "status": error.http_status,
-        "detail": error.message,
-        "instance": instance,
-        "code": error.code,
-        "advice": error.advice,
-    }
 
 
 def busy() -> Busy:
@@ -87,7 +84,15 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
     note_refusal(error)
     shown = public_error(error)
     if _for_programs(request):
-        document = problem_document(shown, request.url.path)
+        document: ProblemDocument = {
+            "type": link(f"/errors/{shown.code}"),
+            "title": shown.title,
+            "status": shown.http_status,
+            "detail": shown.message,
+            "instance": request.url.path,
+            "code": shown.code,
+            "advice": shown.advice,
+        }
         body = json.dumps(document, ensure_ascii=True).encode()
         response = Response(body, shown.http_status, media_type=PROBLEM_JSON)
     else:
@@ -126,14 +131,8 @@ def explain_error(kind: type[object]) -> str:
     return " ".join((inspect.getdoc(kind) or "").replace("`", "").split())
 
 
-def _on_discreet(request: Request, error: Exception) -> Response:
-    assert isinstance(error, DiscreetError)  # noqa: S101 - what the handler is registered for
-    return problem_response(request, error)
-
-
-def _on_validation(request: Request, error: Exception) -> Response:
+def _on_validation(request: Request, error: RequestValidationError) -> Response:
     """A validation error of FastAPI."""
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - what the handler is registered for
     first = error.errors()[0]
     name = first["loc"][-1]
     return problem_response(
@@ -145,15 +144,27 @@ def _on_validation(request: Request, error: Exception) -> Response:
     )
 
 
-def _on_http(request: Request, error: Exception) -> Response:
+def _on_http(request: Request, error: HTTPException) -> Response:
     """404 and 405 of Starlette's router."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
     if error.status_code == 404:
         return problem_response(
-            request, NotFound(message("There is nothing at this address."), _where_to_go(request))
+            request,
+            NotFound(
+                message("There is nothing at this address."),
+                f"The API starts at {link('/api/datasets')} and is described at {link('/openapi.json')}."
+                if _for_programs(request)
+                else message("Check the address, or start from the list of datasets."),
+            ),
         )
     if error.status_code == 405:
-        allowed = _methods_of(request)
+        allowed = [  # over all routes; every GET route answers HEAD
+            method
+            for method, asked in (("GET", "GET"), ("HEAD", "GET"), ("POST", "POST"))
+            if any(
+                route.matches({**request.scope, "method": asked})[0] is Match.FULL
+                for route in request.app.routes
+            )
+        ]
         refusal = MethodNotAllowed(
             message("{method} is not offered here.", method=request.method),
             message("Use {allowed:or}.", allowed=tuple(allowed)),
@@ -166,22 +177,5 @@ def _on_http(request: Request, error: Exception) -> Response:
     )
 
 
-def _methods_of(request: Request) -> list[str]:
-    """The methods of a URL over all routes; every GET route answers HEAD."""
-    return [
-        method
-        for method, asked in (("GET", "GET"), ("HEAD", "GET"), ("POST", "POST"))
-        if any(
-            route.matches({**request.scope, "method": asked})[0] is Match.FULL for route in request.app.routes
-        )
-    ]
-
-
 def _for_programs(request: Request) -> bool:
     return is_for_programs(strip_root(request.url.path))
-
-
-def _where_to_go(request: Request) -> str:
-    if _for_programs(request):
-        return f"The API starts at {link('/api/datasets')} and is described at {link('/openapi.json')}."
-    return message("Check the address, or start from the list of datasets.")

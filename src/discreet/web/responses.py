@@ -1,39 +1,42 @@
-"""Responses of routes: conditional requests (ETag), JSON, documents that are streamed, the header of a charge.
+"""Responses of routes: conditional requests (ETag), JSON, documents that are streamed; what the router does for every route.
 
-A release is a pure function of the stored version and the canonical request. Its strong ETag follows from the request,
-
-    ETag = SHA-256(version, canonical request, format, view, version of Discreet, root of the links, language)
-    of a page also its own URL,
-
-so a reader who has the table gets 304 before any record is read. Source: RFC 9110, section 13.1.2.
+A release is a pure function of the stored version and the canonical request. Its strong ETag follows from version, request,
+format, view, version of Discreet, root of the links and language (of a page also from its own URL), so a reader who has the
+table gets 304 before any record is read. Source: RFC 9110, section 13.1.2.
 
 A document of more than `WHOLE` bytes is sent in chunks while it is written. If writing fails, the last chunk is never sent
 and every client sees an incomplete response. HTTP/1.0 has no chunks: the document is written to a temporary file first and
 sent with its length. Source: RFC 9112, sections 7.1 and 8.
-"""
 
-from __future__ import annotations
+`RouteDispatcher` serves all routes: it answers with the refusal of a middleware, serves HEAD, turns unexpected errors into
+500, and notes the route for the audit log. The headers of every response are in `response_headers`.
+"""
 
 import hashlib
 import json
+import logging
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet import __version__
-from discreet.errors import UnknownCategory
+from discreet.errors import DiscreetError, UnknownCategory
 from discreet.model.file_io import measure_size
+from discreet.model.messages.text import message
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.cache import ALWAYS, release_key
 from discreet.web.context import request_context
-from discreet.web.i18n.messages import request_language
+from discreet.web.i18n.translation import request_language
 from discreet.web.negotiation import matches_etag
 from discreet.web.urls import explain_plus, is_for_programs, read_word, site_url, strip_root
 
@@ -53,27 +56,19 @@ def as_json(document: Any, status: int = 200) -> Response:
     return Response(text.encode(), status, media_type=JSON)
 
 
-def open_service(doors: DatasetRegistry, request: Request, dataset_id: str) -> DatasetService:
+def open_service(registry: DatasetRegistry, request: Request, dataset_id: str) -> DatasetService:
     """The service of the version that a URL names; by default of the current version."""
-    return doors.door(dataset_id, version=read_word(request.query_params, "version"))
+    return registry.open(dataset_id, version=read_word(request.query_params, "version"))
 
 
 def check_request(
-    door: DatasetService, request: TableRequest, how: Callable[[TableRequest], CheckedRequest] | None = None
+    service: DatasetService,
+    request: TableRequest,
+    how: Callable[[TableRequest], CheckedRequest] | None = None,
 ) -> CheckedRequest:
-    """Check a request against its dataset and the rules on dimensions; nothing is counted yet.
-
-    Args:
-        door: The service of the dataset.
-        request: The request.
-        how: Checks it instead of `door.check`.
-
-    Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The request is invalid.
-        Refused: A rule does not allow it.
-    """
+    """Check a request against its dataset and the rules on dimensions; nothing is counted yet."""
     try:
-        return (how or door.check)(request)
+        return (how or service.check)(request)
     except UnknownCategory as error:
         raise explain_plus(error, request) from None
 
@@ -107,16 +102,11 @@ def conditional(
     lasts: float = ALWAYS,
     vary: str = "",
 ) -> Response:
-    """304 if the reader has a current copy, otherwise the response with its ETag.
+    """304 if the reader has a current copy, otherwise the response that `respond` creates, with its strong ETag.
 
-    Args:
-        request: The request.
-        tag: The strong ETag of the response.
-        respond: Creates the response.
-        metered: Whether the response may be charged to the account: then no cache may store it.
-        lasting: Whether the response cache may store it: it follows from its ETag alone.
-        lasts: Seconds that it may be cached; `MOMENT` if more than the version and the request determine it.
-        vary: Request headers that selected the response.
+    A `metered` response may be charged to the account: no cache may store it. A `lasting` one follows from its ETag alone:
+    the response cache may store it for `lasts` seconds (`MOMENT` if more than version and request determine it). `vary`
+    names the request headers that selected it.
     """
     headers = {"etag": tag, "cache-control": "private, no-store" if metered else CACHE_CONTROL}
     headers |= {"vary": vary} if vary else {}
@@ -134,14 +124,10 @@ def is_head() -> bool:
     return request_context().is_head
 
 
-def headers_only(door: DatasetService, requests: Iterable[TableRequest], media_type: str) -> Response:
-    """The response to HEAD for tables. Nothing is charged and no document is written.
-
-    Raises:
-        Refused: As GET would.
-    """
+def headers_only(service: DatasetService, requests: Iterable[TableRequest], media_type: str) -> Response:
+    """The response to HEAD for tables, refused as GET would be. Nothing is charged and no document is written."""
     for request in requests:
-        door.refuse_unreleased(request)
+        service.refuse_unreleased(request)
     response = Response(media_type=media_type)
     del response.headers["content-length"]  # the length of the document is unknown
     return response
@@ -170,3 +156,52 @@ def document_response(request: Request, pieces: Iterator[bytes], media_type: str
         size, document = measure_size(document)
         headers["content-length"] = str(size)
     return StreamingResponse(document, media_type=media_type, headers=headers)
+
+
+log = logging.getLogger("discreet.server")
+
+
+class RouteDispatcher:
+    """Wraps the router of an application.
+
+    - Answers with the refusal of a middleware, in the language and with the links of the site.
+    - Answers HEAD by the route for GET; the HTTP server sends no body.
+    - Turns an unexpected exception into a 500 that reveals nothing: its text could hold a value.
+    - Notes the route for the audit log.
+    """
+
+    def __init__(self, router: ASGIApp) -> None:
+        self.router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Route a request; expected errors are left to the exception handlers (`problems`)."""
+        if scope["type"] != "http":
+            await self.router(scope, receive, send)
+            return
+        context = request_context()
+        if context.refusal is not None:
+            raise context.refusal
+        if scope["method"] == "HEAD":
+            context.is_head, scope = True, {**scope, "method": "GET"}
+        started = False
+
+        async def sending(part: Message) -> None:
+            nonlocal started
+            started = True
+            await send(part)
+
+        try:
+            await self.router(scope, receive, sending)
+        except Exception as error:
+            handled = isinstance(error, DiscreetError | HTTPException | RequestValidationError)
+            if handled and not started:
+                raise
+            incident = secrets.token_hex(6)
+            log.error("%s, incident %s", type(error).__name__, incident)  # noqa: TRY400 - no text
+            if not started:
+                raise DiscreetError(
+                    message("The incident is noted as {incident}.", incident=incident),
+                    message("Try again; if it happens again, tell whoever runs this server that number."),
+                ) from None
+        finally:
+            context.route = getattr(scope.get("route"), "path", "") or ""

@@ -4,8 +4,6 @@ Each worker opens the workspace for itself. There is one secret and one ledger o
 charges. uvicorn's supervisor replaces a worker that dies. Workers end when the supervisor is killed.
 """
 
-from __future__ import annotations
-
 import errno
 import logging
 import multiprocessing
@@ -27,13 +25,12 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from discreet.errors import BadOption, DiscreetError
-from discreet.formats.svg import PICTURES
-from discreet.pictures.drawing import DrawingProgram
-from discreet.pictures.save import use_drawing_program
+from discreet.formats.svg_png import PICTURES
+from discreet.pictures.drawing import DrawingProgram, use_drawing_program
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
 from discreet.web.connections import BoundedProtocol, ConnectionLimits, set_write_timeout
-from discreet.web.integrity_check import IntegrityCheck
+from discreet.web.health import IntegrityCheck
 from discreet.web.lifespan import METRICS, lifespan, open_state, server_folder
 from discreet.web.telemetry import clear_metrics
 from discreet.workspace.options import Options
@@ -48,16 +45,7 @@ SECONDS_TO_ANSWER = 60
 def serve(
     registry: DatasetRegistry, options: Options, announce: Callable[[str], None] = lambda _url: None
 ) -> None:
-    """Serve until SIGINT or SIGTERM, with the number of worker processes of the options.
-
-    Args:
-        registry: The datasets.
-        options: Of the workspace.
-        announce: Called with the URL as soon as all workers answer.
-
-    Raises:
-        BadOption: An option is invalid, or the socket cannot be opened.
-    """
+    """Serve until SIGINT or SIGTERM, with the worker processes of the options; `announce` gets the URL when all answer."""
     if options.cache_folder:
         log.warning("The option cache_folder is ignored: responses are cached in memory. Remove it.")
     create_app(registry, options)  # invalid options are reported before the socket is opened
@@ -90,13 +78,7 @@ def serve(
 
 @dataclass(frozen=True)
 class Application:
-    """Creates the application in a worker process; uvicorn pickles it.
-
-    Args:
-        open_registry: Opens the datasets.
-        options: Of the workspace.
-        sockets: The folder of the socket of the process that draws charts.
-    """
+    """Creates the application in a worker process; uvicorn pickles it. `sockets` is the folder of the drawing program."""
 
     open_registry: Callable[[], DatasetRegistry]
     options: Options
@@ -121,17 +103,16 @@ class Application:
                 print(error, file=sys.stderr)  # noqa: T201 - the supervisor ends on this exit code
                 sys.exit(STARTUP_FAILURE)
             opened.enter_context(IntegrityCheck(registry))
-            opened.enter_context(_drawing(self.sockets))
+            if not PICTURES.missing and hasattr(socket, "AF_UNIX"):  # charts are drawn by a separate process
+                program = DrawingProgram(self.sockets)
+                opened.callback(program.close)
+                opened.enter_context(use_drawing_program(program))
             return create_app(registry, self.options, state, lifespan(registry, opened.pop_all().close))
         raise AssertionError  # pragma: no cover - the stack suppresses no exception
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket.
-
-    Raises:
-        BadOption: The address is in use or cannot be used, with what to do.
-    """
+    """Open a listening socket; for an address that cannot be used, the error says what to do."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -206,7 +187,7 @@ def _config(application: Application, options: Options) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # `auth.proxies` keeps the address of the connection, which decides about account headers
+        proxy_headers=False,  # `auth.identity` keeps the address of the connection, which decides about account headers
         timeout_keep_alive=options.idle_seconds,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
         timeout_worker_healthcheck=SECONDS_TO_ANSWER,
@@ -264,20 +245,6 @@ def _drop_traceback(record: logging.LogRecord) -> bool:
         record.msg, record.args = f"{record.msg} {kind.__name__ if kind else ''}".strip(), ()
         record.exc_info = None
     return True
-
-
-@contextmanager
-def _drawing(folder: Path) -> Iterator[None]:
-    """Draw charts in a separate process, where the system has UNIX sockets."""
-    if PICTURES.missing or not hasattr(socket, "AF_UNIX"):
-        yield
-        return
-    program = DrawingProgram(folder)
-    try:
-        with use_drawing_program(program):
-            yield
-    finally:
-        program.close()
 
 
 def _url(listening: socket.socket) -> str:

@@ -10,8 +10,6 @@ With the option `traces` and the extra `otel` there are spans `request`, `check`
 destination is configured by OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -34,17 +32,17 @@ MAPPED = 2**20
 
 
 class Metrics:
-    """The metrics of a server.
-
-    Args:
-        folder: The folder of all processes; None for this process only.
-    """
+    """The metrics of a server, in a folder of all processes; without one of this process only."""
 
     def __init__(self, folder: Path | None = None) -> None:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             for kind in ("counter", "histogram"):
-                _take_room(folder / f"{kind}_{os.getpid()}.db")
+                path = folder / f"{kind}_{os.getpid()}.db"
+                if (
+                    not path.exists()
+                ):  # the library's is sparse: on a full disk the system kills who writes into it
+                    path.write_bytes(bytes(MAPPED))
             os.environ[FOLDER] = str(folder)
         # The library decides at import, before the folder is known.
         values.ValueClass = values.MutexValue if folder is None else values.MultiProcessValue()  # type: ignore[no-untyped-call]
@@ -86,15 +84,6 @@ class Metrics:
         return generate_latest(every)
 
 
-def _take_room(path: Path) -> None:
-    """Allocate the file that the library maps into memory.
-
-    The library creates a sparse file. On a full disk the system kills a process that writes into one.
-    """
-    if not path.exists():
-        path.write_bytes(bytes(MAPPED))
-
-
 def clear_metrics(folder: Path) -> None:
     """Delete the metrics of an earlier server; called before workers start."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -106,16 +95,7 @@ _tracers: list[Any] = []
 
 
 def start_tracing(traces: str | None, exporter: Any = None) -> None:
-    """Start tracing, if the option is set.
-
-    Args:
-        traces: `otlp`, or nothing.
-        exporter: An exporter for tests; by default OTLP, as the environment configures it.
-
-    Raises:
-        BadOption: Another word.
-        MissingExtra: The libraries are not installed.
-    """
+    """Start tracing, if the option is `otlp`; tests give an exporter of their own."""
     _tracers.clear()
     if not traces:
         return

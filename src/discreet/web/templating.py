@@ -1,17 +1,10 @@
-"""Static files: one stylesheet joined from parts, script modules, the logo.
+"""Static files and Jinja: cached URLs, autoescape, and filters that make any label safe to show.
 
-Their URLs contain the fingerprint of all of them, `/static/3f2a…/js/live.js`, so that browsers cache them for good and
-a module imports others of the same version. The URLs without it work, too.
-
-The Jinja environment with autoescape, and filters that make any label safe to show.
-
-Control characters (C0, DEL, C1, lone surrogates) become U+FFFD. Explicit bidirectional formatting is closed at the end
-of the text, so it never reorders the text after it; in HTML each label is also in a `<bdi>`. Jinja escapes markup.
-
+Static URLs contain a fingerprint of all files, `/static/3f2a…/js/live.js`: browsers cache them for good, and a module
+imports others of the same version. Control characters (C0, DEL, C1, lone surrogates) become U+FFFD. Explicit
+bidirectional formatting is closed at the end of its text, and in HTML each label is also in a `<bdi>`.
 Source: Unicode Standard Annex 9, sections 2.1-2.5.
 """
-
-from __future__ import annotations
 
 import hashlib
 import re
@@ -28,16 +21,17 @@ from starlette.types import Scope
 
 from discreet import __version__
 from discreet.privacy.claim import three_digits_up
-from discreet.web.i18n.messages import (
+from discreet.web.i18n.translation import (
+    add_language_to_links,
     current_language,
     display_date,
     display_number,
     format_number,
     gettext,
+    language_menu,
     localise,
     ngettext,
 )
-from discreet.web.i18n.translation import add_language_to_links, language_menu
 from discreet.web.urls import site_url
 
 _WEB = Path(__file__).parent
@@ -67,7 +61,6 @@ class _ForGood(StaticFiles):
     """Files whose URL names their version."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, to be cached for good."""
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = FOR_GOOD
         return response
@@ -133,9 +126,7 @@ def bidi_isolate(text: object) -> Markup:
 def _code_spans(text: str) -> Markup:
     """A sentence whose parts between backticks are code."""
     pieces = enumerate(str(localise(text)).split("`"))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if place % 2 else piece for place, piece in pieces
-    )
+    return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else each for at, each in pieces)
 
 
 def _gettext(text: str, **values: Any) -> str:

@@ -1,30 +1,25 @@
-"""The public URL of the server: the first part of every link.
+"""URLs: the public URL of the server, the query of a table, and the links to its page, documents and files.
 
     public_url = "https://x.org/tables"     origin https://x.org, root /tables, base https://x.org/tables
     no public_url                           the origin is that of the request, if its host is trusted (`hosts`)
-
-It is the same throughout a request, so `hosts` sets a context variable, as Django does with its script prefix.
-
-The parser of query strings, for the API and the pages.
 
 List parameters are comma-separated, repeated, or both; `filter` and `group` follow `model/grammar.py`. An unknown
 parameter is refused: a misspelt `column=age` must not silently give another table.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
 from discreet.errors import BadOption, BadRequest, UnknownCategory
+from discreet.model import view
 from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
-from discreet.model.request import TableRequest, request_from_text
-from discreet.model.view import THEMES, Picture, View, read_top
+from discreet.model.request import DEFAULT_MEASURE, QUERY_PARAMETERS, TableRequest, request_from_query
+from discreet.model.view import View, view_from_query
 from discreet.release.measures import default_measure
 from discreet.web.context import request_context
 
@@ -35,12 +30,7 @@ _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
 
 @dataclass(frozen=True, slots=True)
 class SiteUrl:
-    """The URL of the server.
-
-    Args:
-        origin: Scheme, host and port; empty outside a request.
-        root: The path of the server without a slash at its end; empty at the root of a host.
-    """
+    """The URL of the server: scheme, host and port, and the path without a slash at its end; both may be empty."""
 
     origin: str = ""
     root: str = ""
@@ -84,9 +74,6 @@ def parse_public_url(url: str | None) -> SiteUrl | None:
 
     >>> parse_public_url("https://x.org/tables/")
     SiteUrl(origin='https://x.org', root='/tables')
-
-    Raises:
-        BadOption: It is no URL of a server.
     """
     if not url:
         return None
@@ -104,20 +91,7 @@ def parse_public_url(url: str | None) -> SiteUrl | None:
 
 
 #: The parameters of a table.
-TABLE_PARAMETERS = (
-    "rows",
-    "columns",
-    "layers",
-    "filter",
-    "group",
-    "levels",
-    "totals",
-    "measure",
-    "additivity",
-    "fit_to",
-    "version",
-)
-_YES_NO = {"yes": True, "no": False}
+TABLE_PARAMETERS = (*QUERY_PARAMETERS, "version")
 
 
 def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
@@ -131,35 +105,12 @@ def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
 
 def read_table(dataset: Dataset, query: QueryParams) -> TableRequest:
     """The table of a query string; without a measure, the dataset's first."""
-    return request_from_text(
-        dataset.id,
-        rows=query.getlist("rows"),
-        columns=query.getlist("columns"),
-        layers=query.getlist("layers"),
-        filters=query.getlist("filter"),
-        groups=query.getlist("group"),
-        totals=read_yes_no(query, "totals", default=True),
-        levels=query.getlist("levels"),
-        measure=read_word(query, "measure") or default_measure(dataset),
-        additivity=read_word(query, "additivity"),
-        fit_to=query.getlist("fit_to"),
-    )
+    return request_from_query(dataset.id, query.getlist, default_measure(dataset))
 
 
 def read_view(query: QueryParams) -> View:
     """The view of a query string: percentages, ranks, and which rows in which order."""
-    return View(
-        percent=read_word(query, "percent"),
-        rank=read_yes_no(query, "rank", default=False),
-        top=read_top(read_word(query, "top")),
-        hide_empty=read_yes_no(query, "hide_empty", default=False),
-        sort=read_word(query, "sort"),
-    )
-
-
-def read_picture(query: QueryParams) -> Picture:
-    """The chart and the theme of a query string."""
-    return Picture(read_word(query, "chart"), read_word(query, "theme") or THEMES[0])
+    return view_from_query(query.getlist)
 
 
 def version_query(query: QueryParams) -> list[tuple[str, str]]:
@@ -177,24 +128,7 @@ def read_single(name: str, given: list[str], default: str = "") -> str:
 
 def read_word(query: QueryParams, name: str) -> str:
     """A parameter that is given at most once; empty ones are ignored, as browsers send them."""
-    given = [text for text in query.getlist(name) if text]
-    if len(given) > 1:
-        raise BadRequest(
-            message("{name} is given {given} times.", name=name, given=len(given)), message("Give it once.")
-        )
-    return given[0] if given else ""
-
-
-def read_yes_no(query: QueryParams, name: str, *, default: bool) -> bool:
-    """A parameter that is yes or no, given at most once."""
-    given = [text for text in query.getlist(name) if text]
-    if not given:
-        return default
-    if len(given) > 1 or given[0] not in _YES_NO:
-        raise BadRequest(
-            message('{name} is "{given:comma}".', name=name, given=tuple(given)), message("Write yes or no.")
-        )
-    return _YES_NO[given[0]]
+    return view.read_word(name, query.getlist(name))
 
 
 def explain_plus(error: UnknownCategory, request: TableRequest) -> UnknownCategory:
@@ -203,3 +137,62 @@ def explain_plus(error: UnknownCategory, request: TableRequest) -> UnknownCatego
         return error
     advice = message("{advice} In a URL, write + as %2B.", advice=error.advice)
     return UnknownCategory(error.message, advice)
+
+
+#: Query parameters in addition to the request: of a view, of a version.
+QueryItems = Sequence[tuple[str, str]]
+#: File systems allow 255 bytes; some programs allow less.
+LONGEST_STEM = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A control of a page: its label and the URL of the new state; `current` marks the state shown now."""
+
+    label: str
+    href: str
+    current: bool = False
+
+
+def page_path(request: TableRequest, items: QueryItems = ()) -> str:
+    """The URL of the table's page; `items` are of the view, the display options and the version."""
+    return f"/datasets/{request.dataset}?{_query(request, items)}"
+
+
+def table_path(request: TableRequest, what: str, items: QueryItems = ()) -> str:
+    """The URL of a page about the table: `block`, `print`, `interval`, `compare` or `test/independence`."""
+    return f"/datasets/{request.dataset}/{what}?{_query(request, items)}"
+
+
+def api_path(request: TableRequest, form: str, items: QueryItems = ()) -> str:
+    """The URL of the table's document in a format."""
+    return f"/api/datasets/{request.dataset}/table?{_query(request, items)}&format={form}"
+
+
+def pick_path(request: TableRequest, name: str, items: QueryItems = ()) -> str:
+    """The URL of the picker of a variable's categories for this table."""
+    query = _query(request, items)
+    return f"/datasets/{request.dataset}/variables/{name}" + (f"?{query}" if query else "")
+
+
+def _query(request: TableRequest, items: QueryItems) -> str:
+    return urlencode([*request.to_query(), *items], safe=",=")
+
+
+def version_pin(digest: str) -> tuple[str, str]:
+    """The parameter that names a version by its digest."""
+    return "version", digest[:8]
+
+
+def file_stem(request: TableRequest) -> str:
+    """The name of a download: dataset, variables, and whether it is a selection or weighted.
+
+    Ids and names hold letters, digits, hyphens and underscores only: no label ever names a file.
+
+    >>> file_stem(TableRequest("census", ("sex",), ("age",), filters=(("birthplace", ("2",)),)))
+    'census-sex-by-age-selection'
+    """
+    words = [request.dataset, "-by-".join((*request.rows, *request.columns, *request.layers))]
+    words += ["selection"] if request.filters or request.groups or request.levels or request.names else []
+    words += [request.measure] if request.measure != DEFAULT_MEASURE else []
+    return "-".join(words)[:LONGEST_STEM]

@@ -9,20 +9,14 @@ import pytest
 
 @pytest.mark.slow
 def test_describe_then_load_then_table(run_process, town, tmp_path):
-    pq.write_table(town.records, tmp_path / "people.parquet")
-    assert (
-        run_process("describe", tmp_path / "people.parquet", "--out", tmp_path / "dataset.toml").returncode
-        == 0
-    )
-    done = run_process(
-        "load", tmp_path / "dataset.toml", tmp_path / "people.parquet", "-w", tmp_path / "w", "--json"
-    )
-    assert done.returncode == 0
+    records, text, folder = (tmp_path / name for name in ("people.parquet", "dataset.toml", "w"))
+    pq.write_table(town.records, records)
+    assert run_process("describe", records, "--out", text).returncode == 0
+    done = run_process("load", text, records, "-w", folder, "--json")
     assert json.loads(done.stdout)["dataset"] == "people"
-    done = run_process(
-        "table", "people", "--rows", "sex", "--format", "csv", DISCREET_WORKSPACE=str(tmp_path / "w")
-    )
-    assert done.returncode == 0
+    table = ("table", "people", "--rows", "sex", "--format", "csv")
+    done = run_process(*table, DISCREET_WORKSPACE=str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_is_wrong_with_a_description_names_its_own_file(run_here, town, tmp_path):
@@ -59,15 +53,8 @@ def test_one_caution_is_one_and_new_keys_are_told(run_here, town, tmp_path):
     done = run_here("load", tmp_path / "town.toml", tmp_path / "after.parquet", "-w", tmp_path / "w")
     assert "1 caution, for your eyes only:" in done.stderr
     assert "new keys" not in done.stderr
-    done = run_here(
-        "load",
-        tmp_path / "town.toml",
-        tmp_path / "after.parquet",
-        "-w",
-        tmp_path / "w",
-        "--corrections",
-        "new-lineage",
-    )
+    given = ("load", tmp_path / "town.toml", tmp_path / "after.parquet", "-w", tmp_path / "w")
+    done = run_here(*given, "--corrections", "new-lineage")
     assert "It has new keys: all its numbers change." in done.stderr
 
 

@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from fastapi.testclient import TestClient
 from tests.web.conftest import (
+    client_of,
     hostile_description,
     hostile_records,
     people_description,
     people_records,
 )
 
-from discreet.release.dataset_registry import open_registry
-from discreet.web.app import create_app
 from discreet.workspace.ledger_location import open_accounts
-from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 
 if TYPE_CHECKING:
@@ -50,14 +46,6 @@ def office(tmp_path_factory) -> tuple[Path, dict[str, str]]:
 @pytest.fixture(scope="session")
 def office_client(office):
     return client_of(office[0], pxweb_calls=1_000_000)
-
-
-def client_of(folder, **options):
-    return TestClient(create_app(open_registry(folder), replace(read_options(folder), **options)))
-
-
-def with_key(key):
-    return {"authorization": f"Bearer {key}"}
 
 
 class Issuer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.web.auth.conftest import with_key
+from tests.web.conftest import with_key
 
 from discreet.errors import BadOption
-from discreet.web.auth.roles import RequestAuthoriser
+from discreet.web.auth.identity import RequestAuthoriser
 
 #: What stands for the parts of an address; a new name must be added here, with the dataset in it where it has one.
 PARTS = {
@@ -50,13 +50,9 @@ def asked(client, route, dataset, headers):
     query = next((words for end, words in QUERIES.items() if path.endswith(end)), "")
     body = {name: text.format(dataset) for name, text in BODIES.get(route.path, {}).items()}
     for method in sorted(route.methods - {"HEAD"}):
-        yield client.request(
-            method,
-            f"{path}?{query}".rstrip("?"),
-            headers=headers,
-            json=body if method == "POST" else None,
-            follow_redirects=False,
-        )
+        json = body if method == "POST" else None
+        address = f"{path}?{query}".rstrip("?")
+        yield client.request(method, address, headers=headers, json=json, follow_redirects=False)
 
 
 def worded(answer, dataset):
@@ -94,15 +90,9 @@ def test_who_may_see_it_gets_it_at_the_same_addresses(office_client, office):
 @pytest.mark.parametrize("who", [None, "analyst"])
 def test_lists_show_what_may_be_seen_and_nothing_else(office_client, office, who):
     headers = {} if who is None else with_key(office[1][who])
-    for path in (
-        "/",
-        "/?search=smallville",
-        "/api/datasets",
-        "/.well-known/dcat",
-        "/feed.atom",
-        "/api/pxweb/v2/tables",
-        "/api/sdmx/dataflow",
-    ):
+    lists = ("/", "/?search=smallville", "/api/datasets", "/.well-known/dcat", "/feed.atom", "/api/pxweb/v2/tables",
+             "/api/sdmx/dataflow")  # fmt: skip
+    for path in lists:
         answer = office_client.get(path, headers=headers)
         assert answer.status_code == 200, path
         assert any(tell in answer.text for tell in TELLS) == (who is not None), path

@@ -7,10 +7,11 @@ The ordinary reader is a model, with the chances below: nobody's log was used. A
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -26,8 +27,8 @@ from discreet.attacks import differencing as bob
 from discreet.attacks import query_averaging as averaging
 from discreet.attacks import version_differencing as versions
 from discreet.attacks.knowledge import UNPROTECTED, Knowledge
+from discreet.attacks.withheld_areas import FITTED, Target
 from discreet.attacks.withheld_areas import attack as withheld_attack
-from discreet.attacks.withheld_questions import FITTED, Target
 from discreet.errors import DiscreetError, Refused
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
@@ -47,34 +48,6 @@ def census():
     return parse_dataset(re.sub(r"boundaries = .*\n", "", DEMOS["census"].description()))
 
 
-#: What a reader does next, and with which chance.
-STEPS = {
-    "another variable": 0.38,
-    "one category": 0.2,
-    "one area": 0.15,
-    "several areas": 0.06,
-    "leave one out": 0.05,
-    "own groups": 0.05,
-    "coarser level": 0.05,
-    "too much": 0.06,
-}
-
-
-def ordinary_day(seed):
-    """The requests of one reader on one day, each with whether it was refused."""
-    rng, dataset = np.random.default_rng([SEED, seed]), census()
-    for _ in range(rng.integers(1, 5)):
-        table = _start(rng, dataset)
-        yield table, False
-        for _ in range(rng.geometric(1 / 18)):
-            step = rng.choice(list(STEPS), p=list(STEPS.values()))
-            for asked in _STEP[str(step)](rng, dataset, table):
-                table = asked
-                yield asked, step == "too much"
-            if rng.random() < 0.1:
-                table = _start(rng, dataset)
-
-
 def _plain(dataset):
     return [v.name for v in dataset.variables if v.name not in dataset.geography]
 
@@ -82,6 +55,10 @@ def _plain(dataset):
 def _start(rng, dataset):
     names = [str(name) for name in rng.choice([*_plain(dataset), "region"], 2, replace=False)]
     return TableRequest(dataset.id, tuple(names[:1]), tuple(names[1 : rng.integers(1, 3)]))
+
+
+def _filtered(table, name, codes):
+    return replace(table, filters=((name, tuple(codes)),))
 
 
 def _other_variable(rng, dataset, table):
@@ -93,25 +70,21 @@ def _other_variable(rng, dataset, table):
 def _category(rng, dataset, table):
     name = str(rng.choice(_plain(dataset)))
     if name not in table.used:
-        yield replace(table, filters=((name, (str(rng.choice(dataset.variable(name).codes)),)),))
+        yield _filtered(table, name, [str(rng.choice(dataset.variable(name).codes))])
 
 
 def _area(rng, dataset, table):
     name = str(rng.choice(["region", "district", "district", "area"]))
     if name not in table.variables:
-        yield replace(table, filters=((name, (str(rng.choice(dataset.variable(name).codes)),)),))
+        yield _filtered(table, name, [str(rng.choice(dataset.variable(name).codes))])
 
 
 def _areas(rng, dataset, table):
     """Areas are added one by one, as a list of boxes is ticked."""
-    if "district" in table.variables:
-        return
-    codes = [
-        str(each)
-        for each in rng.choice(dataset.variable("district").codes, rng.integers(2, 8), replace=False)
-    ]
-    for number in range(1, len(codes) + 1):
-        yield replace(table, filters=(("district", tuple(codes[:number])),))
+    if "district" not in table.variables:
+        codes = rng.choice(dataset.variable("district").codes, rng.integers(2, 8), replace=False)
+        for number in range(1, len(codes) + 1):
+            yield _filtered(table, "district", map(str, codes[:number]))
 
 
 def _leave_out(rng, dataset, table):
@@ -119,18 +92,17 @@ def _leave_out(rng, dataset, table):
     codes = list(dataset.variable(name).codes)
     left = str(rng.choice(codes))
     if name not in table.used and len(codes) > 2:
-        yield replace(table, filters=((name, tuple(code for code in codes if code != left)),))
+        yield _filtered(table, name, [code for code in codes if code != left])
 
 
 def _own_groups(rng, dataset, table):
     """Two to four bands of age, drawn up to three times until they please."""
-    if "age" not in table.variables:
-        return
-    codes = dataset.variable("age").codes
-    for _ in range(rng.integers(1, 4)):
-        cuts = sorted({int(cut) for cut in rng.integers(1, len(codes), rng.integers(1, 4))})
-        bands = [codes[a:b] for a, b in zip([0, *cuts], [*cuts, len(codes)], strict=True)]
-        yield replace(table, groups=(("age", tuple(map(tuple, bands))),), filters=())
+    if "age" in table.variables:
+        codes = dataset.variable("age").codes
+        for _ in range(rng.integers(1, 4)):
+            cuts = sorted({int(cut) for cut in rng.integers(1, len(codes), rng.integers(1, 4))})
+            bands = tuple(codes[a:b] for a, b in zip([0, *cuts], [*cuts, len(codes)], strict=True))
+            yield replace(table, groups=(("age", bands),), filters=())
 
 
 def _coarser(_rng, _dataset, table):
@@ -143,16 +115,32 @@ def _too_much(rng, dataset, table):
     yield TableRequest(dataset.id, ("area",), tuple(names))
 
 
-_STEP = {
-    "another variable": _other_variable,
-    "one category": _category,
-    "one area": _area,
-    "several areas": _areas,
-    "leave one out": _leave_out,
-    "own groups": _own_groups,
-    "coarser level": _coarser,
-    "too much": _too_much,
+#: What a reader does next, and with which chance.
+STEPS = {
+    _other_variable: 0.38,
+    _category: 0.2,
+    _area: 0.15,
+    _areas: 0.06,
+    _leave_out: 0.05,
+    _own_groups: 0.05,
+    _coarser: 0.05,
+    _too_much: 0.06,
 }
+
+
+def ordinary_day(seed):
+    """The requests of one reader on one day, each with whether it was refused."""
+    rng, dataset, steps = np.random.default_rng([SEED, seed]), census(), list(STEPS)
+    for _ in range(rng.integers(1, 5)):
+        table = _start(rng, dataset)
+        yield table, False
+        for _ in range(rng.geometric(1 / 18)):
+            step = steps[rng.choice(len(steps), p=list(STEPS.values()))]
+            for asked in step(rng, dataset, table):
+                table = asked
+                yield asked, step is _too_much
+            if rng.random() < 0.1:
+                table = _start(rng, dataset)
 
 
 def harvester():
@@ -164,12 +152,11 @@ def harvester():
                 yield TableRequest(dataset.id, (one,), (other,), filters=(("district", (code,)),)), False
 
 
-@dataclass
 class Recorder:
     """An interface that writes down what it is asked."""
 
-    inner: object
-    asked: list = field(default_factory=list)
+    def __init__(self, inner):
+        self.inner, self.asked = inner, []
 
     def ask(self, request):
         try:
@@ -181,21 +168,24 @@ class Recorder:
         return found
 
 
+def _recorded(population, budget):
+    dataset = parse_dataset(describe(population, UNPROTECTED, budget))
+    return dataset, Recorder(TrueCounts(dataset, population)), Knowledge(dataset, UNPROTECTED)
+
+
 def averaging_questions(kind, number):
     """The questions of an attack by averaging, of so many ways."""
     population, _ = town(people=2_000, places=40, seed=3)
-    dataset = parse_dataset(describe(population, UNPROTECTED, AveragingTrial().budget))
-    asked = Recorder(TrueCounts(dataset, population))
-    averaging.attack(asked, Knowledge(dataset, UNPROTECTED), CELL, kind, number)
+    dataset, asked, known = _recorded(population, AveragingTrial().budget)
+    averaging.attack(asked, known, CELL, kind, number)
     return dataset, asked.asked
 
 
 def bob_questions(pairs):
     """The questions about one Bob."""
     population, bobs, _ = works(people=2_000, places=40, seed=11)
-    dataset = parse_dataset(describe(population, UNPROTECTED, BobTrial().budget))
-    asked = Recorder(TrueCounts(dataset, population))
-    bob.attack(asked, Knowledge(dataset, UNPROTECTED), SCENE, bobs[:1], pairs)
+    dataset, asked, known = _recorded(population, BobTrial().budget)
+    bob.attack(asked, known, SCENE, bobs[:1], pairs)
     return dataset, asked.asked
 
 
@@ -221,62 +211,38 @@ def leave_one_area_out(number):
     dataset = census()
     codes = dataset.variable("district").codes
     everybody = TableRequest(dataset.id, ("sex",), ("employment",))
-    rest = [tuple(code for code in codes if code != left) for left in codes[:number]]
-    return dataset, [
-        (everybody, False),
-        *((replace(everybody, filters=(("district", each),)), False) for each in rest),
+    rest = [
+        _filtered(everybody, "district", (code for code in codes if code != left)) for left in codes[:number]
     ]
+    return dataset, [(each, False) for each in (everybody, *rest)]
 
 
 def feeling_for_the_edge(number):
     """Tables of small areas with more and more in them, of which most are refused."""
     dataset = census()
-    codes = dataset.variable("area").codes
     table = TableRequest(dataset.id, ("age",), ("occupation",))
-    return dataset, [
-        (replace(table, filters=(("area", (code,)),)), place % 5 > 0)
-        for place, code in enumerate(codes[:number])
-    ]
+    codes = dataset.variable("area").codes[:number]
+    return dataset, [(_filtered(table, "area", [code]), place % 5 > 0) for place, code in enumerate(codes)]
 
 
 def sliver_dataset():
     """Twelve wards, as districts and as zones that differ by a ward."""
-    wards = [{"code": f"w{n}", "label": f"Ward {n}"} for n in range(12)]
-    listed = ", ".join(f'{{ code = "{w["code"]}", label = "{w["label"]}" }}' for w in wards)
+    wards = [f"w{n}" for n in range(12)]
 
-    def groups(cut):
-        parts = {"a": wards[:cut], "b": wards[cut:]}
-        told = (
-            f'{{ code = "{name}", members = {[w["code"] for w in part]!r} }}'.replace("'", '"')
-            for name, part in parts.items()
+    def level(name, cut):
+        groups = ", ".join(
+            f'{{ code = "{code}", members = {json.dumps(part)} }}'
+            for code, part in (("a", wards[:cut]), ("b", wards[cut:]))
         )
-        return ", ".join(told)
+        return f'[[code_list]]\nname = "{name}"\nvariable = "ward"\ncategories = [{groups}]\n'
 
-    return parse_dataset(f"""
-id = "wards"
-label = "Wards"
-id_column = "i"
-[[variable]]
-name = "ward"
-categories = [{listed}]
-[[variable]]
-name = "sex"
-categories = ["f", "m"]
-[[variable]]
-name = "age"
-categories = ["0", "1", "2"]
-[[variable]]
-name = "job"
-categories = ["yes", "no"]
-[[code_list]]
-name = "district"
-variable = "ward"
-categories = [{groups(6)}]
-[[code_list]]
-name = "zone"
-variable = "ward"
-categories = [{groups(7)}]
-""")
+    variables = {"ward": wards, "sex": ["f", "m"], "age": ["0", "1", "2"], "job": ["yes", "no"]}
+    listed = (
+        f'[[variable]]\nname = "{name}"\ncategories = {json.dumps(codes)}\n'
+        for name, codes in variables.items()
+    )
+    levels = level("district", 6) + level("zone", 7)
+    return parse_dataset('id = "wards"\nlabel = "Wards"\nid_column = "i"\n' + "".join(listed) + levels)
 
 
 def sliver_questions():
@@ -329,9 +295,8 @@ def main():
     for name, questions in ATTACKS.items():
         dataset, asked = questions()
         found = highest(dataset, asked)
-        print(
-            f"{name}: {len(asked)} questions, scores {dict(found)}, alerts {sorted(alerts(found)) or 'none'}"
-        )
+        raised = sorted(alerts(found)) or "none"
+        print(f"{name}: {len(asked)} questions, scores {dict(found)}, alerts {raised}")
     print("harvester:", dict(highest(census(), harvester())))
     days, worst, questions = Counter(), Counter(), 0
     for reader in range(READERS):
@@ -341,9 +306,7 @@ def main():
         days.update(alerts(found) or {"none"})
         for name, score in found.items():
             worst[name] = max(worst[name], score)
-    print(
-        f"{READERS} ordinary days, {questions} questions: alerts {dict(days)}, highest scores {dict(worst)}"
-    )
+    print(f"{READERS} ordinary days, {questions} questions: alerts {dict(days)}, highest {dict(worst)}")
 
 
 if __name__ == "__main__":

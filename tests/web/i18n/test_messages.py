@@ -6,17 +6,19 @@ from babel.numbers import format_decimal
 
 from discreet.model.messages.text import Label, join_sentences, message, plural_message, sentences_of
 from discreet.web.context import RequestContext, use_context
-from discreet.web.i18n.messages import (
+from discreet.web.i18n.translation import (
     Language,
     RequestLanguage,
+    add_language_to_links,
     display_date,
     display_number,
     gettext,
+    has_languages,
+    language_menu,
     languages,
     localise,
     ngettext,
 )
-from discreet.web.i18n.translation import add_language_to_links, has_languages, language_menu
 from discreet.web.urls import SiteUrl
 
 

@@ -10,8 +10,13 @@ from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
 from discreet.web.context import RequestContext, use_context
-from discreet.web.i18n.messages import RequestLanguage, languages
-from discreet.web.i18n.translation import release_in_language, translate_dataset, translate_release
+from discreet.web.i18n.translation import (
+    RequestLanguage,
+    languages,
+    release_in_language,
+    translate_dataset,
+    translate_release,
+)
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -48,7 +53,7 @@ def german():
 
 
 def test_the_numbers_of_a_release_are_the_same_objects_in_every_language(workspace, german):
-    plain = DatasetRegistry(workspace).door("people").release(TableRequest("people", ("age",), ("sex",)))
+    plain = DatasetRegistry(workspace).open("people").release(TableRequest("people", ("age",), ("sex",)))
     told = translate_release(plain)
     assert told.values is plain.values
     assert told.status is plain.status

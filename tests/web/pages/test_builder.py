@@ -1,11 +1,5 @@
-"""What a reader who builds does to a table, as values.
+"""The table builder: edits of a request, the variables, chips and menus of a form, and what it sends."""
 
-Topics, definitions, chips and their menus.
-
-The form of a page: filled in from the address, and sent as the clean permalink.
-"""
-
-import itertools
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from discreet.model.dataset import Dataset
@@ -20,9 +14,9 @@ from discreet.web.pages.builder import (
     shelves,
     swap_axes,
 )
-from discreet.web.pages.picker import extend_groups
 
 from ..conftest import Page
+from .helpers import chosen
 
 ASKED = TableRequest(
     "people", ("age", "district"), ("sex",), filters=(("age!", ("1",)), ("sex", ("1",))), levels=(("district", ("region",)),)
@@ -49,11 +43,6 @@ def test_groups_levels_and_filters_are_changed_for_one_variable_alone():
     assert set_levels(ASKED, "district", ()).levels == ()
     assert set_filter(ASKED, "age", ("2",)).filters == (("sex", ("1",)), ("age", ("2",)))
     assert swap_axes(ASKED).columns == ASKED.rows
-
-
-def test_a_category_leaves_the_group_in_which_it_was():
-    shown = ((("1", "2"), "Young"), (("3",), ""))
-    assert extend_groups(shown, ["2", "3"], "Others") == ((("2", "3"), "Others"), (("1",), "Young"))
 
 
 TWO = (Category("1", "One", "a"), Category("2", "Two", "a"))
@@ -120,15 +109,6 @@ def test_only_choices_that_lead_to_an_offered_table_are_shown():
     assert all(chip.pick and chip.remove for shelf in everything.axes for chip in shelf.chips if chip.chosen)
 
 
-def chosen(page):
-    """What each select shows, in order."""
-    position = [i for i, e in enumerate(page.elements) if e["tag"] == "select"] + [len(page.elements)]
-    return [
-        next((e["value"] for e in page.elements[a:b] if e["tag"] == "option" and "selected" in e), "")
-        for a, b in itertools.pairwise(position)
-    ]
-
-
 def hidden(page):
     """What the form sends beside its fields."""
     return [(e["name"], e["value"]) for e in page.all("input", type="hidden")]
@@ -158,11 +138,6 @@ def test_what_the_form_sends_becomes_the_clean_permalink(client):
     ]  # fmt: skip
     page = Page(client.get(response.headers["location"]))
     assert "District: District 1, District 2" in page.texts("a", id="only-district")
-
-
-def test_a_form_with_nothing_chosen_shows_the_default_table(client):
-    response = client.get("/datasets/people?rows=&columns=&layers=", follow_redirects=False)
-    assert response.headers["location"] == "/datasets/people?rows=age&columns=sex#table"
 
 
 def test_a_mistyped_line_of_codes_is_kept_to_be_mended(client):

@@ -15,15 +15,15 @@ PAGE, QUERY = "/datasets/town/compare", "rows=sex&columns=age"
 
 
 @pytest.fixture(scope="module")
-def doors(town_versions):
+def registry(town_versions):
     opened = open_registry(town_versions)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def client(doors, town_versions):
-    return TestClient(create_app(doors, read_options(town_versions)))
+def client(registry, town_versions):
+    return TestClient(create_app(registry, read_options(town_versions)))
 
 
 def rows(text):
@@ -47,21 +47,21 @@ def test_the_page_has_the_numbers_of_the_api(client):
     assert client.get(PAGE + asked, headers={"if-none-match": response.headers["etag"]}).status_code == 304
 
 
-def test_the_form_offers_the_versions_that_are_answered_and_keeps_the_table(client, doors):
+def test_the_form_offers_the_versions_that_are_answered_and_keeps_the_table(client, registry):
     """Wrong alternative: to offer the closed version, which would answer 410."""
     text = client.get(f"{PAGE}?{QUERY}").text
     offered = set(re.findall(r'<option value="(\w{16})"', text))
-    closed, *open_ = (facts.digest[:16] for facts in doors.versions("town"))
+    closed, *open_ = (facts.digest[:16] for facts in registry.versions("town"))
     assert offered == set(open_)
     assert closed not in text
     for name, value in (("rows", "sex"), ("columns", "age")):
         assert f'name="{name}" value="{value}"' in text
 
 
-def test_a_closed_version_a_wrong_parameter_and_a_large_table_are_refused(client, doors, town_versions):
+def test_a_closed_version_a_wrong_parameter_and_a_large_table_are_refused(client, registry, town_versions):
     assert client.get(f"{PAGE}?{QUERY}&with=0").status_code == 410
     assert client.get(f"{PAGE}?{QUERY}&wiht=1").status_code == 400
-    small = TestClient(create_app(doors, replace(read_options(town_versions), page_cells=3)))
+    small = TestClient(create_app(registry, replace(read_options(town_versions), page_cells=3)))
     refused = small.get(f"{PAGE}?{QUERY}&with=1")
     assert refused.status_code == 403
     assert "/api/datasets/town/compare" in refused.text

@@ -5,7 +5,8 @@ Every error code has a page with its meaning.
 
 from discreet.web.problems import error_explanations
 
-from ..auth.conftest import office, office_client, with_key  # noqa: F401 - fixtures
+from ..auth.conftest import office, office_client  # noqa: F401 - fixtures
+from ..conftest import with_key
 
 
 def test_others_are_refused_and_a_custodian_sees_it(office_client, office):  # noqa: F811 - fixtures

@@ -12,7 +12,8 @@ from discreet.model.request import request_from_text
 from discreet.model.view import View
 from discreet.noise import laplace, maxent, pram
 from discreet.release.pipeline import release_table
-from discreet.web.pages.interval_page import MOST_LINES, _split, cell_limits, noise_uncertainty, share_limits
+from discreet.web.cache import cell_limits, share_limits
+from discreet.web.pages.inference_pages import MOST_LINES, _split, noise_uncertainty
 
 PAGE = "/datasets/people"
 
@@ -26,7 +27,7 @@ def test_every_number_shown_has_the_interval_of_its_own_value(small_workspace):
     sure, (low, high) = noise_uncertainty(release), cell_limits(release)
     reach = 0
     for place, value in np.ndenumerate(release.values):
-        found = cell_interval(int(value), release.law.table)
+        found = cell_interval(int(value), release.distribution.table)
         assert (low[place], high[place]) == (found.low, found.high)
         reach = max(reach, value - found.low, found.high - value)
     assert sure.within == reach
@@ -43,7 +44,7 @@ def test_what_is_not_listed_reaches_as_far_as_is_said_of_all_others(noise):
     assert all((n - low, high - n) == (below, above) for n, low, high in lines if n not in listed)
 
 
-def test_where_the_law_repeats_in_a_block_no_reach_is_said_of_all():
+def test_where_the_distribution_repeats_in_a_block_no_reach_is_said_of_all():
     noise = pram()
     lines = [(n, int(cell_interval(n, noise).low), int(cell_interval(n, noise).high)) for n in range(30)]
     small, below, above = _split(lines, noise)
@@ -72,7 +73,7 @@ def test_the_page_says_it_once_lists_small_numbers_and_titles_every_count(client
     titles = re.findall(r'<td[^>]* title="(95 %: [\d,]+ to [\d,]+)">([\d,]+)</td>', text)
     assert len(titles) == release.cells
     for title, number in titles:
-        found = cell_interval(int(number.replace(",", "")), release.law.table)
+        found = cell_interval(int(number.replace(",", "")), release.distribution.table)
         assert title == f"95 %: {int(found.low):,} to {int(found.high):,}"
 
 
@@ -117,15 +118,6 @@ def test_all_cells_are_answered_without_a_cell(client):
     table = client.get(f"/api/datasets/people/table?{QUERY}&format=json").json()
     assert len(document["cells"]) == len(table["value"])
     assert all(cell["low"] <= cell["value"] <= cell["high"] for cell in document["cells"] if cell["value"])
-
-
-def test_shares_and_differences_are_those_of_the_cells_named(client):
-    share = client.get(f"{API}?{QUERY}&cell=sex=1&of=sex=1&of=sex=2").json()
-    assert 0 < share["low"] <= share["estimate"] <= share["high"] < 1
-    one, other = (client.get(f"{API}?{QUERY}&cell=sex={code}").json()["estimate"] for code in "12")
-    difference = client.get(f"{API}?{QUERY}&cell=sex=1&minus=sex=2&level=0.9").json()
-    assert difference["estimate"] == one - other
-    assert difference["level"] == 0.9
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,21 @@ from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
 from discreet.protect.margin_choice import choose_margins
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.pages.preview import in_labels, preview_table
+from discreet.web.i18n.translation import in_labels
+from discreet.web.pages.table_page import preview_table
 
 
 def test_a_choice_is_foreseen_without_counting_a_record(watched):
-    door = DatasetRegistry(watched).door("people")
-    told = preview_table(door, TableRequest("people", ("district",), ("sex",)))
+    service = DatasetRegistry(watched).open("people")
+    told = preview_table(service, TableRequest("people", ("district",), ("sex",)))
     assert (told.cells, told.areas, told.title) == ("147 cells", "all 48 areas are available", "")
     assert watched.engines["people"].calls == 0
 
 
 def test_a_refusal_speaks_in_labels_and_its_repairs_are_allowed(small_workspace):
-    door = DatasetRegistry(small_workspace).door("people")
+    service = DatasetRegistry(small_workspace).open("people")
     request = TableRequest("people", ("sex", "age"), ("job", "origin"))
-    told = preview_table(door, request, [("version", "7")])
+    told = preview_table(service, request, [("version", "7")])
     assert "origin" not in told.message
     assert "Country of birth" in told.message
     assert [repair.label for repair in told.repairs] == [
@@ -30,22 +31,22 @@ def test_a_refusal_speaks_in_labels_and_its_repairs_are_allowed(small_workspace)
         "Leave out Job",
     ]
     assert told.repairs[0].href.endswith("rows=sex,age&columns=job&version=7")
-    assert not [found for found in door.repairs(request, counting=True) if door.foresee(found).refusal]
+    assert not [found for found in service.repairs(request, counting=True) if service.foresee(found).refusal]
 
 
 def test_larger_areas_are_another_idea_than_one_variable_less(small_workspace):
     """Three times "leave out" would hide the repair that most readers want."""
-    door = DatasetRegistry(small_workspace).door("people")
-    told = preview_table(door, TableRequest("people", ("district", "sex"), ("age", "job", "origin")))
+    service = DatasetRegistry(small_workspace).open("people")
+    told = preview_table(service, TableRequest("people", ("district", "sex"), ("age", "job", "origin")))
     assert told.title
-    told = preview_table(door, TableRequest("people", ("district", "region"), ("age", "job", "origin")))
+    told = preview_table(service, TableRequest("people", ("district", "region"), ("age", "job", "origin")))
     assert "5,000" in told.message
     assert "Leave out District" in [repair.label for repair in told.repairs]
 
 
 def test_what_no_declared_table_contains_is_told_in_labels(small_workspace):
     """A sentence that joins the names itself leaves the page nothing to say in labels."""
-    dataset = DatasetRegistry(small_workspace).door("people").dataset
+    dataset = DatasetRegistry(small_workspace).open("people").dataset
     universe = parse_universe({"variables": ["sex", "age", "origin"], "up_to": 1}, dataset, known_total=False)
     asked = canonical(TableRequest("people", ("sex",), ("origin",)), dataset)
     with pytest.raises(OutsideUniverse) as refused:
@@ -55,14 +56,7 @@ def test_what_no_declared_table_contains_is_told_in_labels(small_workspace):
     assert 'Take out "Sex" or "Country of birth", filters' in in_labels(dataset, refused.value.advice)
 
 
-def test_names_that_are_no_variable_stay_as_they_are(small_workspace):
-    dataset = DatasetRegistry(small_workspace).door("people").dataset
-    assert in_labels(dataset, 'Not "colour", but "origin" (sex, nothing).') == (
-        'Not "colour", but “Country of birth” (sex, nothing).'
-    )
-
-
 def test_why_there_is_no_table_may_be_known_already(small_workspace):
-    door = DatasetRegistry(small_workspace).door("people")
-    told = preview_table(door, TableRequest("people", ("sex",)), error=Refused("No.", "Wait."))
+    service = DatasetRegistry(small_workspace).open("people")
+    told = preview_table(service, TableRequest("people", ("sex",)), error=Refused("No.", "Wait."))
     assert (told.message, told.advice, told.cells) == ("No.", "Wait.", "3 cells")

@@ -1,9 +1,4 @@
-"""Blocks of columns for paper.
-
-Parts of a table: every cell in exactly one page, and every block a part of the whole.
-
-Blocks and sheets over HTTP: the same numbers, the same withheld, and nothing that the table would not show.
-"""
+"""Parts of a table: pages with every cell once, blocks with the numbers of the whole, and sheets for paper."""
 
 import csv
 import io
@@ -15,14 +10,8 @@ from starlette.datastructures import QueryParams
 from discreet.errors import BadRequest
 from discreet.model.request import request_from_text
 from discreet.release.pipeline import release_table
-from discreet.web.pages.print_layout import (
-    PAGE_COLUMNS,
-    SHEET_COLUMNS,
-    column_blocks,
-    paginate,
-    print_sheets,
-    read_block,
-)
+from discreet.web.pages.downloads import SHEET_COLUMNS, column_blocks, print_sheets
+from discreet.web.pages.page_request import PAGE_COLUMNS, paginate, read_block
 from discreet.web.pages.table_grid import Layout
 
 from ..conftest import Page
@@ -111,13 +100,6 @@ def test_a_block_refuses_what_the_page_refuses(client):
     for query, status in (("rows=sexx", 400), ("rows=sex,age,job,origin", 403), ("rows=sex&colour=red", 400)):
         assert client.get(f"/datasets/people/block?{query}").status_code == status
         assert client.get(f"/datasets/people/print?{query}").status_code == status
-
-
-def test_a_reader_who_has_a_block_gets_none_again(client):
-    address = "/datasets/people/block?rows=district&columns=sex"
-    tag = client.get(address).headers["etag"]
-    assert client.get(address, headers={"if-none-match": tag}).status_code == 304
-    assert client.get(f"{address}&from_row=1", headers={"if-none-match": tag}).status_code == 200
 
 
 def test_all_sheets_have_every_number_of_the_table_with_its_note_and_citation(client):

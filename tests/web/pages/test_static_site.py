@@ -27,10 +27,10 @@ def site(town, tmp_path_factory):
     """A workspace, its site below a path, and the report."""
     home = tmp_path_factory.mktemp("site")
     town.load(home / "workspace", town.description + SECTION).close()
-    doors = open_registry(home / "workspace")
-    report = write_site(doors, "town", FolderStorage(home / "www" / "below"), Limits())
-    yield home, doors, report
-    doors.close()
+    registry = open_registry(home / "workspace")
+    report = write_site(registry, "town", FolderStorage(home / "www" / "below"), Limits())
+    yield home, registry, report
+    registry.close()
 
 
 @pytest.fixture
@@ -99,17 +99,17 @@ def test_a_broken_link_would_be_found():
 
 
 def test_files_have_the_bytes_of_the_live_tables(site):
-    home, doors, report = site
-    door, checked = doors.door("town"), 0
+    home, registry, report = site
+    service, checked = registry.open("town"), 0
     assert (report.tables, report.refused) == (3, ())
     for folder in (home / "www" / "below" / "town" / "tables").iterdir():
         names = folder.name.split("-")
         asked = next(
             each.request
-            for each in (door.check(r) for r in _requests(door))
+            for each in (service.check(r) for r in _requests(service))
             if sorted(each.request.variables) == sorted(names)
         )
-        release = door.release(asked)
+        release = service.release(asked)
         for form in formats():
             if not form.is_picture and form.owns_extension:
                 content = (folder / f"town-{folder.name}.{form.extension}").read_bytes()
@@ -118,49 +118,49 @@ def test_files_have_the_bytes_of_the_live_tables(site):
     assert checked >= 3 * 6
 
 
-def _requests(door):
+def _requests(service):
     from discreet.publish.publisher import requests_to_publish
 
-    return list(requests_to_publish(door.dataset))
+    return list(requests_to_publish(service.dataset))
 
 
 def test_a_second_time_only_what_changed_is_written(site, tmp_path):
-    _, doors, first = site
+    _, registry, first = site
     place = FolderStorage(tmp_path)
-    assert write_site(doors, "town", place, Limits()).written == first.written
-    again = write_site(doors, "town", place, Limits())
+    assert write_site(registry, "town", place, Limits()).written == first.written
+    again = write_site(registry, "town", place, Limits())
     assert (again.files, again.written) == (first.files, 0)
 
 
 def test_a_plan_tells_how_much_a_site_is_before_anything_is_counted(site):
     """Wrong alternative: the files and bytes of a publication, of which a site has ten times as many."""
-    _, doors, report = site
-    plan, tables = plan_site(doors, "town", Limits()), plan_publication(doors, "town", Limits())
+    _, registry, report = site
+    plan, tables = plan_site(registry, "town", Limits()), plan_publication(registry, "town", Limits())
     assert len(plan.requests) == report.tables
     assert tables.files < report.files <= plan.files <= 2 * report.files
     assert tables.bytes < report.bytes <= plan.bytes
 
 
 def test_what_cannot_be_a_site_is_refused(site, town, tmp_path):
-    home, doors, _ = site
+    home, registry, _ = site
     with pytest.raises(TooMuchToPublish, match="bytes"):
-        plan_site(doors, "town", Limits(bytes=plan_publication(doors, "town", Limits()).bytes))
+        plan_site(registry, "town", Limits(bytes=plan_publication(registry, "town", Limits()).bytes))
     with pytest.raises(TooMuchToPublish, match="files"):
-        write_site(doors, "town", FolderStorage(tmp_path), Limits(files=8))
+        write_site(registry, "town", FolderStorage(tmp_path), Limits(files=8))
     relabel_dataset(home / "workspace", town.description + "\n[publish]\nuniverse = true\n")
     with pytest.raises(BadDescription, match="universe"):
-        write_site(doors, "town", FolderStorage(tmp_path), Limits())
+        write_site(registry, "town", FolderStorage(tmp_path), Limits())
     relabel_dataset(home / "workspace", town.description + SECTION)
     assert not list(tmp_path.iterdir())
 
 
 def test_names_of_folders_are_short_and_differ(site):
-    door = site[1].door("town")
-    requests = _requests(door)
-    assert len({slug_of(each, door.dataset) for each in requests}) == len(requests)
+    service = site[1].open("town")
+    requests = _requests(service)
+    assert len({slug_of(each, service.dataset) for each in requests}) == len(requests)
     from dataclasses import replace
 
     wide = replace(requests[0], rows=tuple(f"variable{n}" for n in range(60)), columns=())
     other = replace(wide, rows=(*wide.rows, "more"))
-    assert len(slug_of(wide, door.dataset)) < 100
-    assert slug_of(wide, door.dataset) != slug_of(other, door.dataset)
+    assert len(slug_of(wide, service.dataset)) < 100
+    assert slug_of(wide, service.dataset) != slug_of(other, service.dataset)

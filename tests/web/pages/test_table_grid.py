@@ -1,9 +1,4 @@
-"""Lines of a table: labels, codes or both, and the cell that an address names.
-
-Cells for the eye: numbers, letters with their meaning, and what is told of each.
-
-A release laid out for the eye: headers, layers, statuses and their legend.
-"""
+"""A release laid out for the eye: headers, layers, cells with their meaning, statuses and their legend."""
 
 import pytest
 

@@ -1,17 +1,15 @@
 """The town on a server, and under another name as a survey; asked in this process, or over loopback."""
 
-import threading
-import time
+from contextlib import ExitStack
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
+from tests.web.conftest import running
 
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
-from discreet.web.run import listen
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 
@@ -31,25 +29,28 @@ def px_workspace(town, tmp_path_factory):
     """The town, and the same as a survey."""
     folder = tmp_path_factory.mktemp("pxweb")
     workspace = town.load(folder)
-    text = town.description.replace('id_column = "person"', 'id_column = "person"\nweight_column = "w"')
-    text = text.replace('id = "town"', 'id = "survey"').replace(
-        'label = "A town"', 'label = "A survey of the town"'
-    )
+    text = town.description
+    for old, new in (
+        ('id_column = "person"', 'id_column = "person"\nweight_column = "w"'),
+        ('id = "town"', 'id = "survey"'),
+        ('label = "A town"', 'label = "A survey of the town"'),
+    ):
+        text = text.replace(old, new)
     weights = pa.array(np.resize([30, 50], len(town.records)))
     load_dataset(folder, text + SURVEY, town.records.append_column("w", weights))
     return workspace
 
 
 @pytest.fixture(scope="session")
-def px_doors(px_workspace):
+def px_registry(px_workspace):
     return DatasetRegistry(px_workspace)
 
 
 @pytest.fixture(scope="session")
-def px_app(px_doors, px_workspace):
+def px_app(px_registry, px_workspace):
     """The application, by its options."""
     return lambda **options: create_app(
-        px_doors, read_options(px_workspace.folder, **{"pxweb_calls": 10_000} | options)
+        px_registry, read_options(px_workspace.folder, **{"pxweb_calls": 10_000} | options)
     )
 
 
@@ -88,20 +89,5 @@ class Asker:
 @pytest.fixture
 def live():
     """Serve an application over loopback; the address of its PxWebApi."""
-    running = []
-
-    def serve(app):
-        listening = listen("127.0.0.1", 0)
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        running.append((server, thread, listening))
-        while not server.started:
-            time.sleep(0.01)
-        return f"http://127.0.0.1:{listening.getsockname()[1]}{BASE}"
-
-    yield serve
-    for server, thread, listening in running:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with ExitStack() as stack:
+        yield lambda app: stack.enter_context(running(app)) + BASE

@@ -1,8 +1,9 @@
-"""pxwebpy, pxstatspy and pyjstat as they come from the package index, against a server on loopback."""
+"""pxwebpy and pxstatspy as they come from the package index, against a server on loopback."""
 
 import contextlib
 import csv
 import io
+from contextlib import closing
 from fractions import Fraction
 from itertools import product
 
@@ -11,13 +12,11 @@ import requests
 from pxstatspy import OutputFormat, OutputFormatParam, PxAPI, PxAPIConfig, PxAPIError
 from pxweb import PxApi
 from pxweb._internal import client as pxweb_client
-from pyjstat import pyjstat
+from tests.web.conftest import WatchedWorkspace, client_of, key_with_budget, with_key
 
 from discreet.model.request import request_from_text
-from discreet.release.dataset_registry import DatasetRegistry, open_registry
-from discreet.web.app import create_app
-from discreet.workspace.ledger_location import open_accounts, open_ledger
-from discreet.workspace.options import read_options
+from discreet.release.dataset_registry import open_registry
+from discreet.workspace.ledger_location import open_ledger
 
 pytestmark = pytest.mark.slow
 #: Every variable of the town crossed: 1,080 cells.
@@ -26,19 +25,16 @@ LABELS = {"Region": "region", "Area": "area", "Sex": "sex", "Age": "age", "Job":
 
 
 @pytest.fixture
-def watched(px_workspace, watch):
-    return watch(px_workspace)
+def watched(px_workspace):
+    return WatchedWorkspace(px_workspace)
 
 
 @pytest.fixture
-def serve(live, watched, px_workspace):
+def serve(live, watched):
     """The address of a server that gives few cells at a time."""
-
-    def start(**options):
-        few = {"pxweb_cells": 15, "pxweb_calls": 10_000} | options
-        return live(create_app(DatasetRegistry(watched), read_options(px_workspace.folder, **few)))
-
-    return start
+    return lambda **options: live(
+        client_of(watched, **{"pxweb_cells": 15, "pxweb_calls": 10_000} | options).app
+    )
 
 
 def by_command_line(run_here, workspace, dataset, *options):
@@ -72,15 +68,10 @@ def test_pxwebpy_reads_code_lists_wildcards_and_the_default(serve):
     api = PxApi(serve(), max_workers=1)
     variables = api.get_table_variables("town")
     assert [each["id"] for each in variables["age"]["codelists"]] == ["vs_town_age", "agg_town_age.grown"]
-    regions = api.get_table_data(
-        "town",
-        value_codes={"area": ["*"], "sex": ["1"]},
-        code_list={"area": "agg_town_area.region"},
-        show="code",
-    )
-    own = requests.get(
-        f"{api._client.url.split('/api/')[0]}/api/datasets/town/table?rows=region,sex", timeout=9
-    ).json()
+    codes, lists = {"area": ["*"], "sex": ["1"]}, {"area": "agg_town_area.region"}
+    regions = api.get_table_data("town", value_codes=codes, code_list=lists, show="code")
+    server = api._client.url.split("/api/")[0]
+    own = requests.get(f"{server}/api/datasets/town/table?rows=region,sex", timeout=9).json()
     assert [row["value"] for row in regions] == own["value"][0::3]
     assert [row["Sex"] for row in api.get_table_data("town")] == ["Male", "Female", "Total"]
     assert [table["id"] for table in api.all_tables()] == ["survey", "town"]
@@ -90,39 +81,24 @@ def test_pxwebpy_reads_code_lists_wildcards_and_the_default(serve):
 def test_pxstatspy_splits_as_well_and_reads_frames_and_files(serve, watched, px_workspace, run_here):
     api = quiet(PxAPI, PxAPIConfig(base_url=serve()))
     wanted = {"area": ["*"], "sex": ["*"], "age": ["*"], "ContentsCode": ["count"]}
-    frame = quiet(
-        api.get_data_as_dataframe, "town", value_codes=wanted, output_format_param=OutputFormatParam.USE_CODES
-    )
+    codes = OutputFormatParam.USE_CODES
+    frame = quiet(api.get_data_as_dataframe, "town", value_codes=wanted, output_format_param=codes)
     found = {(line["Area"], line["Sex"], line["Age"]): line["count"] for line in frame.to_dict("records")}
     assert found == by_command_line(run_here, px_workspace, "town", "--rows", "area,sex,age")
     assert watched.engines["town"].calls == 1
     survey = quiet(api.get_data_as_dataframe, "survey", value_codes={"sex": ["1"], "ContentsCode": ["*"]})
     assert list(survey.columns)[1:3] == ["Persons", "Estimated persons"]
-    text = quiet(
-        api.get_table_data,
-        "town",
-        value_codes={"sex": ["TOP(1)"]},
-        output_format=OutputFormat.CSV,
-        output_format_params=[OutputFormatParam.USE_CODES],
-    )
+    form = {"output_format": OutputFormat.CSV, "output_format_params": [codes]}
+    text = quiet(api.get_table_data, "town", value_codes={"sex": ["TOP(1)"]}, **form)
     assert text.splitlines()[0] == "sex,value,status"
     tables = quiet(api.find_tables_as_dataframe)
     assert list(tables["id"]) == ["survey", "town"]
 
 
-def test_pyjstat_reads_an_address(serve):
-    address = f"{serve()}/tables/town/data?valuecodes[sex]=1,2&valuecodes[age]=old"
-    frame = pyjstat.Dataset.read(address).write("dataframe", naming="id")
-    assert list(frame["sex"]) == ["1", "2"]
-    assert list(frame["value"]) == requests.get(address, timeout=9).json()["value"]
-
-
-def test_a_forbidden_table_fails_alike_for_every_slice_and_counts_nothing(live, town, tmp_path, watch):
-    workspace = town.load(
-        tmp_path, town.description.replace("max_variables = 3", "max_variables = 3\nmax_cells = 500")
-    )
-    watched = watch(workspace)
-    url = live(create_app(DatasetRegistry(watched), read_options(tmp_path, pxweb_calls=10_000)))
+def test_a_forbidden_table_fails_alike_for_every_slice_and_counts_nothing(live, town, tmp_path):
+    described = town.description.replace("max_variables = 3", "max_variables = 3\nmax_cells = 500")
+    watched = WatchedWorkspace(town.load(tmp_path, described))
+    url = live(client_of(watched, pxweb_calls=10_000).app)
     told = set()
     for area in ("N1", "S2", "*"):
         slices = [{"variableCode": name, "valueCodes": [area if name == "area" else "_T"]} for name in ALL]
@@ -142,36 +118,29 @@ def test_sixty_four_slices_are_charged_once(live, private_town):
     Wrong alternative: every slice as a table of its own. The third would be refused.
     """
     folder = private_town.folder
-    key = open_accounts(folder).create("ann", "analyst")
-    ledger = open_ledger(folder)
-    ledger.allow("town", "ann", (Fraction(1), Fraction(1, 10**9)))
-    before = ledger.state("town").spent[0]
-    url = live(create_app(open_registry(folder), read_options(folder, pxweb_cells=1, pxweb_calls=10_000)))
+    key = key_with_budget(folder)
+    url = live(client_of(folder, pxweb_cells=1, pxweb_calls=10_000).app)
     cells = list(product(["1", "2", "_T"], ["0", "1", "2", "9"], ["N1", "N2", "S1", "S2", "S3", "_T"]))[:64]
     told, values = [], {}
-    for cell in cells:
-        picks = zip(("sex", "job", "area"), cell, strict=True)
-        body = {"selection": [{"variableCode": name, "valueCodes": [code]} for name, code in picks]}
-        headers = {"authorization": f"Bearer {key}"}
-        response = requests.post(f"{url}/tables/town/data", json=body, headers=headers, timeout=9)
-        told.append(response.headers.get("discreet-charged"))
-        values[cell] = response.json()["value"][0]
-    assert ledger.state("town").spent[0] - before == Fraction(1, 2)
-    ledger.close()
+    with closing(open_ledger(folder)) as ledger:
+        before = ledger.state("town").spent[0]
+        for cell in cells:
+            picks = zip(("sex", "job", "area"), cell, strict=True)
+            body = {"selection": [{"variableCode": name, "valueCodes": [code]} for name, code in picks]}
+            response = requests.post(f"{url}/tables/town/data", json=body, headers=with_key(key), timeout=9)
+            told.append(response.headers.get("discreet-charged"))
+            values[cell] = response.json()["value"][0]
+        assert ledger.state("town").spent[0] - before == Fraction(1, 2)
     assert told[0].startswith("Charged epsilon 0.5")
     assert told[1:] == [None] * 63
-    whole = (
-        open_registry(folder)
-        .door("town", key)
-        .release(request_from_text("town", rows=["sex"], columns=["job"], layers=["area"]))
-    )
+    request = request_from_text("town", rows=["sex"], columns=["job"], layers=["area"])
+    whole = open_registry(folder).open("town", key).release(request)
     assert values == {cell: whole.value(*cell) for cell in cells}
-    api = quiet(PxAPI, PxAPIConfig(base_url=url, api_key=key))
+    nobody, api = (quiet(PxAPI, PxAPIConfig(base_url=url, api_key=each)) for each in (None, key))
     with pytest.raises(PxAPIError, match="No declared table contains"):
-        quiet(PxAPI(PxAPIConfig(base_url=url)).get_table_data, "town", value_codes={n: ["_T"] for n in ALL})
-    assert quiet(api.get_table_data, "town", value_codes={"sex": ["1"], "job": ["0"], "area": ["N1"]})[
-        "value"
-    ] == [values["1", "0", "N1"]]
+        quiet(nobody.get_table_data, "town", value_codes={n: ["_T"] for n in ALL})
+    codes = {"sex": ["1"], "job": ["0"], "area": ["N1"]}
+    assert quiet(api.get_table_data, "town", value_codes=codes)["value"] == [values["1", "0", "N1"]]
 
 
 def test_pxwebpy_waits_as_it_is_told(serve, monkeypatch):

@@ -25,11 +25,8 @@ def rows(document, separator=","):
     return list(csv.reader(io.StringIO(document.decode()), delimiter=separator))
 
 
-def test_without_a_parameter_it_is_our_own_csv(town_release):
-    assert read_csv([]).write(town_release) == format_by_name("csv").write(town_release)
-
-
 def test_codes_or_texts_alone_leave_the_numbers_as_they_are(town_release):
+    assert read_csv([]).write(town_release) == format_by_name("csv").write(town_release)
     whole = rows(Csv().write(town_release))
     codes = rows(read_csv(["UseCodes", "SeparatorTab"]).write(town_release), "\t")
     texts = rows(read_csv(["UseTexts", "SeparatorSemicolon"]).write(town_release), ";")
@@ -37,9 +34,6 @@ def test_codes_or_texts_alone_leave_the_numbers_as_they_are(town_release):
     assert texts[0] == ["age_label", "job_label", "sex_label", "value", "status"]
     assert [line[-2:] for line in codes] == [line[-2:] for line in texts] == [line[-2:] for line in whole]
     assert texts[1][:3] == [whole[1][1], whole[1][3], whole[1][5]]
-
-
-def test_a_title_stands_above(town_release):
     assert rows(read_csv(["IncludeTitle"]).write(town_release))[0] == [town_release.title]
 
 
@@ -67,10 +61,8 @@ def numbers(document):
     assert set(document) <= TOP
     validate_jsonstat(document)
     frame = pyjstat.Dataset.read(json.dumps(document)).write("dataframe", naming="id")
-    return {
-        tuple(line[name] for name in ("area", "sex", "age")): line["value"]
-        for line in frame.to_dict("records")
-    }
+    records = frame.to_dict("records")
+    return {tuple(line[name] for name in ("area", "sex", "age")): line["value"] for line in records}
 
 
 def test_a_slice_has_the_cells_of_the_whole(px, whole):
@@ -82,9 +74,7 @@ def test_a_slice_has_the_cells_of_the_whole(px, whole):
     assert filtered["value"][-1] != whole["_T", "_T", "_T"]
 
 
-@pytest.mark.parametrize(
-    "placement", ["", "&heading=area", "&stub=ContentsCode,age", "&stub=age,area&heading=ContentsCode,sex"]
-)
+@pytest.mark.parametrize("placement", ["&heading=area", "&stub=age,area&heading=ContentsCode,sex"])
 def test_placement_moves_the_numbers_with_their_variables(px, whole, placement):
     document = px(f"/tables/town/data?{QUERY}{placement}")
     px_words = document["extension"]["px"]
@@ -100,32 +90,26 @@ def test_several_contents_stand_beside_each_other(px):
     for place, measure in ((0, "count"), (1, "weighted")):
         own = px.client.get(f"/api/datasets/survey/table?rows=age&measure={measure}").json()
         assert document["value"][place * 4 : place * 4 + 4] == own["value"]
-        assert (
-            document["extension"]["measures"][measure]["confidentiality"]
-            == own["extension"]["confidentiality"]
-        )
+        told = document["extension"]["measures"][measure]["confidentiality"]
+        assert told == own["extension"]["confidentiality"]
     assert px.refusal(f"{asked}&outputFormat=csv")[0] == 400
     assert px.get(f"{asked}&outputFormat=csv".replace("=*&stub", "=weighted*&stub")).status_code == 200
 
 
 @pytest.mark.parametrize("name", ["csv", "px", "xlsx", "html", "parquet"])
-def test_files_are_those_of_the_cut(px, px_doors, name):
-    door = px_doors.door("town")
-    whole = door.release(request_from_text("town", rows=["sex"], columns=["age"]))
-    part = subset_release(whole, {"sex": ["1"]})
+def test_files_are_those_of_the_cut(px, px_registry, name):
+    service, form = px_registry.open("town"), format_by_name(name)
+    whole = service.release(request_from_text("town", rows=["sex"], columns=["age"]))
     response = px.get(f"/tables/town/data?valuecodes[sex]=1&valuecodes[age]=*&outputFormat={name}")
-    assert response.content == format_by_name(name).write(part)
-    assert (
-        response.headers["content-disposition"] == f'inline; filename="town.{format_by_name(name).extension}"'
-    )
+    assert response.content == form.write(subset_release(whole, {"sex": ["1"]}))
+    assert response.headers["content-disposition"] == f'inline; filename="town.{form.extension}"'
 
 
 def test_csv_takes_its_parameters(px):
-    response = px.get(
-        "/tables/town/data?valuecodes[sex]=1&outputFormat=CSV&outputFormatParams=usetexts,SeparatorTab"
-    )
-    assert next(csv.reader(io.StringIO(response.text), delimiter="\t")) == ["sex_label", "value", "status"]
-    assert px.refusal("/tables/town/data?outputFormat=csv&outputFormatParams=UseColours")[0] == 400
+    asked = "/tables/town/data?valuecodes[sex]=1&outputFormat=CSV&outputFormatParams="
+    text = px.get(asked + "usetexts,SeparatorTab").text
+    assert next(csv.reader(io.StringIO(text), delimiter="\t")) == ["sex_label", "value", "status"]
+    assert px.refusal(asked + "UseColours")[0] == 400
 
 
 def test_withheld_cells_are_null_with_their_status(px):
@@ -150,13 +134,9 @@ def test_hostile_codes_and_labels_stay_data(client):
     whole = client.get("/api/datasets/hostile/table?rows=bad").json()["value"]
     for code, place in codes.items():
         asked = client.get(f"{base}/data", params={"valuecodes[bad]": f"[{code}]"}).json()
-        posted = client.post(
-            f"{base}/data", json={"selection": [{"variableCode": "bad", "valueCodes": [code]}]}
-        )
-        assert asked == posted.json()
-        assert (list(asked["dimension"]["bad"]["category"]["index"]), asked["value"]) == (
-            [code],
-            [whole[place]],
-        )
+        body = {"selection": [{"variableCode": "bad", "valueCodes": [code]}]}
+        assert asked == client.post(f"{base}/data", json=body).json()
+        assert list(asked["dimension"]["bad"]["category"]["index"]) == [code]
+        assert asked["value"] == [whole[place]]
     html = client.get(f"{base}/data?valuecodes[bad]=*&outputFormat=html").text
     assert "<script>" not in html

@@ -1,7 +1,4 @@
-"""Structures: what a query gets with each word of `references` and `detail`.
-
-Structures as SDMX-ML: the order of the schema, references that resolve, and labels that stay labels.
-"""
+"""Structures: what a query gets with each word of `references` and `detail`; and as SDMX-ML, by the schema."""
 
 from xml.etree import ElementTree as ET
 
@@ -10,7 +7,7 @@ from tests.web.conftest import HOSTILE
 
 from discreet.errors import BadRequest, NotFound
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.sdmx.structures import CodeListOf, Query, find_structures, structure_message
+from discreet.web.sdmx.structures import Query, find_structures, structure_message
 
 
 @pytest.fixture
@@ -21,16 +18,7 @@ def found(small_workspace):
     return find
 
 
-def numbers(structures):
-    return tuple(
-        len(each)
-        for each in (
-            structures.dataflows,
-            structures.datastructures,
-            structures.conceptschemes,
-            structures.codelists,
-        )
-    )
+KINDS = ("dataflows", "datastructures", "conceptschemes", "codelists")
 
 
 @pytest.mark.parametrize(
@@ -39,12 +27,9 @@ def numbers(structures):
         (("dataflow",), "none", (2, 0, 0, 0)),
         (("dataflow", "people-sex-age"), "children", (1, 1, 0, 0)),
         (("dataflow", "people-sex-age"), "descendants", (1, 1, 1, 4)),
-        (("dataflow", "people-sex-age"), "all", (1, 1, 1, 4)),
         (("dataflow", "people"), "parents", (1, 0, 0, 0)),
-        (("datastructure", "people"), "parents", (1, 1, 0, 0)),
         (("datastructure", "people"), "children", (0, 1, 1, 8)),
         (("datastructure", "people"), "codelist", (0, 1, 0, 8)),
-        (("codelist", "CL_people_sex"), "none", (0, 0, 0, 1)),
         (("codelist", "CL_people_sex"), "parents", (0, 1, 0, 1)),
         (("codelist", "CL_people_sex"), "parentsandsiblings", (0, 1, 1, 8)),
         (("codelist", "CL_OBS_STATUS"), "none", (0, 0, 0, 1)),
@@ -53,16 +38,13 @@ def numbers(structures):
     ],
 )
 def test_references_lead_up_down_and_aside(found, parts, references, told):
-    assert numbers(found(*parts, references=references)) == told
+    structures = found(*parts, references=references)
+    assert tuple(len(getattr(structures, kind)) for kind in KINDS) == told
 
 
 def test_detail_says_what_is_told_by_name_only(found):
-    assert found("dataflow", "people", detail="allstubs").stubs == {
-        "dataflow",
-        "datastructure",
-        "conceptscheme",
-        "codelist",
-    }
+    stubs = found("dataflow", "people", detail="allstubs").stubs
+    assert stubs == {"dataflow", "datastructure", "conceptscheme", "codelist"}
     assert "dataflow" not in found("dataflow", "people", detail="referencestubs").stubs
     assert not found("dataflow", "people").stubs
 
@@ -70,14 +52,7 @@ def test_detail_says_what_is_told_by_name_only(found):
 @pytest.mark.parametrize(
     ("parts", "error"),
     [
-        (("categoryscheme",), NotFound),
-        (("dataflow", "peeple"), NotFound),
-        (("datastructure", "people-sexx"), NotFound),
-        (("codelist", "CL_people_sexx"), NotFound),
-        (("codelist", "people"), NotFound),
-        (("conceptscheme", "CS_peeple"), NotFound),
         (("dataflow", "people", "6.0"), NotFound),
-        (("dataflow", "people", "latest", "everything"), BadRequest),
         (("dataflow", "people", "latest", "all", "half"), BadRequest),
     ],
 )
@@ -86,39 +61,21 @@ def test_what_there_is_not_is_refused(found, parts, error):
         found(*parts)
 
 
-def test_a_code_list_has_all_codes_and_the_total(small_workspace):
-    ages = CodeListOf(small_workspace.stored("people").dataset, "age")
-    assert list(ages.codes()) == [
-        ("0-14", "0-14 years"),
-        ("15-64", "15-64 years"),
-        ("65$2B", "65+ years"),
-        ("_T", "Total"),
-    ]
-
-
 STR = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/structure}"
 COM = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/common}"
 
 
 @pytest.fixture
-def message(small_workspace):
-    def make(*parts, **words):
-        return ET.fromstring(  # noqa: S314 - our own document
-            structure_message(find_structures(DatasetRegistry(small_workspace), Query(*parts, **words)))
-        )
-
-    return make
+def message(found):
+    """A message as a tree of elements."""
+    return lambda *parts, **words: ET.fromstring(structure_message(found(*parts, **words)))  # noqa: S314 - our own
 
 
 def test_the_lists_and_components_stand_in_the_order_of_the_schema(message):
     """The schema of SDMX 2.1 knows one order; sdmx1 does not mind, other programs do."""
     root = message("dataflow", "people", references="all")
-    assert [each.tag.removeprefix(STR) for each in root[1]] == [
-        "Dataflows",
-        "Codelists",
-        "Concepts",
-        "DataStructures",
-    ]
+    lists = [each.tag.removeprefix(STR) for each in root[1]]
+    assert lists == ["Dataflows", "Codelists", "Concepts", "DataStructures"]
     (parts,) = root.iter(f"{STR}DataStructureComponents")
     assert [each.tag.removeprefix(STR) for each in parts] == ["DimensionList", "AttributeList", "MeasureList"]
 
@@ -150,10 +107,7 @@ def test_hostile_labels_stay_labels(message):
     labels = [each.find(f"{COM}Name").text for each in root.iter(f"{STR}Code")]
     assert labels[:3] == list(HOSTILE.values())[:3]
     assert labels[3] == "nul � and bell �"
-    tags = {each.tag.rpartition("}")[2] for each in root.iter()}
-    assert tags == {
-        "Structure", "Header", "ID", "Test", "Prepared", "Sender", "Structures", "Codelists", "Codelist", "Name", "Code"
-    }  # fmt: skip
+    assert not {"script", "img"} & {each.tag.rpartition("}")[2] for each in root.iter()}
 
 
 def test_a_stub_has_a_name_and_nothing_else(message):

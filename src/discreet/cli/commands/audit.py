@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.console import emit_json, emit_picture, output, print_text
+from discreet.cli.console import emit_json, emit_picture, output, print_text, unframed_table
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import choose_picture
+from discreet.errors import BadRequest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from discreet.noise.table import NoiseTable
     from discreet.privacy import Audit
 
-PICTURES = ("curve", "pmf", "transition", "quantised")
-
 
 def audit(
-    file: Path = typer.Argument(
-        ..., help="A noise table: our JSON, ONS, tau-Argus, SAS, cellKey or SuperSTAR."
-    ),
-    epsilon: float | None = typer.Option(None, "--epsilon", help="State delta at this epsilon."),
-    delta: float | None = typer.Option(None, "--delta", help="Find the smallest epsilon with this delta."),
-    curve: bool = typer.Option(False, "--curve", help="State delta over a range of epsilons."),
-    neighbours: str = typer.Option("add-remove", help='"add-remove" or "replace-one".'),
-    cells: int = typer.Option(1, help="In how many overlapping cells a person is counted."),
-    group: int = typer.Option(1, help="How many people may come or go together."),
-    population: int | None = typer.Option(None, help="Number of people N: warn when delta exceeds 1/N."),
-    biased: bool = typer.Option(False, "--biased", help="The table is biased on purpose: accept its mean."),
-    small_n: int | None = typer.Option(None, help="SmallN of a SuperSTAR server."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON alone on standard output."),
-    plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
-    picture: str | None = typer.Option(
+    file: Path = Argument(..., help="A noise table: our JSON, ONS, tau-Argus, SAS, cellKey or SuperSTAR."),
+    epsilon: float | None = Option(None, "--epsilon", help="State delta at this epsilon."),
+    delta: float | None = Option(None, "--delta", help="Find the smallest epsilon with this delta."),
+    curve: bool = Option(False, "--curve", help="State delta over a range of epsilons."),
+    neighbours: str = Option("add-remove", help='"add-remove" or "replace-one".'),
+    cells: int = Option(1, help="In how many overlapping cells a person is counted."),
+    group: int = Option(1, help="How many people may come or go together."),
+    population: int | None = Option(None, help="Number of people N: warn when delta exceeds 1/N."),
+    biased: bool = Option(False, "--biased", help="The table is biased on purpose: accept its mean."),
+    small_n: int | None = Option(None, help="SmallN of a SuperSTAR server."),
+    as_json: bool = Option(False, "--json", help="Print JSON alone on standard output."),
+    plot: Path | None = Option(None, help="Write a picture: FILE.svg or FILE.png."),
+    picture: str | None = Option(
         None,
         help="Which picture: curve (the default), pmf, transition, or quantised (against the design in our JSON).",
     ),
@@ -58,7 +59,7 @@ def audit(
     if curve:
         document["curve"] = curve_document(table, result)
     if plot is not None:
-        _plot(file, table, result, plot, drawn)
+        noise_picture(drawn, plot, table, result.epsilon, partial(_design_of, file))
     if as_json:
         emit_json(document)
     else:
@@ -68,27 +69,25 @@ def audit(
 COMMAND = Command(audit, PROTECT)
 
 
-def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str) -> None:
-    from discreet.errors import BadRequest
-    from discreet.model.messages.text import nearest
+def noise_picture(
+    picture: str, path: Path, table: NoiseTable, epsilon: float | None, design: Callable[[], dict[int, float]]
+) -> None:
+    """Draw a noise table; `design` returns the probabilities that `quantised` compares it with."""
     from discreet.pictures import noise_charts as noise
 
-    if picture not in PICTURES:
-        raise BadRequest(f'There is no picture "{picture}".', nearest(picture, PICTURES))
     charts = {
-        "curve": lambda: noise.delta_curve(table, epsilon=result.epsilon),
+        "curve": lambda: noise.delta_curve(table, epsilon=epsilon),
         "pmf": lambda: noise.pmf(table),
         "transition": lambda: noise.transition(table),
-        "quantised": lambda: noise.quantisation_error(table, _design(file)),
+        "quantised": lambda: noise.quantisation_error(table, design()),
     }
+    if picture not in charts:
+        raise BadRequest(f'There is no picture "{picture}".', nearest(picture, charts))
     emit_picture(charts[picture](), path)
 
 
-def _design(file: Path) -> dict[int, float]:
+def _design_of(file: Path) -> dict[int, float]:
     """The design of large counts, which only our JSON contains."""
-    import json
-
-    from discreet.errors import BadRequest
     from discreet.noise.files.document import design_probabilities
 
     text = file.read_text(encoding="utf-8-sig")
@@ -100,20 +99,16 @@ def _design(file: Path) -> dict[int, float]:
 
 
 def _show(file: Path, table: NoiseTable, result: Audit, points: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     output.print(
         f"[bold]{file.name}[/]  {len(table.rows)} rows, {table.repeats} repeating, {table.modulus:,} keys"
     )
-    output.print(f"One counting query, {result.neighbours} neighbours{_more(result)}\n", highlight=False)
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in (
-        ("", "left"),
-        ("all counts", "right"),
-        (f"counts above D = {result.above_D.D}", "right"),
-    ):
-        shown.add_column(name, justify="left" if side == "left" else "right")
+    many = f", {result.cells} overlapping cells" if result.cells > 1 else ""
+    together = f", groups of {result.group}" if result.group > 1 else ""
+    bound = "" if result.exact else " (upper bound)"
+    query = f"One counting query, {result.neighbours} neighbours{many}{together}{bound}\n"
+    output.print(query, highlight=False)
     above = result.above_D
+    shown = unframed_table([""], ["all counts", f"counts above D = {above.D}"])
     shown.add_row("epsilon", _number(result.epsilon), _number(above.epsilon))
     shown.add_row("delta", _number(result.delta), _number(above.delta))
     shown.add_row("  smaller | larger count", _number(result.delta_forward), _number(above.delta_forward))
@@ -132,12 +127,6 @@ def _show(file: Path, table: NoiseTable, result: Audit, points: list[dict[str, A
         print_text(f"- {sentence}")
     for problem in result.problems:
         output.print(f"[yellow]![/] {problem}", soft_wrap=True)
-
-
-def _more(result: Audit) -> str:
-    many = f", {result.cells} overlapping cells" if result.cells > 1 else ""
-    together = f", groups of {result.group}" if result.group > 1 else ""
-    return many + together + ("" if result.exact else " (upper bound)")
 
 
 def _pair(pair: tuple[int, int] | None) -> str:

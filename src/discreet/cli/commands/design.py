@@ -1,25 +1,26 @@
 """`discreet design`: a noise table with its exact guarantee, from a noise family and its parameters.
 
-The parameters of all noise families are options of the command, made from the registry when it runs. Families with a
-parameter of the same name share one option. `discreet design compare` shows families at one epsilon and delta.
+The parameters of all noise families are options of the command, made from the registry when it is parsed. Families with a
+parameter of the same name share one option. `discreet design compare` compares families at one epsilon and delta.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
-from inspect import Parameter as Argument
-from inspect import Signature
+from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
+from rich.table import Table
 from typer.core import TyperCommand
 
-from discreet.cli.console import emit_json, emit_picture, output, print_message, print_text
+from discreet.cli.console import emit_json, output, print_message, print_text
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import choose_picture
 from discreet.errors import BadRequest
-from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from discreet.noise.design_report import Side
@@ -46,14 +47,8 @@ class DesignCommand(TyperCommand):
         return [*own, *_family_options()]
 
 
-def given_parameters(context: typer.Context, own: dict[str, Any]) -> dict[str, Any]:
-    """The parameters given by the options of the command or of the families."""
-    every = own | context.meta.get(_PARAMETERS, {})
-    return {name: value for name, value in every.items() if value is not None}
-
-
 def _family_options() -> list[Any]:
-    """Let Typer make the options from a function with these arguments."""
+    """Let Typer make the options from a function with these parameters."""
     from discreet.noise.families import families
 
     uses: dict[str, list[tuple[str, Parameter]]] = {}
@@ -61,47 +56,42 @@ def _family_options() -> list[Any]:
         for parameter in family.parameters:
             uses.setdefault(parameter.name, []).append((family.name, parameter))
 
-    def arguments() -> None:
+    def parameters() -> None:
         """Carries the signature."""
 
-    made = [_argument(name, users) for name, users in uses.items() if name not in _AUDIT_OPTIONS]
-    vars(arguments)["__signature__"] = Signature(made)
+    made = [_family_option(name, users) for name, users in uses.items() if name not in _AUDIT_OPTIONS]
+    vars(parameters)["__signature__"] = inspect.Signature(made)
     app = typer.Typer(add_completion=False)
-    app.command()(arguments)
+    app.command()(parameters)
     return list(typer.main.get_command(app).params)
 
 
-def _argument(name: str, users: list[tuple[str, Parameter]]) -> Argument:
+def _family_option(name: str, users: list[tuple[str, Parameter]]) -> inspect.Parameter:
     kind = users[0][1].kind
     word = name.replace("_", "-")
-    option = typer.Option(
-        None,
-        f"--{word}/--no-{word}" if kind is bool else f"--{word}",
-        help=_parameter_help(users),
-        callback=_store_tables if kind is dict else _store_parameter,
-        expose_value=False,
-    )
-    return Argument(
-        name, Argument.KEYWORD_ONLY, default=option, annotation=(str if kind is dict else kind) | None
-    )
-
-
-def _parameter_help(users: list[tuple[str, Parameter]]) -> str:
     meanings: dict[str, list[str]] = {}
     for family, parameter in users:
         meanings.setdefault(parameter.meaning, []).append(family)
-    said = "; ".join(f"{meaning} ({', '.join(families)})" for meaning, families in meanings.items())
-    return f"{said[0].upper()}{said[1:]}."
+    listed = "; ".join(f"{meaning} ({', '.join(families)})" for meaning, families in meanings.items())
+    option = typer.Option(
+        None,
+        f"--{word}/--no-{word}" if kind is bool else f"--{word}",
+        help=f"{listed[0].upper()}{listed[1:]}.",
+        callback=_parse_tables if kind is dict else _store,
+        expose_value=False,
+    )
+    annotation = (str if kind is dict else kind) | None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=annotation)
 
 
-def _store_parameter(context: typer.Context, option: typer.CallbackParam, value: Any) -> None:
+def _store(context: typer.Context, option: typer.CallbackParam, value: Any) -> None:
     context.meta.setdefault(_PARAMETERS, {})[option.name] = value
 
 
-def _store_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
+def _parse_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
     """Parse a list of tables, which is written as JSON."""
     try:
-        _store_parameter(context, option, None if value is None else json.loads(value))
+        _store(context, option, None if value is None else json.loads(value))
     except json.JSONDecodeError:
         raise BadRequest(
             f"--{option.name} is {value!r}.",
@@ -109,12 +99,9 @@ def _store_tables(context: typer.Context, option: typer.CallbackParam, value: st
         ) from None
 
 
-def compare_families(
+def _compare_families(
     epsilon: float | None, delta: float | None, m: int | None, match: str, out: Path | None, *, as_json: bool
 ) -> None:
-    """Compare families at one epsilon and delta."""
-    from dataclasses import asdict
-
     from discreet.noise.design_report import compare
 
     if epsilon is None:
@@ -125,7 +112,7 @@ def compare_families(
     if match not in {"closest", "smallest"}:
         raise BadRequest(f'--match is "{match}".', "Write closest or smallest.")
     common, sides = compare(epsilon, delta=delta, m=m, match="closest" if match == "closest" else "smallest")
-    document = {"epsilon": epsilon, "delta": common, "match": match, "families": [asdict(s) for s in sides]}
+    document = {"epsilon": epsilon, "delta": common, "match": match, "families": list(map(asdict, sides))}
     if out is not None:
         emit_json(document, out)
     if as_json:
@@ -136,16 +123,16 @@ def compare_families(
 
 def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> None:
     """The support of each family, then how close to the truth it releases (Rinott's Table 2)."""
-    from rich.table import Table
-
     needs = Table(title=f"At epsilon {epsilon:g} and delta {delta:.4g}", box=None)
-    needs.add_column("family")
-    for heading in ("support", "delta", "variance", "E|noise|", "P(exact)"):
-        needs.add_column(heading, justify="right")
     near = Table(title="P(within ±k of the count), negative releases set to zero", box=None)
-    near.add_column("family")
-    for heading in ("count", *(f"±{k}" for k in range(len(sides[0].within[0])))):
-        near.add_column(heading, justify="right")
+    within = [f"±{k}" for k in range(len(sides[0].within[0]))]
+    for table, headings in (
+        (needs, ["support", "delta", "variance", "E|noise|", "P(exact)"]),
+        (near, ["count", *within]),
+    ):
+        table.add_column("family")
+        for heading in headings:
+            table.add_column(heading, justify="right")
     for side in sides:
         width = side.parameters.get("m", side.parameters.get("D"))
         figures = (f"{side.delta:.3g}", f"{side.variance:.4g}", f"{side.absolute:.4g}", f"{side.p_exact:.4f}")
@@ -157,7 +144,7 @@ def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> N
     output.print(near)
 
 
-#: So many values of a law fit a screen; the integers of all of them are in the JSON.
+#: The values of a distribution that fit a screen; the integers of all of them are in the JSON.
 MOST_VALUES = 41
 
 
@@ -185,16 +172,26 @@ def design(
 ) -> None:
     """Design a noise table and audit the integers that ship."""
     drawn = choose_picture(picture, plot, "pmf")
-    given = given_parameters(context, {"epsilon": epsilon, "delta": delta})
+    every = {"epsilon": epsilon, "delta": delta, **context.meta.get(_PARAMETERS, {})}
+    given = {name: value for name, value in every.items() if value is not None}
     if family == "compare":
-        _refuse_for_comparison({*given, *({"plot"} if plot else ())})
-        compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
+        ignored = sorted({*given, *({"plot"} if plot else ())} - {"epsilon", "delta", "m"})
+        if ignored:
+            raise BadRequest(
+                f"A comparison does not take --{ignored[0].replace('_', '-')}.",
+                "Give --epsilon with --delta or --m, and --match.",
+            )
+        _compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
         return
     if match is not None:
         raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
-    found = make_design(family, given, read_modulus(modulus), quantise)
+    found = make_design(family, given, parse_modulus(modulus), quantise)
     if plot is not None:
-        _plot(found, plot, drawn)
+        from discreet.cli.commands.audit import noise_picture
+
+        values, probabilities = found.ideal.last.values, found.ideal.last.probabilities
+        ideal = dict(zip(values, probabilities, strict=True))
+        noise_picture(drawn, plot, found.table, found.document["privacy"]["epsilon"], lambda: ideal)
     if out is not None:
         emit_json(found.document, out)
     if as_json:
@@ -204,16 +201,6 @@ def design(
 
 
 COMMAND = Command(design, PROTECT, cls=DesignCommand)
-
-
-def _refuse_for_comparison(given: set[str]) -> None:
-    """Refuse options that a comparison would ignore."""
-    ignored = sorted(given - {"epsilon", "delta", "m"})
-    if ignored:
-        raise BadRequest(
-            f"A comparison does not take --{ignored[0].replace('_', '-')}.",
-            "Give --epsilon with --delta or --m, and --match.",
-        )
 
 
 class Designed(NamedTuple):
@@ -226,66 +213,43 @@ class Designed(NamedTuple):
 
 def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
     """The design, its integers, their exact guarantee and, where the family has one, the optimum for comparison."""
+    from discreet import __version__
     from discreet.noise import families
     from discreet.noise.design_report import design_document
+    from discreet.noise.files.document import FORMAT, VERSION
     from discreet.noise.quantise import quantise
+    from discreet.noise.table import content_hash
 
     chosen = families.family(family)
     # An epsilon or delta that the family does not have says where to audit.
-    parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in {"epsilon", "delta"}}
+    parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in _AUDIT_OPTIONS}
     ideal = families.ideal(family, parameters, modulus)
     table = quantise(ideal, modulus, rounding or chosen.rounding)
     document = design_document(ideal, table)
     notes = document.pop("notes")
-    document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
+    document["privacy"] = _privacy(table, given.get("epsilon"), given.get("delta"))
     paper = document["quantisation"].get("paper")
     if paper is not None and paper["epsilon"] is not None:
         # The same ε^Q, both directions and every release: what the paper's δ^Q should have been.
-        exact = privacy(table, max(paper["epsilon"], 0.0), None)
+        exact = _privacy(table, max(paper["epsilon"], 0.0), None)
         document["quantisation"]["exact"] = {"epsilon": exact["epsilon"], "delta": exact["delta"]}
     if chosen.alternative is not None:
         document["alternative"] = chosen.alternative(ideal)
-    return Designed(ideal, table, document | {"notes": notes} | _seal(table))
+    # Format, program and a checksum of the integers validate the file when it is parsed.
+    document |= {"notes": notes, "format": FORMAT, "version": VERSION}
+    document |= {"provenance": {"program": f"discreet {__version__}"}, "content_sha256": content_hash(table)}
+    return Designed(ideal, table, document)
 
 
-def _seal(table: NoiseTable) -> dict[str, Any]:
-    """Format, program and a hash of the integers, to validate the file."""
-    from discreet import __version__
-    from discreet.noise.files.document import FORMAT, VERSION
-    from discreet.noise.table import content_hash
-
-    provenance = {"program": f"discreet {__version__}"}
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "provenance": provenance,
-        "content_sha256": content_hash(table),
-    }
-
-
-def _plot(found: Designed, path: Path, picture: str) -> None:
-    from discreet.pictures import noise_charts as noise
-
-    law = dict(zip(found.ideal.last.values, found.ideal.last.probabilities, strict=True))
-    charts = {
-        "pmf": lambda: noise.pmf(found.table),
-        "transition": lambda: noise.transition(found.table),
-        "curve": lambda: noise.delta_curve(found.table, epsilon=found.document["privacy"]["epsilon"]),
-        "quantised": lambda: noise.quantisation_error(found.table, law),
-    }
-    if picture not in charts:
-        raise BadRequest(f'There is no picture "{picture}".', nearest(picture, charts))
-    emit_picture(charts[picture](), path)
-
-
-def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
+def _privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
     """The exact guarantee of the integers, at an epsilon, or at the epsilon of a delta."""
     from discreet.privacy import audit
 
     found = audit(table, epsilon=epsilon, delta=delta if epsilon is None else None)
     return {
         "neighbours": found.neighbours,
-        "epsilon": _finite(found.epsilon),
+        # JSON has no infinity: an unbounded epsilon is null.
+        "epsilon": float(found.epsilon) if isfinite(found.epsilon) else None,
         "delta": float(found.delta),
         "delta_forward": float(found.delta_forward),
         "delta_backward": float(found.delta_backward),
@@ -293,15 +257,10 @@ def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> di
     }
 
 
-def _finite(number: float) -> float | None:
-    """JSON has no infinity: an unbounded epsilon is null."""
-    return float(number) if abs(number) < float("inf") else None
+def parse_modulus(text: str) -> int:
+    """Parse a number of keys: 4096, 2^32, 2**32 or 10^8.
 
-
-def read_modulus(text: str) -> int:
-    """A number of keys: 4096, 2^32, 2**32 or 10^8.
-
-    >>> read_modulus("2^16"), read_modulus("4096")
+    >>> parse_modulus("2^16"), parse_modulus("4096")
     (65536, 4096)
     """
     base, _, power = text.replace("**", "^").partition("^")
@@ -315,8 +274,6 @@ def read_modulus(text: str) -> int:
 
 
 def _show(document: dict[str, Any], *, everything: bool) -> None:
-    from rich.table import Table
-
     row, modulus = document["rows"][-1], document["modulus"]
     parameters = ", ".join(f"{key} = {_short(value)}" for key, value in document["parameters"].items())
     rows = len(document["rows"])
@@ -325,7 +282,9 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
     for heading in ("noise", "probability", "threshold"):
         shown.add_column(heading, justify="right")
     lines = [*zip(row["values"], row["probabilities"], row["thresholds"], strict=True)]
-    middle = lines if everything else _middle(lines)
+    middle = lines
+    if len(lines) > MOST_VALUES and not everything:  # the values nearest to 0, in their order
+        middle = sorted(sorted(lines, key=lambda line: abs(line[0]))[:MOST_VALUES])
     for value, probability, threshold in middle:
         shown.add_row(f"{value:+d}", f"{probability:.9f}", str(threshold))
     output.print(shown)
@@ -345,17 +304,6 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
     )
     for note in document["notes"]:
         print_message(note)
-
-
-def _middle(lines: list[tuple[int, float, int]]) -> list[tuple[int, float, int]]:
-    """The values nearest to 0, in their order.
-
-    >>> [value for value, _, _ in _middle([(v, 0.0, 0) for v in range(-60, 2000)])][:: MOST_VALUES - 1]
-    [-20, 20]
-    """
-    if len(lines) <= MOST_VALUES:
-        return lines
-    return sorted(sorted(lines, key=lambda line: abs(line[0]))[:MOST_VALUES])
 
 
 def _short(value: Any) -> str:

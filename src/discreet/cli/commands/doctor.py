@@ -1,28 +1,30 @@
-"""`discreet doctor`: examine a workspace."""
+"""`discreet doctor`: examine a workspace.
 
-from __future__ import annotations
+`discreet verify`: compare all stored records with the keyed hashes of their loads.
+"""
 
+from contextlib import closing
 from dataclasses import asdict
-from typing import Annotated
+from typing import Any
 
 import typer
+from typer import Argument, Option
 
+from discreet.cli import shared_options as shared
 from discreet.cli.console import emit_json, print_text
 from discreet.cli.registry import OPERATE, Command
-from discreet.cli.shared_options import JsonOption, WorkspaceOption
-from discreet.errors import EXIT_OURS
+from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
 
 
 def doctor(
-    workspace: WorkspaceOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not read all stored records.")] = False,
-    as_json: JsonOption = False,
+    workspace: shared.WorkspaceOption = None,
+    quick: bool = Option(False, "--quick", help="Do not read all stored records."),
+    as_json: shared.JsonOption = False,
 ) -> None:
     """Examine a workspace: secret, permissions, ledger, versions, seals, history, disk; what to do about each fault."""
     from discreet.workspace.operate.diagnosis import examine
-    from discreet.workspace.options import workspace_folder
 
-    folder = workspace_folder(workspace)
+    folder = shared.workspace_folder(workspace)
     found = examine(folder, records=not quick)
     if as_json:
         emit_json({"workspace": str(folder), "findings": [asdict(each) for each in found]})
@@ -34,4 +36,33 @@ def doctor(
         raise typer.Exit(EXIT_OURS)
 
 
-COMMAND = Command(doctor, OPERATE)
+def verify(
+    dataset: str | None = Argument(
+        None, help="A dataset; all of the workspace by default.", autocompletion=shared.complete_dataset
+    ),
+    workspace: shared.WorkspaceOption = None,
+    as_json: shared.OutcomeOption = False,
+) -> None:
+    """Read all stored records and compare them with the seals of their loads; what fails is not served."""
+    found: list[dict[str, Any]] = []
+    with closing(shared.open_workspace(workspace)[0]) as registry:
+        for name in [dataset] if dataset else registry.ids():
+            try:
+                found.append({"dataset": name, "sound": True, "version": registry.verify(name)})
+            except UnknownDataset:
+                raise
+            except DiscreetError as error:
+                reason = {"reason": error.message, "advice": error.advice}
+                found.append({"dataset": name, "sound": False, **reason})
+    if as_json:
+        emit_json({"workspace": str(registry.folder), "datasets": found})
+    for each in () if as_json else found:
+        sound = (
+            "version {version:.8} is as it was loaded" if each["sound"] else "not sound. {reason} {advice}"
+        )
+        print_text(f"{each['dataset']}: {sound.format_map(each)}".rstrip())
+    if not all(each["sound"] for each in found):
+        raise typer.Exit(EXIT_OURS)
+
+
+COMMANDS = {"doctor": Command(doctor, OPERATE), "verify": Command(verify, OPERATE)}

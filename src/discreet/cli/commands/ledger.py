@@ -1,16 +1,17 @@
 """`discreet ledger`: the charges to a budget, shares for accounts, and an auditor's statement."""
 
-from __future__ import annotations
-
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
-from discreet.cli.console import emit, emit_json, messages, output, print_message, print_text
+from discreet.cli import shared_options as shared
+from discreet.cli.console import emit, emit_json, messages, output, print_grid, print_message, print_text
 from discreet.cli.registry import PROTECT, Command
-from discreet.cli.shared_options import JsonFileOption, OutcomeOption, WorkspaceOption, open_workspace
+from discreet.errors import BadRequest
 
 
 class _ByDataset(TyperGroup):
@@ -32,28 +33,22 @@ ledger = typer.Typer(
 
 @ledger.command()
 def show(
-    dataset: Annotated[str, typer.Argument(help="The dataset's id; its whole budget is shown.")],
-    allow: Annotated[
-        str | None, typer.Option(help="Open the ledger to this account, up to --loss and --failure.")
-    ] = None,
-    loss: Annotated[
-        str | None, typer.Option(help="The account's own cap: epsilon, or rho under the rule zcdp.")
-    ] = None,
-    failure: Annotated[str, typer.Option(help="The account's own cap of delta, or of distance.")] = "1e-9",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
-    out: JsonFileOption = None,
-    workspace: WorkspaceOption = None,
+    dataset: str = Argument(help="The dataset's id; its whole budget is shown."),
+    allow: str | None = Option(None, help="Open the ledger to this account, up to --loss and --failure."),
+    loss: str | None = Option(None, help="The account's own cap: epsilon, or rho under the rule zcdp."),
+    failure: str = Option("1e-9", help="The account's own cap of delta, or of distance."),
+    as_json: bool = Option(False, "--json", help="Print the ledger as JSON."),
+    out: shared.JsonFileOption = None,
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """What a budget has spent, what is left and by whom. `--allow` opens it to an account."""
-    from discreet.errors import BadRequest
-
-    door = open_workspace(workspace)[0].door(dataset)
+    """Show the charges of a budget, its remainder and its accounts. `--allow` opens it to an account."""
+    service = shared.open_workspace(workspace)[0].open(dataset)
     if (allow is None) != (loss is None):
         raise BadRequest("A share needs an account and a cap.", "Give --allow ACCOUNT --loss 0.5.")
     if allow is not None and loss is not None:
-        door.open_share(allow, (_number(loss), _number(failure)))
+        service.open_share(allow, (_parse_number(loss), _parse_number(failure)))
         messages.print(f"Opened to {allow}, up to {loss}.", markup=False)
-    found = door.ledger()
+    found = service.ledger()
     if as_json or out is not None:
         emit_json(found, out)
     elif allow is None:
@@ -62,20 +57,18 @@ def show(
 
 @ledger.command()
 def statement(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write it to FILE.html or FILE.json.")],
-    workspace: WorkspaceOption = None,
+    out: Path = Option(..., "--out", "-o", help="Write it to FILE.html or FILE.json."),
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
     """A signed statement for an auditor: all budgets with their caps, charges and promises, and the head of the chain."""
     from discreet.assess.report_pages import statement_html
-    from discreet.errors import BadRequest
     from discreet.workspace.operate.statement import make_statement
-    from discreet.workspace.options import workspace_folder
 
     if out.suffix.lower() not in {".html", ".json"}:
         raise BadRequest(
             f'The file "{out.name}" is neither HTML nor JSON.', "Name it FILE.html or FILE.json."
         )
-    document = make_statement(workspace_folder(workspace))
+    document = make_statement(shared.workspace_folder(workspace))
     if out.suffix.lower() == ".html":
         emit(statement_html(document), out)
     else:
@@ -85,18 +78,16 @@ def statement(
 
 @ledger.command()
 def verify(
-    statement: Annotated[Path, typer.Argument(help="The statement: FILE.html or FILE.json.")],
-    public_key: Annotated[
-        Path, typer.Option("--public-key", help="The public key of the workspace, as PEM.")
-    ],
-    earlier: Annotated[
-        Path | None, typer.Option("--earlier", help="An earlier statement: nothing of it may be missing.")
-    ] = None,
-    as_json: OutcomeOption = False,
+    statement: Annotated[Path, Argument(help="The statement: FILE.html or FILE.json.")],
+    public_key: Path = Option(..., "--public-key", help="The public key of the workspace, as PEM."),
+    earlier: Path | None = Option(
+        None, "--earlier", help="An earlier statement: nothing of it may be missing."
+    ),
+    as_json: shared.OutcomeOption = False,
 ) -> None:
     """Check a statement: its signature, its sums, and that it goes on from an earlier one. No workspace is needed."""
     from discreet.assess.report_pages import read_statement
-    from discreet.ledger.verification import NOT_CHECKED, verify_statement
+    from discreet.ledger.hash_chain import NOT_CHECKED, verify_statement
     from discreet.records.signing import read_public_key
 
     key = read_public_key(public_key)
@@ -115,37 +106,39 @@ def verify(
 COMMAND = Command(ledger, PROTECT)
 
 
-def _number(text: str) -> Any:
-    from fractions import Fraction
-
-    from discreet.errors import BadRequest
-
+def _parse_number(text: str) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise BadRequest(f'"{text}" is no number.', "Give a number such as 0.5.") from None
 
 
-def _show(found: dict[str, Any]) -> None:
-    from discreet.cli.console import print_grid
+def _share_left(left: float, cap: float) -> str:
+    """What is left of a cap, in words.
 
+    >>> _share_left(3, 5), _share_left(1.365e-05, 4), _share_left(0, 4)
+    ('60 % of the cap', 'less than 1 % of the cap', 'nothing')
+    """
+    if left <= 0 or cap <= 0:
+        return "nothing"
+    return f"{100 * left / cap:.0f} % of the cap" if left >= cap / 100 else "less than 1 % of the cap"
+
+
+def _show(found: dict[str, Any]) -> None:
     output.print(f'Budget "{found["family"]}", rule {found["rule"]}', markup=False)
     for name in ("cap", "spent", "left"):
         amount = ", ".join(f"{key} {value:.4g}" for key, value in found[name].items())
-        output.print(f"{name:<8}{amount}", markup=False)
+        loss = next(iter(found["cap"]))
+        words = f" ({loss}: {_share_left(found[name][loss], found['cap'][loss])})" if name == "left" else ""
+        output.print(f"{name:<8}{amount}{words}", markup=False)
     output.print()
     lines = [
         [each["account"], *(f"{next(iter(each[name].values())):.4g}" for name in ("cap", "spent", "left"))]
         for each in found["accounts"]
     ]
     print_grid(output, "Accounts with a share", ["Account", "Cap", "Spent", "Left"], lines, 1)
-    lines = [
-        [
-            each["at"][:19].replace("T", " "),
-            each["account"] or "(custodian)",
-            each["asked"],
-            f"{each['loss']:.4g}",
-        ]
-        for each in found["charges"]
-    ]
+    lines = []
+    for each in found["charges"]:
+        at, account = each["at"][:19].replace("T", " "), each["account"] or "(custodian)"
+        lines.append([at, account, each["asked"], f"{each['loss']:.4g}"])
     print_grid(output, "Charges", ["When (UTC)", "Account", "For", "Loss"], lines, 3)

@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Argument, Option
 
-from discreet.cli.console import emit_json, messages
+from discreet.cli.console import emit_json, load_bars, messages, report_problems
 from discreet.cli.registry import MAKE_TABLES, Command
-from discreet.cli.shared_options import OutcomeOption, WorkspaceOption
+from discreet.cli.shared_options import OutcomeOption, WorkspaceOption, workspace_folder
+from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
     from discreet.ledger.entries import Receipt
@@ -22,58 +23,48 @@ MOST_CAUTIONS = 20
 
 
 def load(
-    description: Annotated[Path, typer.Argument(help="The dataset.toml.")],
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="The records: a file of any kind that `describe` reads, or with --engine spark a table or address "
-            "in Spark (spark:census.people, spark:hdfs://name/people)."
-        ),
-    ],
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            help="The engine that keeps the records; by default the one that the description or the workspace names.",
-        ),
-    ] = None,
-    corrections: Annotated[
-        str,
-        typer.Option(
-            help="Where records differ from those that are served: keep-keys (serve them; cells that did not change "
-            "keep their numbers), collect (compare only, serve nothing yet) or new-lineage (all numbers change).",
-        ),
-    ] = "keep-keys",
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Check all that a load could be refused for; tell what would be charged; write and charge nothing.",
-        ),
-    ] = False,
-    serve_beside: Annotated[
-        bool,
-        typer.Option(
-            "--serve-beside",
-            help="Answer earlier versions (version=) beside this one, however few records differ.",
-        ),
-    ] = False,
+    description: Annotated[Path, Argument(help="The dataset.toml.")],
+    file: str = Argument(
+        help="The records: a file of any kind that `describe` reads, or with --engine spark a table or address "
+        "in Spark (spark:census.people, spark:hdfs://name/people)."
+    ),
+    engine: str | None = Option(
+        None,
+        help="The engine that keeps the records; by default the one that the description or the workspace names.",
+    ),
+    corrections: str = Option(
+        "keep-keys",
+        help="Where records differ from those that are served: keep-keys (serve them; cells that did not change "
+        "keep their numbers), collect (compare only, serve nothing yet) or new-lineage (all numbers change).",
+    ),
+    dry_run: bool = Option(
+        False,
+        "--dry-run",
+        help="Check all that a load could be refused for; tell what would be charged; write and charge nothing.",
+    ),
+    serve_beside: bool = Option(
+        False,
+        "--serve-beside",
+        help="Answer earlier versions (version=) beside this one, however few records differ.",
+    ),
     workspace: WorkspaceOption = None,
     as_json: OutcomeOption = False,
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
-    from discreet.cli.console import load_bars, report_problems
     from discreet.model.description.dataset_toml import parse_dataset
     from discreet.release.load_cautions import LoadJob, dry_load_document, load_with_cautions
-    from discreet.workspace.description_file import name_description_in_errors, read_description
-    from discreet.workspace.options import workspace_folder
-    from discreet.workspace.versions.lineage import lineage_defaults
+    from discreet.workspace.folder_layout import name_description_in_errors, read_description
+    from discreet.workspace.versions.history import lineage_defaults
 
     text = read_description(description)
     folder = workspace_folder(workspace)
     with name_description_in_errors(description):
         dataset = parse_dataset(text, lineage_defaults(folder, text))
-    if dry_run:
-        _refuse_corrections(corrections)
+    if dry_run and corrections != "keep-keys":
+        raise BadRequest(
+            f"--dry-run and --corrections {corrections} cannot be combined: a dry run compares no records.",
+            "Leave one of them out; --corrections collect compares the records and serves nothing.",
+        )
     with (
         report_problems(as_json=as_json),
         name_description_in_errors(description),
@@ -81,63 +72,60 @@ def load(
     ):
         progress = progress_for(dataset.id, None)
         job = LoadJob(folder, text, file, progress, description.parent, engine, corrections, serve_beside)
-        found = dry_load_document(job) if dry_run else None
-        report = None if dry_run else load_with_cautions(job)
-    if found is not None:
+        found = dry_load_document(job) if dry_run else load_with_cautions(job)
+    if isinstance(found, dict):
         show_dry_run(found, as_json=as_json)
-    if report is None:
         return
-    digest = report.digest
-    _tell(report.cautions)
+    digest, receipt = found.digest, found.receipt
+    _show_cautions(found.cautions)
     if corrections == "collect":
         messages.print(f"Nothing was published: {dataset.id} stays at version {digest[:8]}.", soft_wrap=True)
     if as_json:
-        emit_json(
-            {"dataset": dataset.id, "digest": digest, "workspace": str(folder), **_charged(report.receipt)}
-        )
+        document: dict[str, Any] = {"dataset": dataset.id, "digest": digest, "workspace": str(folder)}
+        if receipt is not None:
+            charged = [0.0, 0.0] if receipt.repeat else [float(receipt.loss), float(receipt.failure)]
+            document |= {"charged": charged, "left": list(map(float, receipt.left))}
+        emit_json(document)
     elif corrections != "collect":
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
         if corrections == "new-lineage":
             messages.print("It has new keys: all its numbers change.")
-        _tell_replaced(folder, dataset.id)
-        if report.receipt is not None:
-            _tell_charge(report.receipt, dataset)
-            _tell_left(folder, dataset.id)
+        _show_replaced(folder, dataset, receipt)
 
 
 COMMAND = Command(load, MAKE_TABLES)
 
 
-def _tell_charge(receipt: Receipt, dataset: Dataset) -> None:
-    """What the load was charged; nothing where the same records and plan were charged before."""
+def _show_replaced(folder: Path, dataset: Dataset, receipt: Receipt | None) -> None:
+    """Whether the version before can still be queried; under `dp` the charge, and what the budget has left."""
     from discreet.model.privacy_budget import format_amount
     from discreet.model.universe import dp_terms
+    from discreet.release.dataset_registry import open_registry
 
-    basic = dp_terms(dataset)[0].composition == "basic"
-    names = ("epsilon", "delta") if basic else ("rho", "distance")
-    cost = f"{names[0]} {format_amount(receipt.loss)}, {names[1]} {format_amount(receipt.failure)}"
-    messages.print(f"Charged {cost}{' before, and nothing now' if receipt.repeat else ''}.", soft_wrap=True)
-
-
-def _charged(receipt: Receipt | None) -> dict[str, Any]:
-    """Under `dp`, what was charged now and what the budget has left: loss and failure."""
-    if receipt is None:
-        return {}
-    return {
-        "charged": [0.0, 0.0] if receipt.repeat else [float(receipt.loss), float(receipt.failure)],
-        "left": [float(amount) for amount in receipt.left],
-    }
+    with closing(open_registry(folder, threads=1)) as registry:
+        for version in registry.versions(dataset.id)[:-1][-1:]:
+            closed = f"is not answered any more. {version.closed}"
+            state = closed if version.closed else "is still answered (version=)."
+            messages.print(f"Version {version.digest[:8]}, which it replaces, {state}", soft_wrap=True)
+        if receipt is None:
+            return
+        basic = dp_terms(dataset)[0].composition == "basic"
+        loss, failure = ("epsilon", "delta") if basic else ("rho", "distance")
+        cost = f"{loss} {format_amount(receipt.loss)}, {failure} {format_amount(receipt.failure)}"
+        before = " before, and nothing now" if receipt.repeat else ""
+        messages.print(f"Charged {cost}{before}.", soft_wrap=True)
+        messages.print(Text(registry.open(dataset.id).budget_left() or ""), soft_wrap=True)
 
 
 def show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
-    """What a load would do, for people or as JSON."""
+    """Print what a load would do."""
     if as_json:
         emit_json(found)
         return
     for sentence in found["checked"]:
         messages.print(f"Checked {sentence}.", soft_wrap=True)
     messages.print(f"{found['records']:,} record{'' if found['records'] == 1 else 's'}.")
-    _tell(found["cautions"])
+    _show_cautions(found["cautions"])
     charge = found["charge"]
     if charge is not None:
         loss = next(name for name in ("epsilon", "rho") if name in charge)
@@ -154,42 +142,8 @@ def show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
     messages.print("Nothing was written and nothing was charged.")
 
 
-def _refuse_corrections(corrections: str) -> None:
-    """A dry run compares no records, so a choice about corrections would do nothing."""
-    from discreet.errors import BadRequest
-
-    if corrections != "keep-keys":
-        raise BadRequest(
-            f"--dry-run and --corrections {corrections} cannot be combined: a dry run compares no records.",
-            "Leave one of them out; --corrections collect compares the records and serves nothing.",
-        )
-
-
-def _tell_replaced(folder: Path, dataset: str) -> None:
-    """Whether the version before is still answered, and why not."""
-    from discreet.release.dataset_registry import open_registry
-
-    with closing(open_registry(folder, threads=1)) as doors:
-        replaced = doors.versions(dataset)[:-1][-1:]
-    for version in replaced:
-        told = (
-            f"is not answered any more. {version.closed}"
-            if version.closed
-            else "is still answered (version=)."
-        )
-        messages.print(f"Version {version.digest[:8]}, which it replaces, {told}", soft_wrap=True)
-
-
-def _tell_left(folder: Path, dataset: str) -> None:
-    """What the budget has left now that the version is charged to it."""
-    from discreet.release.dataset_registry import open_registry
-
-    with closing(open_registry(folder, threads=1)) as doors:
-        messages.print(Text(doors.door(dataset).budget_left() or ""), soft_wrap=True)
-
-
-def _tell(cautions: Sequence[str]) -> None:
-    """What the custodian alone should know: changes, ids, declared groups that differ by a few people."""
+def _show_cautions(cautions: Sequence[str]) -> None:
+    """Print what only the custodian may know: changes, ids, declared groups that differ by a few people."""
     if cautions:
         count = "1 caution" if len(cautions) == 1 else f"{len(cautions)} cautions"
         messages.print(f"{count}, for your eyes only:", style="bold")

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.console import emit_json, messages, print_text
 from discreet.cli.registry import OPERATE, Command
-from discreet.cli.shared_options import WorkspaceOption
+from discreet.cli.shared_options import WorkspaceOption, workspace_folder
+from discreet.errors import BadRequest, WorkspaceUnusable
 
 if TYPE_CHECKING:
-    from discreet.web.detectors.alerts import Alert
+    from discreet.web.detectors.monitor import Alert
 
 app = typer.Typer(help="The log of requests: verify it, see alerts, lift a hold.", no_args_is_help=True)
 COMMAND = Command(app, OPERATE)
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 @app.command()
 def verify(
     as_json: JsonOption = False,
-    expect: Annotated[
-        list[str] | None,
-        typer.Option(help="CHAIN:LINE:MAC that was printed earlier and must still be there; repeat it."),
-    ] = None,
+    expect: list[str] | None = Option(
+        None, help="CHAIN:LINE:MAC that was printed earlier and must still be there; repeat it."
+    ),
     workspace: WorkspaceOption = None,
 ) -> None:
     """Verify every line of the log: none was changed, moved or left out. Prints the end of each chain."""
-    from dataclasses import asdict
-
-    from discreet.errors import WorkspaceUnusable
     from discreet.web.audit.chain import has_line, verify_log
     from discreet.workspace.folder_layout import log_key, state_folder
-    from discreet.workspace.options import workspace_folder
 
     folder = workspace_folder(workspace)
     logs = state_folder(folder) / "log"
@@ -56,18 +54,13 @@ def verify(
 @app.command()
 def alerts(
     as_json: JsonOption = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Read the whole log again, with the thresholds of today.")
-    ] = False,
+    again: bool = Option(False, "--again", help="Read the whole log again, with the thresholds of today."),
     workspace: WorkspaceOption = None,
 ) -> None:
     """Show what the watch found, the newest first, and who is held back."""
-    from dataclasses import asdict
-
     from discreet.web.auth.rate_limit import RateLimitStore
-    from discreet.web.detectors.alerts import read_alerts
+    from discreet.web.detectors.monitor import read_alerts
     from discreet.workspace.folder_layout import state_folder
-    from discreet.workspace.options import workspace_folder
 
     folder = workspace_folder(workspace)
     state = state_folder(folder)
@@ -91,16 +84,12 @@ def alerts(
 
 @app.command()
 def release(
-    who: Annotated[
-        str, typer.Argument(help="As `discreet log alerts` names them, with account: or address:.")
-    ],
+    who: str = Argument(help="As `discreet log alerts` names them, with account: or address:."),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Let somebody go on whom the watch holds back."""
-    from discreet.errors import BadRequest
+    """Lift the hold on an account or an address."""
     from discreet.web.auth.rate_limit import RateLimitStore
     from discreet.workspace.folder_layout import state_folder
-    from discreet.workspace.options import workspace_folder
 
     folder = workspace_folder(workspace)
     path = state_folder(folder) / "shared.sqlite"
@@ -111,8 +100,7 @@ def release(
 
 def _replay_log(folder: Path, state: Path) -> list[Alert]:
     from discreet.release.dataset_registry import open_registry
-    from discreet.web.detectors.alerts import read_thresholds
-    from discreet.web.detectors.monitor import AlertFinder, read_request_lines
+    from discreet.web.detectors.monitor import AlertFinder, read_request_lines, read_thresholds
 
     finder = AlertFinder(open_registry(folder), read_thresholds(folder))
     return [alert for line in read_request_lines(state / "log") for alert in finder.find(line)][::-1]

@@ -7,23 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from rich import box
+from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
+from discreet.cli import shared_options as shared
 from discreet.cli.console import emit_json, emit_picture, output, print_grid, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
-from discreet.cli.shared_options import (
-    KEY_ENVIRONMENT,
-    JsonFileOption,
-    PlotOption,
-    WorkspaceOption,
-    choose_picture,
-    open_workspace,
-)
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -35,10 +29,12 @@ if TYPE_CHECKING:
 def show_released_margins(found: dict[str, Any]) -> None:
     """Print the released margins, or before a release the expected error of each method."""
     print_message(charge_sentence(found["charged"]))
-    if found["runs"]:
-        for label, table in found["runs"][0]["margins"].items():
-            _show_margin(_margin_variables(label, found["categories"]), table, found["categories"])
-    else:
+    categories = found["categories"] if found["runs"] else {}
+    for label, table in found["runs"][0]["margins"].items() if found["runs"] else ():
+        # Names of one letter are written together, others have a star between them.
+        names = [label] if label in categories else label.split("*") if "*" in label else list(label)
+        _show_margin(names, table, categories)
+    if not found["runs"]:
         lines = [[method, f"{error:.2f}"] for method, error in found["expected_error"].items()]
         print_grid(output, "Expected absolute error of a cell", ["Method", "E|error|"], lines, 1)
     for note in found["notes"]:
@@ -60,28 +56,25 @@ def charge_sentence(charged: dict[str, Any]) -> str:
     return f'Charged {amount} to the budget "{charged["family"]}"; {left}.'
 
 
-def _margin_variables(label: str, categories: dict[str, list[str]]) -> list[str]:
-    """Split a margin's label: names of one letter are written together, others have a star between them."""
-    if label in categories:
-        return [label]
-    return label.split("*") if "*" in label else list(label)
-
-
 def _show_margin(names: list[str], table: list[Any], categories: dict[str, list[str]]) -> None:
     """One margin: its last variable along the top, the others down the side."""
-    if len(names) == 1:
-        lines = [[code, _count_text(value)] for code, value in zip(categories[names[0]], table, strict=True)]
-        print_grid(output, names[0], [names[0], "count"], lines, 1)
+    *sides, last = names
+    if not sides:
+        lines = [[code, _count_text(value)] for code, value in zip(categories[last], table, strict=True)]
+        print_grid(output, last, [last, "count"], lines, 1)
         return
-    lines = []
-    for place in product(*(range(len(categories[name])) for name in names[:-1])):
-        row: Any = table
-        for position in place:
-            row = row[position]
-        codes = [categories[name][position] for name, position in zip(names, place, strict=False)]
-        lines.append([*codes, *map(_count_text, row)])
-    headers = [*names[:-1], *categories[names[-1]]]
-    print_grid(output, " by ".join(names), headers, lines, len(names) - 1)
+    import numpy as np
+
+    cells = np.array(table, dtype=object)
+    places = np.ndindex(cells.shape[:-1])
+    lines = [
+        [
+            *(categories[name][at] for name, at in zip(sides, place, strict=True)),
+            *map(_count_text, cells[place]),
+        ]
+        for place in places
+    ]
+    print_grid(output, " by ".join(names), [*sides, *categories[last]], lines, len(sides))
 
 
 def _count_text(value: float | None) -> str:
@@ -91,75 +84,57 @@ def _count_text(value: float | None) -> str:
 
 
 def margins(
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="A tidy CSV (variables..., count), edwards, czech, rochdale, journey, or a dataset's id."
-        ),
-    ],
-    wanted: Annotated[
-        str | None,
-        typer.Option(
-            "--margins",
-            help='As in "AD,AB,BE" or "sex*age,sex*region"; by default those of a paper\'s model.',
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The privacy loss of everything together.")
-    ] = "1",
-    delta: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER",
-            help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too.",
-        ),
-    ] = "0",
-    method: Annotated[
-        str, typer.Option(help="fourier, efron-stein, independent, independent-consistent or optimum.")
-    ] = "optimum",
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="The paper's noise scale (fourier, efron-stein).")
-    ] = False,
-    neighbours: Annotated[
-        str | None, typer.Option(help="add-remove (default) or replace-one; a dataset has its own.")
-    ] = None,
-    weights: Annotated[
-        str,
-        typer.Option(
-            help='Whose errors weigh the same: cells or tables; or an importance for each, "AB=5,BC=1".'
-        ),
-    ] = "cells",
-    reps: Annotated[int | None, typer.Option(help="How many runs; not on a dataset.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Makes the runs repeatable; not on a dataset, whose noise is keyed.")
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="For a dataset: tell the expected errors only, and charge nothing."),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the study, or a dataset's margins, as JSON.")
-    ] = False,
-    out: JsonFileOption = None,
-    plot: PlotOption = None,
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            help="errors (every method by epsilon, the default) or runs (one method, as in the paper)."
-        ),
-    ] = None,
-    workspace: WorkspaceOption = None,
+    table: str = Argument(
+        help="A tidy CSV (variables..., count), edwards, czech, rochdale, journey, or a dataset's id."
+    ),
+    wanted: str | None = Option(
+        None,
+        "--margins",
+        help='As in "AD,AB,BE" or "sex*age,sex*region"; by default those of a paper\'s model.',
+    ),
+    epsilon: str = Option("1", metavar="NUMBER", help="The privacy loss of everything together."),
+    delta: str = Option(
+        "0",
+        metavar="NUMBER",
+        help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too.",
+    ),
+    method: str = Option(
+        "optimum", help="fourier, efron-stein, independent, independent-consistent or optimum."
+    ),
+    as_published: bool = Option(
+        False, "--as-published", help="The paper's noise scale (fourier, efron-stein)."
+    ),
+    neighbours: str | None = Option(None, help="add-remove (default) or replace-one; a dataset has its own."),
+    weights: str = Option(
+        "cells", help='Whose errors weigh the same: cells or tables; or an importance for each, "AB=5,BC=1".'
+    ),
+    reps: int | None = Option(None, help="How many runs; not on a dataset."),
+    seed: int | None = Option(
+        None, help="Makes the runs repeatable; not on a dataset, whose noise is keyed."
+    ),
+    dry_run: bool = Option(
+        False, "--dry-run", help="For a dataset: tell the expected errors only, and charge nothing."
+    ),
+    as_json: bool = Option(False, "--json", help="Print the study, or a dataset's margins, as JSON."),
+    out: shared.JsonFileOption = None,
+    plot: shared.PlotOption = None,
+    picture: str | None = Option(
+        None, help="errors (every method by epsilon, the default) or runs (one method, as in the paper)."
+    ),
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Many margins at once: the expected error of every method, and runs of one beside the true counts.
+    """Many margins at once: the expected error of every method, and runs of one next to the true counts.
 
     On a dataset under dp the margins are released instead: noise is keyed and the dataset's budget is charged.
     """
     from discreet.margins.margin_set import parse_margins, parse_weights
+    from discreet.margins.sensitivity import PAPER_TABLES, paper_table, read_table
     from discreet.margins.study import study
     from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
 
-    if _is_dataset(table):
-        _refuse_study_options(neighbours, reps, seed, as_published=as_published, plot=plot)
+    if table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists():
+        given = {"neighbours": neighbours, "reps": reps, "seed": seed, "as-published": as_published or None}
+        _validate_release_options(given | {"plot": plot})
         found = _release_margins(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run)
         if as_json or out is not None:
             emit_json(found, out)
@@ -170,9 +145,12 @@ def margins(
         raise BadRequest(
             "A table of counts that may be seen is not charged to a budget.", "Leave out --dry-run."
         )
-    drawn = choose_picture(picture, plot, "errors")
-    opened = _open(table)
-    chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
+    drawn = shared.choose_picture(picture, plot, "errors")
+    opened = paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
+    named = PAPER_TABLES.get(table) if wanted is None else wanted
+    if not named:
+        raise BadRequest("No margins are asked for.", 'Give them as in --margins "AD,AB,BE".')
+    chosen = parse_margins(named, opened.names, opened.shape)
     importance = parse_weights(weights, chosen)
     done = study(
         opened.counts,
@@ -199,29 +177,14 @@ def margins(
 COMMAND = Command(margins, MAKE_TABLES)
 
 
-def _is_dataset(table: str) -> bool:
-    from discreet.margins.sensitivity import PAPER_TABLES
-
-    return table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists()
-
-
-def _refuse_study_options(
-    neighbours: str | None, reps: int | None, seed: int | None, *, as_published: bool, plot: Path | None
-) -> None:
+def _validate_release_options(given: dict[str, object]) -> None:
     """Refuse options for studies of public counts."""
-    given = {
-        "--neighbours": neighbours is not None,
-        "--reps": reps is not None,
-        "--seed": seed is not None,
-        "--as-published": as_published,
-        "--plot": plot is not None,
-    }
-    for option, used in given.items():
-        if used:
-            raise BadRequest(
-                f"{option} is for tables of counts that may be seen, and this is a dataset.",
-                "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
-            )
+    used = [option for option, value in given.items() if value is not None]
+    if used:
+        raise BadRequest(
+            f"--{used[0]} is for tables of counts that may be seen, and this is a dataset.",
+            "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
+        )
 
 
 def _release_margins(
@@ -239,28 +202,12 @@ def _release_margins(
     from discreet.margins.margin_set import parse_weights
     from discreet.release.joint_margins import dataset_margins
 
-    opened, _ = open_workspace(workspace)
-    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
+    opened, _ = shared.open_workspace(workspace)
+    service = opened.open(dataset, os.environ.get(shared.KEY_ENVIRONMENT))
     if not wanted:
         raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
-    chosen = dataset_margins(door.dataset, wanted)
-    return door.margins(chosen, method, epsilon, delta, parse_weights(weights, chosen), spend=not dry_run)
-
-
-def _open(table: str) -> ContingencyTable:
-    from discreet.margins.sensitivity import PAPER_TABLES, paper_table, read_table
-
-    return paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
-
-
-def _margins_of(table: str, wanted: str | None) -> str:
-    from discreet.margins.sensitivity import PAPER_TABLES
-
-    if wanted is None and table in PAPER_TABLES:
-        return PAPER_TABLES[table]
-    if not wanted:
-        raise BadRequest("No margins are asked for.", 'Give them as in --margins "AD,AB,BE".')
-    return wanted
+    chosen = dataset_margins(service.dataset, wanted)
+    return service.margins(chosen, method, epsilon, delta, parse_weights(weights, chosen), spend=not dry_run)
 
 
 def _plot(
@@ -275,28 +222,24 @@ def _plot(
     from discreet.pictures.budget_charts import error_by_epsilon, runs_by_epsilon
 
     plan = done.plan
+    if picture not in {"errors", "runs"}:
+        raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
     if picture == "errors":
         chart = error_by_epsilon(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
-    elif picture == "runs":
-        as_published = isinstance(plan, Holistic) and plan.as_published
+    else:
         chart = runs_by_epsilon(
             table.counts,
             plan.wanted,
             done.method,
             neighbours=plan.neighbours,
-            as_published=as_published,
+            as_published=isinstance(plan, Holistic) and plan.as_published,
             reps=len(done.runs),
             seed=seed,
         )
-    else:
-        raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
     emit_picture(chart, path)
 
 
 def _show(done: Study) -> None:
-    from rich import box
-    from rich.table import Table
-
     label = done.plan.wanted.label
     expected = Table(title="Expected absolute error of a cell", box=box.SIMPLE_HEAD, title_justify="left")
     expected.add_column("margin")

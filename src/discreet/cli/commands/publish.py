@@ -1,42 +1,46 @@
-"""`discreet publish`: the declared tables of a dataset as signed files, or as a static site."""
+"""`discreet publish`: the declared tables of a dataset as signed files, or as a static site.
+
+`discreet public-key`: the public key for signatures of a workspace.
+"""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+from typer import Option
 
-from discreet.cli.console import emit_json, print_text
+from discreet.cli import shared_options as shared
+from discreet.cli.console import emit_json, print_text, simulation_bar
 from discreet.cli.registry import OPERATE, Command
-from discreet.cli.shared_options import DatasetArgument, JsonOption, WorkspaceOption, open_workspace
 
 if TYPE_CHECKING:
     from discreet.publish.publisher import DatasetReport, PublishPlan
+
+from discreet.cli.console import emit, print_message
 
 _MOST_SHOWN = 10
 
 
 def publish(
-    dataset: DatasetArgument,
-    to: Annotated[str, typer.Option("--to", help="A folder, or a bucket as s3://bucket/path.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell how much would be published; nothing is counted.")
-    ] = False,
-    site: Annotated[
-        bool, typer.Option("--site", help="Write a static site instead: pages and files for any web server.")
-    ] = False,
-    most_files: Annotated[
-        int | None, typer.Option(min=1, help="Publish up to so many files; 20,000 by default.")
-    ] = None,
-    most_bytes: Annotated[
-        int | None, typer.Option(min=1, help="Publish up to so many bytes; 2,000,000,000 by default.")
-    ] = None,
-    as_json: JsonOption = False,
-    workspace: WorkspaceOption = None,
+    dataset: shared.DatasetArgument,
+    to: str = Option(..., "--to", help="A folder, or a bucket as s3://bucket/path."),
+    dry_run: bool = Option(
+        False, "--dry-run", help="Only tell how much would be published; nothing is counted."
+    ),
+    site: bool = Option(
+        False, "--site", help="Write a static site instead: pages and files for any web server."
+    ),
+    most_files: int | None = Option(None, min=1, help="Publish up to so many files; 20,000 by default."),
+    most_bytes: int | None = Option(
+        None, min=1, help="Publish up to so many bytes; 2,000,000,000 by default."
+    ),
+    as_json: shared.JsonOption = False,
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
     """Publish the tables of `publish` in dataset.toml: protected releases as signed files, for a server without records."""
-    from discreet.cli.console import simulation_bar
     from discreet.publish.file_store import open_storage
     from discreet.publish.publisher import Limits, plan_publication
     from discreet.publish.publisher import publish as write_publication
@@ -44,38 +48,35 @@ def publish(
     from discreet.web.pages.static_site import plan_site, write_site
     from discreet.workspace.folder_layout import lock_dataset
 
-    doors, options = open_workspace(workspace)
-    limits = Limits(
-        **{name: most for name, most in (("files", most_files), ("bytes", most_bytes)) if most is not None}
-    )
-    try:
+    registry, options = shared.open_workspace(workspace)
+    given = {"files": most_files, "bytes": most_bytes}
+    limits = Limits(**{name: most for name, most in given.items() if most is not None})
+    with closing(registry):
         if dry_run:
-            plan = (plan_site if site else plan_publication)(doors, dataset, limits)
+            plan = (plan_site if site else plan_publication)(registry, dataset, limits)
             _print_plan(plan, as_json=as_json)
             return
-        with simulation_bar("tables") as progress, lock_dataset(doors.folder):
+        with simulation_bar("tables") as progress, lock_dataset(registry.folder):
             if site:
-                report: DatasetReport = write_site(doors, dataset, open_storage(to), limits, progress)
+                report: DatasetReport = write_site(registry, dataset, open_storage(to), limits, progress)
             else:
-                about = {"publisher": options.publisher, "licence": options.licence}
+                metadata = {"publisher": options.publisher, "licence": options.licence}
                 report = write_publication(
-                    doors,
+                    registry,
                     dataset,
                     open_storage(to),
-                    signing_key(doors.folder),
+                    signing_key(registry.folder),
                     limits=limits,
-                    options={name: each for name, each in about.items() if each},
+                    options={name: each for name, each in metadata.items() if each},
                     progress=progress,
                 )
         _print_report(report, to, as_json=as_json)
-    finally:
-        doors.close()
 
 
 def _print_plan(plan: PublishPlan, *, as_json: bool) -> None:
-    refused = [{"table": name, "why": why} for name, why in plan.refused]
     if as_json:
         tables = [request.permalink for request in plan.requests]
+        refused = [{"table": name, "why": why} for name, why in plan.refused]
         emit_json({"tables": tables, "refused": refused, "files": plan.files, "bytes": plan.bytes})
         return
     print_text(
@@ -97,13 +98,12 @@ def _print_report(report: DatasetReport, to: str, *, as_json: bool) -> None:
     )
     _print_refused(report.refused)
     key = getattr(report, "key", "")
-    last = (
+    print_text(
         f"Signed by the key {key[:16]}. Serve it: discreet serve --published {to} --public-key FILE, where "
         "`discreet public-key --out FILE` writes the file."
         if key
         else f"Put {to} behind any web server. To look at it: python -m http.server --directory {to}"
     )
-    print_text(last)
 
 
 def _print_refused(refused: tuple[tuple[str, str], ...]) -> None:
@@ -113,4 +113,19 @@ def _print_refused(refused: tuple[tuple[str, str], ...]) -> None:
         print_text(f"Left out: {len(refused) - _MOST_SHOWN:,} more.")
 
 
-COMMAND = Command(publish, OPERATE)
+def public_key(
+    out: Path | None = Option(None, "--out", "-o", help="Write it to a file."),
+    workspace: shared.WorkspaceOption = None,
+) -> None:
+    """The public key of a workspace, as PEM: with it anybody can check what the workspace signed."""
+    from discreet.records.signing import signing_key
+    from discreet.workspace.folder_layout import refuse_no_workspace
+
+    folder = shared.workspace_folder(workspace)
+    refuse_no_workspace(folder)
+    public = signing_key(folder).public
+    emit(public.text, out)
+    print_message(f"SHA-256 of the key: {public.fingerprint}")
+
+
+COMMANDS = {"publish": Command(publish, OPERATE), "public-key": Command(public_key, OPERATE)}

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from rich.text import Text
+from typer import Option
 
-from discreet.cli.console import emit, emit_json, output, print_message
+from discreet.cli import shared_options as shared
+from discreet.cli.console import emit, emit_json, output, print_grid, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
-from discreet.cli.shared_options import (
-    TableQuery,
-    TargetArgument,
-    ThreadsOption,
-    VersionOption,
-    WorkspaceOption,
-    takes_table_query,
-)
 from discreet.errors import BadRequest
 from discreet.formats import format_by_name, format_of_file, formats
 from discreet.model.messages.text import printable
@@ -29,74 +23,49 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
 
 
-@takes_table_query
+@shared.takes_table_query
 def table(
-    dataset: TargetArgument,
-    asked: TableQuery,
-    measure: Annotated[
-        str, typer.Option(help="count, or weighted for datasets with survey weights.")
-    ] = "count",
-    additivity: Annotated[
-        str, typer.Option(help="independent, interior or fitted; the dataset's own way by default.")
-    ] = "",
-    fit_to: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fit-to", help="Published tables whose totals a fitted table keeps, as in area,sex*age."
-        ),
-    ] = None,
-    no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
-    errors: Annotated[
-        bool,
-        typer.Option(
-            "--errors",
-            help="Show the relative standard error of each weighted number, and the noise's share of it.",
-        ),
-    ] = False,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help=", ".join(f"{form.name} ({form.summary})" for form in formats()) + ".",
-            autocompletion=lambda: [form.name for form in formats()],
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell the size and what the rules say, as JSON.")
-    ] = False,
-    percent: Annotated[
-        str, typer.Option(help="Percent of the row, column or table total, or of a cell: sex=1,age=_T.")
-    ] = "",
-    rank: Annotated[bool, typer.Option("--rank", help="Rank the rows of each column.")] = False,
-    top: Annotated[
-        int, typer.Option(help="So many categories of the first row variable, the largest first.")
-    ] = 0,
-    hide_empty: Annotated[
-        bool, typer.Option("--hide-empty", help="Leave out rows whose numbers are all 0.")
-    ] = False,
-    sort: Annotated[
-        str, typer.Option(help="Sort rows by label, value or a column such as sex=1; -sex=1 descends.")
-    ] = "",
-    nonzero: Annotated[
-        bool,
-        typer.Option(
-            "--nonzero",
-            help="List only cells that are not 0, of a table of any width, as csv, parquet or arrow.",
-        ),
-    ] = False,
-    chart: Annotated[
-        str,
-        typer.Option(
-            help="What --format svg or png draws: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or "
-            "map; what fits best by default.",
-        ),
-    ] = "",
-    theme: Annotated[str, typer.Option(help="The colours of a picture: light or dark.")] = "",
-    version: VersionOption = "",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
-    workspace: WorkspaceOption = None,
-    threads: ThreadsOption = None,
+    dataset: shared.TargetArgument,
+    asked: shared.TableQuery,
+    measure: str = Option("count", help="count, or weighted for datasets with survey weights."),
+    additivity: str = Option("", help="independent, interior or fitted; the dataset's own way by default."),
+    fit_to: list[str] | None = Option(
+        None, "--fit-to", help="Published tables whose totals a fitted table keeps, as in area,sex*age."
+    ),
+    no_totals: bool = Option(False, "--no-totals", help="Leave out all totals."),
+    errors: bool = Option(
+        False,
+        "--errors",
+        help="Show the relative standard error of each weighted number, and the noise's share of it.",
+    ),
+    form: str | None = Option(
+        None,
+        "--format",
+        help=", ".join(f"{form.name} ({form.summary})" for form in formats()) + ".",
+        autocompletion=lambda: [form.name for form in formats()],
+    ),
+    as_json: bool = Option(False, "--json", help="The same as --format json."),
+    dry_run: bool = Option(False, "--dry-run", help="Only tell the size and what the rules say, as JSON."),
+    percent: str = Option("", help="Percent of the row, column or table total, or of a cell: sex=1,age=_T."),
+    rank: bool = Option(False, "--rank", help="Rank the rows of each column."),
+    top: int = Option(0, help="So many categories of the first row variable, the largest first."),
+    hide_empty: bool = Option(False, "--hide-empty", help="Leave out rows whose numbers are all 0."),
+    sort: str = Option("", help="Sort rows by label, value or a column such as sex=1; -sex=1 descends."),
+    nonzero: bool = Option(
+        False,
+        "--nonzero",
+        help="List only cells that are not 0, of a table of any width, as csv, parquet or arrow.",
+    ),
+    chart: str = Option(
+        "",
+        help="What --format svg or png draws: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or "
+        "map; what fits best by default.",
+    ),
+    theme: str = Option("", help="The colours of a picture: light or dark."),
+    version: shared.VersionOption = "",
+    out: Path | None = Option(None, "--out", "-o", help="Write to this file."),
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
 ) -> None:
     """Make a protected table. With --format or --json standard output holds only the document."""
     from discreet.cli.target import open_target
@@ -120,11 +89,11 @@ def table(
         _list(target, request, chosen, alone=not (view or dry_run or errors), out=out)
         return
     if dry_run:
-        emit_json(target.door.dry_run(request), out)
+        emit_json(target.service.dry_run(request), out)
         return
     if view:
         target.check_view(request, view)
-    release = target.door.release(request)
+    release = target.service.release(request)
     if release.charged is not None:
         print_message(printable(release.charged["sentence"]))
     release = target.answers.apply_view(release, view)
@@ -150,10 +119,7 @@ def _choose_format(
     if chosen is None and out is not None and not dry_run:
         chosen = format_of_file(out)
     if drawn and (chosen is None or not chosen.is_picture):
-        raise BadRequest(
-            f"--{drawn} is for pictures.",
-            "Add --format svg or --format png, or leave it out.",
-        )
+        raise BadRequest(f"--{drawn} is for pictures.", "Add --format svg or --format png, or leave it out.")
     if dry_run and form not in {None, "json"}:
         raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
     return chosen
@@ -164,7 +130,7 @@ def _list(
 ) -> None:
     """The nonzero cells as a document."""
     from discreet.formats import listing_format
-    from discreet.release.dataset_service import DatasetService
+    from discreet.release.dataset_registry import DatasetService
 
     if form is None:
         raise BadRequest(
@@ -176,24 +142,20 @@ def _list(
             "Leave out --percent, --rank, --top, --hide-empty, --sort, --errors, --dry-run.",
         )
     listing_format(form)
-    if isinstance(target.door, DatasetService):
-        emit(form.stream(target.door.nonzero(target.door.check_nonzero(request))), out)
+    if isinstance(target.service, DatasetService):
+        emit(form.stream(target.service.nonzero(target.service.check_nonzero(request))), out)
     else:
-        emit(target.door.nonzero(request, form), out)
+        emit(target.service.nonzero(request, form), out)
 
 
 def _show(release: Release, *, errors: bool) -> None:
-    from rich.text import Text
-
     from discreet.api.table import Table
-    from discreet.cli.console import print_grid
 
     shown = Table(release)
     headers, lines = shown.text_grid(errors=errors)
     stubs = len(release.request.layers + release.request.rows)
-    print_grid(
-        output, release.title, headers, lines, stubs, together=(3 if errors else 1) + len(release.derived)
-    )
+    together = (3 if errors else 1) + len(release.derived)
+    print_grid(output, release.title, headers, lines, stubs, together=together)
     note = shown.error_note()
     if note:
         note += " The columns tell both cell by cell." if errors else " --errors shows each."

@@ -1,36 +1,33 @@
-"""`discreet test`: test a hypothesis on released counts, with the noise taken into account."""
+"""`discreet test`: test a hypothesis on released counts, with the noise taken into account.
+
+`discreet interval`: confidence intervals of counts, and of sums, shares, ratios and differences.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.text import Text
+from typer import Option
 
-from discreet.cli.console import emit_json, output, print_text
+from discreet.cli import shared_options as shared
+from discreet.cli.console import emit_json, output, print_text, unframed_table
 from discreet.cli.registry import EXAMINE, Command
-from discreet.cli.shared_options import (
-    FilterOption,
-    GroupOption,
-    JsonOption,
-    ThreadsOption,
-    VersionOption,
-    WorkspaceOption,
-)
 from discreet.errors import BadRequest
 from discreet.model.file_io import read_rows, whole_number
+from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
 
 test = typer.Typer(
-    name="test",
-    help="Test a hypothesis on released counts; the noise is allowed for.",
-    no_args_is_help=True,
+    name="test", help="Test a hypothesis on released counts; the noise is allowed for.", no_args_is_help=True
 )
-COMMAND = Command(test, EXAMINE)
-#: What a test takes where nothing is chosen; a server takes nothing else.
-_OWN_CHOICE: dict[str, Any] = {
+#: The defaults of a test; a server accepts nothing else.
+_DEFAULTS: dict[str, Any] = {
     "model": "poisson",
     "total": None,
     "method": "auto",
@@ -46,45 +43,31 @@ def _hypotheses() -> None:
 
 @test.command()
 def independence(
-    dataset: Annotated[str | None, typer.Option(help="The dataset's id.")] = None,
-    rows: Annotated[list[str] | None, typer.Option(help="The variable down the side.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="The variable along the top.")] = None,
-    filters: FilterOption = None,
-    groups: GroupOption = None,
-    file: Annotated[
-        Path | None, typer.Option("--csv", help="A matrix of released counts: no header, no totals.")
-    ] = None,
-    noise: Annotated[Path | None, typer.Option(help="The noise table of the matrix, any format.")] = None,
-    model: Annotated[
-        str, typer.Option(help="poisson, or multinomial when the true total is public.")
-    ] = _OWN_CHOICE["model"],
-    total: Annotated[int | None, typer.Option(help="The public true total, for multinomial.")] = _OWN_CHOICE[
-        "total"
-    ],
-    method: Annotated[
-        str, typer.Option(help="Where the p-value comes from: auto, chi-square, bootstrap or moments.")
-    ] = _OWN_CHOICE["method"],
-    replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws at most.")] = _OWN_CHOICE[
-        "replicates"
-    ],
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = _OWN_CHOICE["seed"],
-    as_json: JsonOption = False,
-    version: VersionOption = "",
-    workspace: WorkspaceOption = None,
-    threads: ThreadsOption = None,
+    dataset: str | None = Option(None, help="The dataset's id."),
+    rows: list[str] | None = Option(None, help="The variable down the side."),
+    columns: list[str] | None = Option(None, help="The variable along the top."),
+    filters: shared.FilterOption = None,
+    groups: shared.GroupOption = None,
+    file: Path | None = Option(None, "--csv", help="A matrix of released counts: no header, no totals."),
+    noise: Path | None = Option(None, help="The noise table of the matrix, any format."),
+    model: str = Option(_DEFAULTS["model"], help="poisson, or multinomial when the true total is public."),
+    total: int | None = Option(_DEFAULTS["total"], help="The public true total, for multinomial."),
+    method: str = Option(
+        _DEFAULTS["method"], help="Where the p-value comes from: auto, chi-square, bootstrap or moments."
+    ),
+    replicates: int = Option(_DEFAULTS["replicates"], help="Tables that the bootstrap draws at most."),
+    seed: int = Option(_DEFAULTS["seed"], help="Seed of the bootstrap."),
+    as_json: shared.JsonOption = False,
+    version: shared.VersionOption = "",
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
 ) -> None:
-    """Test whether two variables are independent, beside what ignoring the noise would say."""
+    """Test whether two variables are independent, compared with a test that ignores the noise."""
     from discreet.cli.target import open_target
     from discreet.inference.hypothesis_tests.independence import independence_test
     from discreet.noise.files import read_noise_table
 
-    options: dict[str, Any] = {
-        "model": model,
-        "total": total,
-        "method": method,
-        "replicates": replicates,
-        "seed": seed,
-    }
+    options: dict[str, Any] = dict(zip(_DEFAULTS, (model, total, method, replicates, seed), strict=True))
     if file is not None:
         if any((dataset, rows, columns, filters, groups, version)):
             raise BadRequest(
@@ -96,7 +79,7 @@ def independence(
                 "The matrix has no noise table.",
                 "Give --noise FILE, as `discreet design --out FILE` writes it.",
             )
-        found = independence_test(read_matrix(file), read_noise_table(noise), **options)
+        found = independence_test(parse_matrix(file), read_noise_table(noise), **options)
     else:
         if noise is not None:
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
@@ -107,21 +90,21 @@ def independence(
             )
         target = open_target(dataset, workspace, threads, version)
         request = target.request(rows=rows, columns=columns, filters=filters, groups=groups)
-        chosen = {name: option for name, option in options.items() if option != _OWN_CHOICE[name]}
-        found = target.answers.independence(target.door.release(request), chosen)
+        chosen = {name: option for name, option in options.items() if option != _DEFAULTS[name]}
+        found = target.answers.independence(target.service.release(request), chosen)
     if as_json:
         emit_json(found.document())
     else:
-        _show(found)
+        _show_test(found)
 
 
-def read_matrix(path: Path) -> list[list[int]]:
-    """A matrix of whole numbers from a CSV file without a header.
+def parse_matrix(path: Path) -> list[list[int]]:
+    """Parse a matrix of whole numbers from a CSV file without a header.
 
     Raises:
         NotFound: There is no such file.
         BadData: The file is no CSV.
-        BadRequest: A line or a cell that does not fit.
+        BadRequest: A line or a cell is not valid.
     """
     table = read_rows(path)
     if not table or len({len(line) for line in table}) != 1:
@@ -129,29 +112,22 @@ def read_matrix(path: Path) -> list[list[int]]:
             f'"{path.name}" is no matrix: {len(table)} lines, not all of the same length.',
             "Write one line a row, counts separated by commas.",
         )
-    return [[_whole(cell, row, column) for column, cell in enumerate(line)] for row, line in enumerate(table)]
+    numbers = [[whole_number(cell) for cell in line] for line in table]
+    for row, line in enumerate(numbers):
+        if None in line:
+            place = line.index(None)
+            raise BadRequest(
+                f"Line {row + 1}, place {place + 1} holds {table[row][place].strip()[:40]!r}.",
+                "Give whole numbers only: no header, no labels, no totals.",
+            )
+    return [[number for number in line if number is not None] for line in numbers]
 
 
-def _whole(cell: str, row: int, column: int) -> int:
-    number = whole_number(cell)
-    if number is None:
-        raise BadRequest(
-            f"Line {row + 1}, place {column + 1} holds {cell.strip()[:40]!r}.",
-            "Give whole numbers only: no header, no labels, no totals.",
-        )
-    return number
-
-
-def _show(found: LikelihoodRatio) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+def _show_test(found: LikelihoodRatio) -> None:
     from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
 
     output.print(Text(f"Hypothesis: {found.hypothesis}", style="bold"))
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", "statistic", "df", "p-value"):
-        shown.add_column(name, justify="right" if name else "left")
+    shown = unframed_table([""], ["statistic", "df", "p-value"])
     for name, line in (("noise-aware", found), ("naive G2", found.naive)):
         shown.add_row(name, f"{line.statistic:.2f}", str(line.df), p_text(line.p_value))
     output.print(shown)
@@ -163,3 +139,71 @@ def _show(found: LikelihoodRatio) -> None:
     print_text(f"Model: {found.model}; p-value by {found.method}.")
     for sentence in (found.why, *found.notes):
         print_text(sentence, "dim")
+
+
+@shared.takes_table_query
+def interval(
+    dataset: shared.TargetArgument,
+    asked: shared.TableQuery,
+    cells: list[str] | None = Option(
+        None, "--cell", help="A cell such as sex=1,age=20-24; several are added up. Without it: all."
+    ),
+    of: list[str] | None = Option(
+        None, "--of", help="The share in this: a total, or each part of the whole."
+    ),
+    over: list[str] | None = Option(None, "--over", help="The ratio to this cell, or to several."),
+    minus: list[str] | None = Option(None, "--minus", help="The difference to this cell, or to several."),
+    minus_of: list[str] | None = Option(
+        None, "--minus-of", help="Of weighted shares: what --minus is a share of, if not --of."
+    ),
+    measure: str = Option(
+        "count", help="count, or weighted: people represented, for sampling and noise together."
+    ),
+    level: float = Option(0.95, help="The chance to cover the true value, at least."),
+    as_json: shared.JsonOption = False,
+    version: shared.VersionOption = "",
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
+) -> None:
+    """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
+    from discreet.cli.target import open_target
+    from discreet.inference.confidence_intervals import table_intervals as intervals
+
+    if not cells and (of or over or minus):
+        raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
+    target = open_target(dataset, workspace, threads, version)
+    release = target.service.release(target.request(**asked, measure=measure))
+    # Intervals of counts are exact, those of weighted tables use the normal distribution.
+    sure = "about" if release.measure.has_errors else "at least"
+    if not cells:
+        document = intervals.limits_document(release, target.answers.every_interval(release, level), level)
+        if as_json:
+            emit_json(document)
+        else:
+            _show_interval(document, sure)
+        return
+    others = {"of": of or (), "over": over or (), "minus": minus or (), "minus_of": minus_of or ()}
+    found = target.answers.interval(release, cells, level, others)
+    if as_json:
+        emit_json(intervals.interval_document(found))
+    else:
+        estimate, low, high = intervals.interval_texts(
+            found, share=bool(of), ratio=bool(over), minus=bool(minus)
+        )
+        error = f" ({text})" if (text := intervals.error_text(found)) else ""
+        print_text(
+            f"{estimate}{error}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
+        )
+
+
+def _show_interval(document: Mapping[str, Any], sure: str) -> None:
+    columns = ("value", "low", "high")
+    shown = unframed_table(document["dimensions"], columns)
+    for cell in document["cells"]:
+        numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in columns)
+        shown.add_row(*(Text(printable(code)) for code in cell["codes"]), *numbers)
+    output.print(shown)
+    output.print(f"Each covers the true count with a chance of {sure} {100 * document['level']:g} %.")
+
+
+COMMANDS = {"test": Command(test, EXAMINE), "interval": Command(interval, EXAMINE)}

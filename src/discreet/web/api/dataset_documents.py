@@ -1,32 +1,29 @@
 """The datasets of a server, and their public descriptions as the API returns them; never a number of records."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import asdict, dataclass
+from typing import cast
+
+from typing_extensions import TypedDict
 
 from discreet.errors import DiscreetError, UnknownVersion
 from discreet.model.dataset import Dataset
 from discreet.model.variable import Variable
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.i18n.translation import dataset_in_language
 from discreet.web.urls import link
+from discreet.workspace.versions.history import VersionFacts
 
 log = logging.getLogger("discreet.server")
 
 
 def open_datasets(registry: DatasetRegistry) -> list[DatasetService]:
-    """Every dataset that can be opened; a damaged one is logged and left out.
-
-    Raises:
-        DiscreetError: There are datasets and none can be opened.
-    """
+    """Every dataset that can be opened; a damaged one is logged and left out. If none can, the first error is raised."""
     found: list[DatasetService] = []
     failures: list[DiscreetError] = []
     for dataset_id in registry.ids():
         try:
-            found.append(registry.door(dataset_id))
+            found.append(registry.open(dataset_id))
         except UnknownVersion as error:  # a registry of a version that not every dataset has
             failures.append(error)
         except DiscreetError as error:
@@ -37,8 +34,7 @@ def open_datasets(registry: DatasetRegistry) -> list[DatasetService]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryDocument:
+class CategoryDocument(TypedDict):
     """One category; `parent` is its code one level up a hierarchy."""
 
     code: str
@@ -46,8 +42,7 @@ class CategoryDocument:
     parent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class VariableDocument:
+class VariableDocument(TypedDict):
     """One variable with its categories in order, and the address of their shapes."""
 
     name: str
@@ -60,11 +55,10 @@ class VariableDocument:
     notes: str
     source: str
     classification: str
-    boundaries: str | None = None
+    boundaries: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HierarchyDocument:
+class HierarchyDocument(TypedDict):
     """The levels of a classification, coarse to fine, as names of variables."""
 
     name: str
@@ -73,8 +67,7 @@ class HierarchyDocument:
     geography: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDocument:
+class GroupDocument(TypedDict):
     """One category of a code list, with the codes that it groups."""
 
     code: str
@@ -82,8 +75,7 @@ class GroupDocument:
     members: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class CodeListDocument:
+class CodeListDocument(TypedDict):
     """A named grouping of a variable's categories: `levels=variable=name` shows it."""
 
     name: str
@@ -92,8 +84,7 @@ class CodeListDocument:
     categories: list[GroupDocument]
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectionDocument:
+class ProtectionDocument(TypedDict):
     """What is done to the counts, in words and limits."""
 
     method: str
@@ -103,8 +94,7 @@ class ProtectionDocument:
     max_cells: int
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryDocument:
+class SummaryDocument(TypedDict):
     """A dataset in a list."""
 
     id: str
@@ -118,15 +108,21 @@ class SummaryDocument:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListDocument:
+class ListDocument(TypedDict):
     """All datasets of the server."""
 
     datasets: list[SummaryDocument]
 
 
 @dataclass(frozen=True, slots=True)
-class AboutDocument:
+class VersionsDocument:
+    """The versions of a dataset, the newest last."""
+
+    dataset: str
+    versions: list[VersionFacts]
+
+
+class AboutDocument(TypedDict):
     """Who publishes a dataset, under which licence, and when it changes; empty where nothing is told."""
 
     publisher: str
@@ -138,8 +134,7 @@ class AboutDocument:
     next_update: str
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetDocument:
+class DatasetDocument(TypedDict):
     """A dataset in full."""
 
     id: str
@@ -158,19 +153,6 @@ class DatasetDocument:
     code_lists: list[CodeListDocument]
     protection: ProtectionDocument
     table_href: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemDocument:
-    """Why a request was not answered (RFC 9457), with a stable code and advice."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    advice: str
 
 
 def dataset_summary(dataset: Dataset) -> SummaryDocument:
@@ -201,19 +183,23 @@ def dataset_document(service: DatasetService) -> DatasetDocument:
         reference_date=dataset.reference_date,
         version=dataset.version,
         digest=service.digest,
-        about=AboutDocument(**{**asdict(dataset.about), "keywords": list(dataset.about.keywords)}),
+        about=cast("AboutDocument", asdict(dataset.about)),
         note=service.note(),
         variables=[_variable(variable, dataset) for variable in dataset.variables],
         hierarchies=[
-            HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
+            {"name": each.name, "label": each.label, "levels": list(each.levels), "geography": each.geography}
+            for each in dataset.hierarchies
         ],
         code_lists=[
-            CodeListDocument(
-                each.name,
-                each.label,
-                each.variable,
-                [GroupDocument(code, label, list(members)) for code, label, members in each.groups],
-            )
+            {
+                "name": each.name,
+                "label": each.label,
+                "variable": each.variable,
+                "categories": [
+                    {"code": code, "label": label, "members": list(members)}
+                    for code, label, members in each.groups
+                ],
+            }
             for each in dataset.code_lists
         ],
         protection=ProtectionDocument(
@@ -230,15 +216,15 @@ def dataset_document(service: DatasetService) -> DatasetDocument:
 def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
     path = f"/api/datasets/{dataset.id}/boundaries/{variable.name}"
     return VariableDocument(
-        variable.name,
-        variable.label,
-        variable.description,
-        variable.topic,
-        variable.name in dataset.geography,
-        [CategoryDocument(c.code, c.label, c.parent) for c in variable.categories],
-        variable.universe,
-        variable.notes,
-        variable.source,
-        variable.classification,
-        link(path) if variable.name in dataset.boundaries else None,
+        name=variable.name,
+        label=variable.label,
+        description=variable.description,
+        topic=variable.topic,
+        geography=variable.name in dataset.geography,
+        categories=[{"code": c.code, "label": c.label, "parent": c.parent} for c in variable.categories],
+        universe=variable.universe,
+        notes=variable.notes,
+        source=variable.source,
+        classification=variable.classification,
+        boundaries=link(path) if variable.name in dataset.boundaries else None,
     )

@@ -11,8 +11,6 @@ versions. A distribution's file is the first table of the dataset's page.
 Source: DCAT-AP 3.0 (https://semiceu.github.io/DCAT-AP/releases/3.0.0/), https://schema.org/Dataset, RFC 4287.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -24,20 +22,15 @@ from xml.etree import ElementTree as ET
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError
 from discreet.formats import Format, formats
-from discreet.model.request import TableRequest
 from discreet.model.variable import Variable
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
-from discreet.release.measures import default_measure
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.negotiation import media_type
-from discreet.web.pages.builder import default_axes
-from discreet.web.pages.links import api_path
+from discreet.web.pages.builder import first_table
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import plain
-from discreet.web.urls import refuse_unknown, site_url
+from discreet.web.urls import api_path, refuse_unknown, site_url
 from discreet.workspace.options import Options
 from discreet.workspace.versions.history import SHORT, VersionFacts
 
@@ -72,7 +65,7 @@ def catalogue_router(registry: DatasetRegistry, options: Options) -> APIRouter:
 
     def answer(request: Request, write: Callable[[Found], bytes], kind: str, only: str = "") -> Response:
         refuse_unknown(request.query_params, ())
-        services = [registry.door(only)] if only else open_datasets(registry)
+        services = [registry.open(only)] if only else open_datasets(registry)
         found = [(service, registry.versions(service.dataset.id)) for service in services]
         facts = [(service.digest, [asdict(each) for each in versions]) for service, versions in found]
         tag = strong_etag(kind, only, site_url().base, options.publisher, options.licence, facts)
@@ -86,7 +79,11 @@ def catalogue_router(registry: DatasetRegistry, options: Options) -> APIRouter:
     @router.get("/.well-known/api-catalog")
     def api_catalogue(request: Request) -> Response:
         """The URLs of the API and of its description."""
-        return answer(request, lambda _: _json(_linkset()), LINKSET)
+        base = site_url().base
+        described = [{"href": f"{base}/openapi.json", "type": "application/json"}]
+        catalogue = [{"href": f"{base}/.well-known/dcat", "type": LD_JSON}]
+        links = {"anchor": f"{base}/api/datasets", "service-desc": described, "service-meta": catalogue}
+        return answer(request, lambda _: _json({"linkset": [links]}), LINKSET)
 
     @router.get("/feed.atom")
     def versions_feed(request: Request) -> Response:
@@ -106,15 +103,6 @@ def catalogue_router(registry: DatasetRegistry, options: Options) -> APIRouter:
 
 def _json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _linkset() -> dict[str, Any]:
-    base = site_url().base
-    described = [{"href": f"{base}/openapi.json", "type": "application/json"}]
-    catalogue = [{"href": f"{base}/.well-known/dcat", "type": LD_JSON}]
-    return {
-        "linkset": [{"anchor": f"{base}/api/datasets", "service-desc": described, "service-meta": catalogue}]
-    }
 
 
 def dcat_catalogue(found: Found, options: Options) -> dict[str, Any]:
@@ -146,13 +134,20 @@ def _dcat_dataset(
 ) -> dict[str, Any]:
     dataset, page = service.dataset, _page(service)
     about = dataset.about
+    start, _, end = (about.temporal or dataset.reference_date).partition("/")
+    dates = {
+        f"dcat:{name}Date": {"@type": "xsd:date", "@value": date}
+        for name, date in (("start", start), ("end", end or start))
+    }
+    key, at = ("vcard:hasEmail", "mailto:") if "@" in about.contact else ("vcard:hasURL", "")
+    contact = {"@type": "vcard:Kind", "vcard:fn": about.contact, key: {"@id": f"{at}{about.contact}"}}
     loaded = next((facts.loaded for facts in versions if facts.digest == service.digest), "")
     document = {
         "@id": page,
         "@type": "dcat:Dataset",
         "dct:identifier": dataset.id,
         "dct:title": dataset.label,
-        "dct:description": _description(service),
+        "dct:description": f"{dataset.description} {service.note()}".strip(),
         "dct:publisher": {"@type": "foaf:Agent", "foaf:name": _publisher(service, options)},
         "dct:source": dataset.source,
         "dct:accessRights": {"@id": _PUBLIC},
@@ -160,8 +155,8 @@ def _dcat_dataset(
         "dcat:version": dataset.version,
         "dcat:keyword": [*about.keywords, *(variable.label for variable in dataset.variables)],
         "dct:spatial": {"@type": "dct:Location", "rdfs:label": about.spatial} if about.spatial else None,
-        "dct:temporal": _period(about.temporal or dataset.reference_date),
-        "dcat:contactPoint": _contact(about.contact),
+        "dct:temporal": {"@type": "dct:PeriodOfTime", **dates} if start else None,
+        "dcat:contactPoint": contact if about.contact else None,
         "dcat:landingPage": {"@id": page},
         "dcat:distribution": [
             _distribution(service, form, url, options) for form, url in _first_files(service)
@@ -171,7 +166,7 @@ def _dcat_dataset(
 
 
 def _distribution(service: DatasetService, form: Format, url: str, options: Options) -> dict[str, Any]:
-    licence = _licence(service, options)
+    licence = service.dataset.about.licence or options.licence or ""
     return _drop_empty(
         {
             "@type": "dcat:Distribution",
@@ -200,14 +195,14 @@ def schema_org(service: DatasetService, options: Options) -> dict[str, Any]:
         "@id": page,
         "url": page,
         "name": dataset.label,
-        "description": _description(service),
+        "description": f"{dataset.description} {service.note()}".strip(),
         "identifier": service.digest,
         "version": dataset.version,
         "temporalCoverage": dataset.about.temporal or dataset.reference_date,
         "spatialCoverage": dataset.about.spatial,
         "keywords": list(dataset.about.keywords),
         "creditText": dataset.source,
-        "license": _licence(service, options),
+        "license": dataset.about.licence or options.licence or "",
         "publisher": organisation,
         "isAccessibleForFree": True,
         "variableMeasured": [_variable_measured(variable) for variable in dataset.variables],
@@ -232,55 +227,21 @@ def _variable_measured(variable: Variable) -> str | dict[str, Any]:
 
 def _first_files(service: DatasetService) -> list[tuple[Format, str]]:
     """Every format with the URL of the first table in it; the URL is empty where that table is refused."""
-    dataset = service.dataset
-    offered = [form for form in formats() if form.installed and not form.is_picture]
-    rows, columns = default_axes(dataset)
-    table = TableRequest(dataset.id, rows, columns, measure=default_measure(dataset))
-    try:
-        first = service.check(service.start(table)).request
-    except DiscreetError:
-        return [(form, "") for form in offered]
-    return [(form, site_url().base + api_path(first, form.name)) for form in offered]
+    first = first_table(service)
+    return [
+        (form, "" if first is None else site_url().base + api_path(first, form.name))
+        for form in formats()
+        if form.installed and not form.is_picture
+    ]
 
 
 def _page(service: DatasetService) -> str:
     return f"{site_url().base}/datasets/{service.dataset.id}"
 
 
-def _description(service: DatasetService) -> str:
-    return f"{service.dataset.description} {service.note()}".strip()
-
-
 def _publisher(service: DatasetService, options: Options) -> str:
     dataset = service.dataset
     return dataset.about.publisher or options.publisher or dataset.source or _UNNAMED
-
-
-def _licence(service: DatasetService, options: Options) -> str:
-    return service.dataset.about.licence or options.licence or ""
-
-
-def _contact(contact: str) -> dict[str, Any] | None:
-    if not contact:
-        return None
-    email = {"vcard:hasEmail": {"@id": f"mailto:{contact}"}}
-    return {
-        "@type": "vcard:Kind",
-        "vcard:fn": contact,
-        **(email if "@" in contact else {"vcard:hasURL": {"@id": contact}}),
-    }
-
-
-def _period(temporal: str) -> dict[str, Any] | None:
-    """A date, or two with a slash between them, as a period of time."""
-    if not temporal:
-        return None
-    start, _, end = temporal.partition("/")
-    dates = {"dcat:startDate": start, "dcat:endDate": end or start}
-    return {
-        "@type": "dct:PeriodOfTime",
-        **{name: {"@type": "xsd:date", "@value": date} for name, date in dates.items()},
-    }
 
 
 def _drop_empty(document: dict[str, Any]) -> dict[str, Any]:

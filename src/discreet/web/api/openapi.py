@@ -4,11 +4,8 @@
 since every request that cannot be parsed gets a problem with status 400.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Path
 from fastapi.openapi.utils import get_openapi
@@ -16,16 +13,16 @@ from pydantic import TypeAdapter
 
 from discreet import __version__
 from discreet.formats import Format, formats
+from discreet.formats.json_stat import JsonStatDocument
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
 from discreet.model.protection import ADDITIVITY
 from discreet.model.view import THEMES
 from discreet.pictures.charts import charts
+from discreet.release.dry_run import DryRunDocument
 from discreet.release.measures import measures
-from discreet.web.api.dataset_documents import ProblemDocument
-from discreet.web.api.schemas import DryRunDocument, JsonStatDocument
-from discreet.web.i18n.messages import languages
+from discreet.web.i18n.translation import languages
 from discreet.web.negotiation import DEFAULT_FORMAT, media_type
-from discreet.web.problems import PROBLEM_JSON
+from discreet.web.problems import PROBLEM_JSON, ProblemDocument
 
 _ABOUT = (
     "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "
@@ -108,22 +105,20 @@ def _schema(form: Format) -> dict[str, Any]:
 def request_parameters() -> list[dict[str, Any]]:
     """The query parameters of a table request."""
     return [
-        _list_parameter("rows", "Variables down the side, comma-separated or repeated.", ["age"]),
-        _list_parameter("columns", "Variables along the top, comma-separated or repeated.", ["sex"]),
-        _list_parameter("layers", "Variables of which each category is a table of its own.", []),
+        _list_parameter("rows", "Variables down the side, comma-separated or repeated.", "age"),
+        _list_parameter("columns", "Variables along the top, comma-separated or repeated.", "sex"),
+        _list_parameter("layers", "Variables of which each category is a table of its own."),
         _list_parameter(
-            "filter", "Who is counted: `variable=code,code`. Repeated filters on one variable unite.", []
+            "filter", "Who is counted: `variable=code,code`. Repeated filters on one variable unite."
         ),
         _list_parameter(
             "group",
             "Groups of categories shown instead of the categories: `age=15-19+20-24,25-29`. "
             "A plus is written %2B in a URL.",
-            [],
         ),
         _list_parameter(
             "levels",
             "Levels of a variable shown instead of its categories: `district=region,district`, or a code list.",
-            [],
         ),
         _choice_parameter(
             "totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."
@@ -143,7 +138,6 @@ def request_parameters() -> list[dict[str, Any]]:
         _list_parameter(
             "fit_to",
             "Published tables whose totals a fitted table keeps: `area,sex*age`; `none` for none. With additivity=fitted.",
-            [],
         ),
         version_parameter(),
     ]
@@ -156,9 +150,36 @@ def version_parameter(name: str = "version") -> dict[str, Any]:
     )
 
 
-def view_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a view."""
+def compare_parameters() -> list[dict[str, Any]]:
+    """The query parameters of a comparison."""
+    other = version_parameter("with") | {"required": True, "example": "1"}
+    return [*request_parameters(), other, _LEVEL]
+
+
+def interval_parameters() -> list[dict[str, Any]]:
+    """The query parameters of an interval."""
     return [
+        *request_parameters(),
+        _list_parameter("cell", "A cell such as `sex=1,age=20-24`; several are added up. Without it: all."),
+        _list_parameter("of", "The share in this: one total, or each part of the whole."),
+        _list_parameter("over", "The ratio to this cell, or to the sum of several."),
+        _list_parameter("minus", "The difference to this cell, or to the sum of several."),
+        _list_parameter(
+            "minus_of", "With `of` and `minus`: what `minus` is a share of, if not `of`. Weighted tables."
+        ),
+        _LEVEL,
+    ]
+
+
+def table_parameters() -> list[dict[str, Any]]:
+    """The query parameters of a table's document."""
+    kinds = "; ".join(f"`{chart.name}` is for {chart.summary}" for chart in charts())
+    chart = text_parameter(
+        "chart", f"With `format=svg` or `png`: the kind of chart. {kinds}. Without it what fits best."
+    )
+    chart["schema"] = {"type": "string", "enum": [chart.name for chart in charts()]}
+    return [
+        *request_parameters(),
         text_parameter(
             "percent", "Percent of the `row`, `column` or `table` total, or of a cell: `sex=1,age=_T`."
         ),
@@ -174,51 +195,8 @@ def view_parameters() -> list[dict[str, Any]]:
             "sort",
             "Sort rows by `label`, `value` or a column such as `sex=1`; `-` before it turns the order.",
         ),
-    ]
-
-
-def picture_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a chart."""
-    kinds = "; ".join(f"`{chart.name}` is for {chart.summary}" for chart in charts())
-    chart = text_parameter(
-        "chart", f"With `format=svg` or `png`: the kind of chart. {kinds}. Without it what fits best."
-    )
-    chart["schema"] = {"type": "string", "enum": [chart.name for chart in charts()]}
-    return [
         chart,
         _choice_parameter("theme", list(THEMES), THEMES[0], "With `format=svg` or `png`: the colours."),
-    ]
-
-
-def compare_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a comparison."""
-    other = version_parameter("with") | {"required": True, "example": "1"}
-    return [*request_parameters(), other, _LEVEL]
-
-
-def interval_parameters() -> list[dict[str, Any]]:
-    """The query parameters of an interval."""
-    return [
-        *request_parameters(),
-        _list_parameter(
-            "cell", "A cell such as `sex=1,age=20-24`; several are added up. Without it: all.", []
-        ),
-        _list_parameter("of", "The share in this: one total, or each part of the whole.", []),
-        _list_parameter("over", "The ratio to this cell, or to the sum of several.", []),
-        _list_parameter("minus", "The difference to this cell, or to the sum of several.", []),
-        _list_parameter(
-            "minus_of", "With `of` and `minus`: what `minus` is a share of, if not `of`. Weighted tables.", []
-        ),
-        _LEVEL,
-    ]
-
-
-def table_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a table's document."""
-    return [
-        *request_parameters(),
-        *view_parameters(),
-        *picture_parameters(),
         _choice_parameter("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
         _choice_parameter(
             "nonzero",
@@ -268,7 +246,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         "key": {"type": "http", "scheme": "bearer", "description": "The API key of an account."}
     }
     schemas["Problem"] = TypeAdapter(ProblemDocument).json_schema()
-    schemas |= _schemas(list(_COMPONENTS))
+    kinds: list[Any] = [(kind, "serialization", TypeAdapter(kind)) for kind in _COMPONENTS]
+    schemas |= TypeAdapter.json_schemas(kinds, ref_template="#/components/schemas/{model}")[1]["$defs"]
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"].pop(str(int(HTTPStatus.UNPROCESSABLE_ENTITY)), None)
@@ -278,22 +257,10 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def _schemas(kinds: Sequence[type]) -> dict[str, Any]:
-    """The schemas of some types and of their parts."""
-    inputs: list[tuple[type, Literal["serialization"], TypeAdapter[Any]]] = [
-        (kind, "serialization", TypeAdapter(kind)) for kind in kinds
-    ]
-    _, document = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")
-    return dict(document["$defs"])
-
-
-def _list_parameter(name: str, meaning: str, example: list[str]) -> dict[str, Any]:
+def _list_parameter(name: str, meaning: str, example: str = "") -> dict[str, Any]:
     schema = {"type": "array", "items": {"type": "string"}, "default": []}
-    return (
-        _parameter(name, meaning, schema)
-        | {"style": "form", "explode": True}
-        | ({"example": example} if example else {})
-    )
+    parameter = _parameter(name, meaning, schema) | {"style": "form", "explode": True}
+    return parameter | ({"example": [example]} if example else {})
 
 
 def text_parameter(name: str, meaning: str) -> dict[str, Any]:

@@ -1,17 +1,7 @@
-"""The HTTP API: datasets, their descriptions, tables, and tests on tables.
-
-    GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
-    GET /api/datasets/{id}/test/independence?rows=..&columns=..
-    GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&over=..&minus=..&minus_of=..&level=..
-    GET /api/datasets/{id}/versions    GET /api/datasets/{id}/compare?version=..&with=..&rows=..&columns=..&level=..
-    GET /api/datasets/{id}/boundaries/{variable}
-    GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
-    GET /api/datasets/{id}/methodology    GET /api/datasets/{id}/noise
+"""The HTTP API: datasets, their descriptions, tables, tests and intervals on tables, versions, boundaries and budgets.
 
 Handlers are plain functions, so counting runs in the thread pool and never blocks the event loop.
 """
-
-from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
@@ -23,17 +13,27 @@ from starlette.responses import Response
 
 from discreet.errors import BadKey, BadRequest, NotFound
 from discreet.formats import Format, format_by_name, listing_format
+from discreet.inference.confidence_intervals.table_intervals import IntervalDocument, IntervalsDocument
 from discreet.inference.table_view import add_picture, apply_view, check_view
+from discreet.inference.version_comparison import ComparedDocument
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
-from discreet.model.view import PICTURE_PARAMETERS, VIEW_PARAMETERS, Picture, View
+from discreet.model.view import (
+    PICTURE_PARAMETERS,
+    THEMES,
+    VIEW_PARAMETERS,
+    Picture,
+    View,
+    read_yes_no,
+)
+from discreet.release.budget_document import BudgetDocument, LedgerDocument
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.admission import LISTED, PICTURE, reserve_cells
 from discreet.web.api.dataset_documents import (
     DatasetDocument,
     ListDocument,
+    VersionsDocument,
     dataset_document,
     dataset_summary,
     open_datasets,
@@ -51,20 +51,16 @@ from discreet.web.api.openapi import (
     table_responses,
     version_parameter,
 )
-from discreet.web.api.schemas import (
-    BudgetDocument,
-    ComparedDocument,
-    IntervalDocument,
-    IntervalsDocument,
-    LedgerDocument,
-    VersionsDocument,
-)
 from discreet.web.i18n.translation import dataset_in_language, listing_in_language, release_in_language
 from discreet.web.negotiation import choose_format
 from discreet.web.pages.comparison_page import read_comparison
-from discreet.web.pages.independence_page import IndependenceDocument, run_independence_test
-from discreet.web.pages.interval_page import INTERVAL_PARAMETERS, interval_response, read_interval
-from discreet.web.pages.links import file_stem
+from discreet.web.pages.inference_pages import (
+    INTERVAL_PARAMETERS,
+    IndependenceDocument,
+    interval_response,
+    read_interval,
+    run_independence_test,
+)
 from discreet.web.pages.methodology_page import add_methodology_api
 from discreet.web.pages.page_request import parse_page
 from discreet.web.responses import (
@@ -81,12 +77,12 @@ from discreet.web.responses import (
 )
 from discreet.web.urls import (
     TABLE_PARAMETERS,
+    file_stem,
     link,
-    read_picture,
     read_single,
     read_table,
     read_view,
-    read_yes_no,
+    read_word,
     refuse_unknown,
 )
 from discreet.workspace.versions.history import SHORT
@@ -102,12 +98,7 @@ VariableName = Annotated[str, Path(description="A variable with boundaries.", ex
 
 
 def api_router(registry: DatasetRegistry, nonzero_cells: int | None = None) -> APIRouter:
-    """The routes under /api.
-
-    Args:
-        registry: The datasets.
-        nonzero_cells: The option of that name.
-    """
+    """The routes under /api."""
     router = APIRouter(prefix="/api", tags=["tables"])
     _add_datasets(router, registry)
     _add_tables(router, registry, nonzero_cells)
@@ -133,7 +124,7 @@ def _add_datasets(router: APIRouter, registry: DatasetRegistry) -> None:
 
         def document() -> Response:
             listed = [dataset_summary(dataset_in_language(each.dataset)) for each in found]
-            return as_json(asdict(ListDocument(listed)))
+            return as_json(ListDocument(datasets=listed))
 
         tag = strong_etag("datasets", [each.edition for each in found])
         return conditional(request, tag, document, lasting=True)
@@ -149,7 +140,7 @@ def _add_datasets(router: APIRouter, registry: DatasetRegistry) -> None:
         refuse_unknown(request.query_params, ("version",))
         service = open_service(registry, request, dataset_id)
         tag = strong_etag("dataset", service.edition)
-        return conditional(request, tag, lambda: as_json(asdict(dataset_document(service))), lasting=True)
+        return conditional(request, tag, lambda: as_json(dataset_document(service)), lasting=True)
 
 
 def _add_tables(router: APIRouter, registry: DatasetRegistry, nonzero_cells: int | None) -> None:
@@ -166,11 +157,12 @@ def _add_tables(router: APIRouter, registry: DatasetRegistry, nonzero_cells: int
         form, download = _format(request), _flag(query, "download")
         service = open_service(registry, request, dataset_id)
         table = read_table(service.dataset, query)
-        if wants_nonzero(query, _WHOLE):
+        if _wants_nonzero(query):
             most = service.dataset.protection.max_cells if nonzero_cells is None else nonzero_cells
             checked, response = nonzero_response(request, service, table, form, most)
             return _as_download(response, checked, form) if download else response
-        view, picture = read_view(query), read_picture(query)
+        view = read_view(query)
+        picture = Picture(read_word(query, "chart"), read_word(query, "theme") or THEMES[0])
         for name, _ in [] if form.is_picture else picture.to_query():
             raise BadRequest(
                 f'"{name}" is for pictures, and the format is {form.name}.',
@@ -185,7 +177,7 @@ def _add_tables(router: APIRouter, registry: DatasetRegistry, nonzero_cells: int
         response = conditional(
             request,
             etag_of(checked, form.name, *view.to_query(), *picture.to_query()),
-            lambda: _table(request, service, checked, form, (view, picture)),
+            lambda: _table(request, service, checked, form, view, picture),
             metered=checked.metered,
             lasting=checked.lasting,
             vary="" if "format" in query else "Accept",
@@ -215,9 +207,9 @@ def _table(
     service: DatasetService,
     checked: CheckedRequest,
     form: Format,
-    how: tuple[View, Picture],
+    view: View,
+    picture: Picture,
 ) -> Response:
-    view, picture = how
     if is_head():
         response = headers_only(service, [checked.request], form.media_type)
     else:
@@ -237,15 +229,11 @@ def _as_download(response: Response, checked: CheckedRequest, form: Format) -> R
     return response
 
 
-def wants_nonzero(query: QueryParams, others: tuple[str, ...]) -> bool:
-    """Whether only cells that are not 0 are asked for.
-
-    Raises:
-        BadRequest: One of the other parameters is given as well.
-    """
-    if not read_yes_no(query, "nonzero", default=False):
+def _wants_nonzero(query: QueryParams) -> bool:
+    """Whether only cells that are not 0 are asked for; refused together with a parameter of whole tables."""
+    if not read_yes_no("nonzero", query.getlist("nonzero")):
         return False
-    for name in others:
+    for name in _WHOLE:
         if query.get(name):
             raise BadRequest(
                 message(
@@ -259,15 +247,7 @@ def wants_nonzero(query: QueryParams, others: tuple[str, ...]) -> bool:
 def nonzero_response(
     request: Request, service: DatasetService, table: TableRequest, form: Format, most: int
 ) -> tuple[CheckedRequest, Response]:
-    """The cells that are not 0, streamed while they are counted.
-
-    Args:
-        request: The HTTP request.
-        service: The dataset.
-        table: Which table; it has at most `most` cells.
-        form: A format that writes lines.
-        most: The option `nonzero_cells`, or the dataset's `max_cells`.
-    """
+    """The cells that are not 0 of a table of at most `most` cells, streamed while they are counted."""
     listing_format(form)
     checked = check_request(service, table, partial(service.check_nonzero, most_cells=most))
 
@@ -280,13 +260,8 @@ def nonzero_response(
         pieces = form.stream(listing_in_language(service.nonzero(checked)))
         return document_response(request, pieces, form.media_type)
 
-    return checked, conditional(
-        request,
-        etag_of(checked, form.name, "nonzero"),
-        document,
-        metered=checked.metered,
-        vary="" if "format" in request.query_params else "Accept",
-    )
+    tag, vary = etag_of(checked, form.name, "nonzero"), "" if "format" in request.query_params else "Accept"
+    return checked, conditional(request, tag, document, metered=checked.metered, vary=vary)
 
 
 def _add_inference(router: APIRouter, registry: DatasetRegistry) -> None:
@@ -305,13 +280,8 @@ def _add_inference(router: APIRouter, registry: DatasetRegistry) -> None:
             found = run_independence_test(page.service, checked)
             return as_json(asdict(IndependenceDocument(**found.document())))
 
-        return conditional(
-            request,
-            etag_of(checked, "independence"),
-            document,
-            lasting=checked.lasting,
-            metered=checked.metered,
-        )
+        tag = etag_of(checked, "independence")
+        return conditional(request, tag, document, lasting=checked.lasting, metered=checked.metered)
 
     @router.get(
         "/datasets/{dataset_id}/interval",
@@ -341,8 +311,7 @@ def _add_versions(router: APIRouter, registry: DatasetRegistry) -> None:
     def versions(request: Request, dataset_id: DatasetId) -> Response:
         """The versions of a dataset, the newest last, and why a version is not answered."""
         refuse_unknown(request.query_params, ())
-        found = [asdict(facts) for facts in registry.versions(dataset_id)]
-        document = {"dataset": dataset_id, "versions": found}
+        document = asdict(VersionsDocument(dataset_id, list(registry.versions(dataset_id))))
         return conditional(request, strong_etag("versions", document), lambda: as_json(document))
 
     @router.get(
@@ -393,7 +362,7 @@ def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:
     def budget(request: Request, dataset_id: DatasetId) -> Response:
         """What a dataset under `dp` promises, what each table costs, and what its budget has left."""
         refuse_unknown(request.query_params, ())
-        return _no_store(registry.door(dataset_id).budget())
+        return _no_store(registry.open(dataset_id).budget())
 
     @router.get(
         "/datasets/{dataset_id}/ledger",
@@ -404,7 +373,7 @@ def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:
     def ledger(request: Request, dataset_id: DatasetId) -> Response:
         """What the budget of a dataset has spent, and by whom; for custodians."""
         refuse_unknown(request.query_params, ())
-        service = registry.door(dataset_id)
+        service = registry.open(dataset_id)
         if service.account is None:
             raise BadKey("The ledger is for custodians.", "Send the key of a custodian.")
         service.require("custodian")

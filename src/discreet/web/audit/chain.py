@@ -7,8 +7,6 @@ head, authenticated as well, stores the last sequence number and mac, and where 
 removed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -23,6 +21,8 @@ START = "0" * 32
 #: Hexadecimal digits of a mac: 128 bits.
 DIGITS = 32
 _MAC = ', "mac": "'
+#: The end of a file that is read to find its last line; no line is longer.
+_TAIL = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,7 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """The end and the start of a chain.
-
-    Args:
-        file: The number of the file that is written.
-        link: Its last line.
-        first_file: The number of the oldest file.
-        first: The line before its first line.
-    """
+    """The last line and its file, and where the chain starts: the number of the oldest file and the line before it."""
 
     file: int = 0
     link: ChainLink = ChainLink()
@@ -60,9 +53,7 @@ class ChainReport:
     """The result of verifying one chain.
 
     Args:
-        process: The name of the chain.
-        first: The sequence number of the first stored line.
-        last: The sequence number of the last.
+        first, last: The sequence numbers of the first stored line and of the last.
         mac: The mac of the last line. Stored elsewhere, it proves later that nothing up to it was changed.
         faults: What is wrong, in sentences; empty for an intact chain.
     """
@@ -145,12 +136,16 @@ def read_log_file(path: Path) -> Iterator[dict[str, Any]]:
                 yield found
 
 
-def last_link(path: Path) -> ChainLink | None:
-    """The link of the last line of a file, unverified."""
-    found = None
-    for fields in read_log_file(path):
-        found = ChainLink(fields.get("seq", 0), fields.get("mac", ""))
-    return found
+def last_link(path: Path) -> tuple[ChainLink | None, bool]:
+    """The link of the last complete line of a file, unverified, and whether a torn line follows it."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        *lines, rest = file.read().split(b"\n")
+    try:
+        fields = json.loads(lines[-1])
+        return ChainLink(fields["seq"], fields["mac"]), bool(rest)
+    except (IndexError, ValueError, KeyError, TypeError):
+        return None, bool(rest)
 
 
 def has_line(folder: Path, words: str) -> bool:

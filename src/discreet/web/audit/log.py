@@ -11,28 +11,40 @@ continues from the head, so that the gap stays visible.
 
 If the log cannot be written, `log_failure` decides: `go-on` answers, counts lost lines and logs their number later; `stop`
 answers 503.
+
+The fields of a line, made in `web/audit/middleware.py`: at, who, by, role, from, method, route, asked, status, decision,
+code, cells, ms, bytes, answer (a hash) and encoding. `asked` has the canonical queries, which `AuditedService` records for
+every route; `from` is the client address as configured. No answer, no count and no key is recorded.
 """
 
-from __future__ import annotations
-
-import json
+import hashlib
+import hmac
+import ipaddress
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 from filelock import FileLock
 
-from discreet.errors import BadOption
+from discreet.errors import BadOption, Refused
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import DatasetService
+from discreet.release.dry_run import Attempt
 from discreet.web.audit.chain import (
     PREFIX,
     ChainHead,
-    ChainLink,
     chain_files,
     file_number,
     last_link,
@@ -40,6 +52,8 @@ from discreet.web.audit.chain import (
     resume,
     sign_line,
 )
+from discreet.web.context import request_context
+from discreet.web.telemetry import span
 
 CHAIN = "00"
 #: Lines are written after this time, or when this many are queued; more than `MAX_QUEUED` are lost.
@@ -50,20 +64,12 @@ MAX_QUEUED_CHARS = 20_000_000
 LOCK_SECONDS = 10.0
 FAILURES = ("go-on", "stop")
 _DAY = 86_400.0
-#: The end of a file that is read to find its last line; no line is longer.
-_TAIL = 262_144
 log = logging.getLogger("discreet.server")
 
 
 @dataclass(frozen=True, slots=True)
 class LogPolicy:
-    """How the log is stored.
-
-    Args:
-        failure: What happens if it cannot be written, one of `FAILURES`.
-        most_bytes: Rotate a file at this size.
-        days: Remove files after this many days.
-    """
+    """How the log is stored: one of `FAILURES` if it cannot be written, its size for rotation, and how long files stay."""
 
     failure: str = FAILURES[0]
     most_bytes: int = 64_000_000
@@ -77,14 +83,7 @@ class LogPolicy:
 
 
 class AuditLog:
-    """The log of a server; each process has its own queue.
-
-    Args:
-        folder: The folder of the log files.
-        key: Of the macs.
-        rules: How it is stored.
-        on_lost: Called with the number of lost lines, for metrics.
-    """
+    """The log of a server; each process has its own queue. `on_lost` gets numbers of lost lines, for metrics."""
 
     def __init__(
         self, folder: Path, key: bytes, rules: LogPolicy, on_lost: Callable[[int], None] = lambda _lines: None
@@ -94,7 +93,7 @@ class AuditLog:
         self._queue: list[dict[str, Any]] = []
         self._queued_chars = 0
         self._queue_lock, self._flush_lock = threading.Lock(), threading.Lock()
-        self._file_lock = FileLock(self._path(".lock"), LOCK_SECONDS)
+        self._file_lock = FileLock(self._path(".lock"), LOCK_SECONDS, mode=0o600)
         self._stopping, self._wake = threading.Event(), threading.Event()
         self.lost, self.failed = 0, False
         self._thread = threading.Thread(target=self._run, name="audit-log", daemon=True)
@@ -184,7 +183,7 @@ class AuditLog:
         files = chain_files(self._folder, CHAIN)
         if not files:
             return head, True
-        link, torn = _last_line(files[-1])
+        link, torn = last_link(files[-1])
         if file_number(files[-1]) != head.file or link != head.link:
             head = resume(self._folder, CHAIN, self._key, head)
         status = files[-1].stat()
@@ -197,7 +196,7 @@ class AuditLog:
             number = file_number(path)
             if number >= head.file or time.time() - path.stat().st_mtime < self.rules.days * _DAY:
                 break
-            link = last_link(path)
+            link, _ = last_link(path)
             if link is None:
                 break
             head = replace(head, first_file=number + 1, first=link)
@@ -229,18 +228,6 @@ def _append(path: Path, text: str) -> None:
         raise
 
 
-def _last_line(path: Path) -> tuple[ChainLink | None, bool]:
-    """The link of the last complete line of a file, unverified, and whether a torn line follows it."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL))
-        *lines, rest = file.read().split(b"\n")
-    try:
-        fields = json.loads(lines[-1])
-        return ChainLink(fields["seq"], fields["mac"]), bool(rest)
-    except (IndexError, ValueError, KeyError, TypeError):
-        return None, bool(rest)
-
-
 def log_timestamp() -> str:
     """The current time as the log writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -248,3 +235,134 @@ def log_timestamp() -> str:
 
 def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+#: Queries of one request that are recorded.
+MOST_ASKED = 20
+#: Of a longer request the log has the beginning, its SHA-256 and, if there is room, all of it compressed.
+LONGEST = 2_000
+#: Characters of compressed requests in a line: some 5,000 codes of areas.
+MOST_PACKED = 16_000
+#: Characters that a compressed request decompresses to at most.
+MOST_UNPACKED = 400_000
+#: What is stored of client addresses: a keyed hash, the network (/24 or /48), the address, or nothing.
+ADDRESS_FORMS = ("hashed", "truncated", "full", "none")
+_HASH_DIGITS = 16
+
+
+def record_query(request: TableRequest, digest: str, **outcome: Any) -> None:
+    """Record a query of the current request, without the names of its groups; the first record of a query counts."""
+    queries = request_context().queries
+    request = replace(request, names=())
+    text = request.permalink
+    sha256 = hashlib.sha256(text.encode()).hexdigest() if len(text) > LONGEST else ""
+    key = (request.dataset, sha256 or text)
+    if len(queries) >= MOST_ASKED or key in queries:
+        return
+    entry = {"dataset": request.dataset, "version": digest[:8], "request": text[:LONGEST], **outcome}
+    if sha256:
+        entry["sha256"] = sha256
+        room = MOST_PACKED - sum(len(each.get("packed", "")) for each in queries.values())
+        packed = b64encode(zlib.compress(text[:MOST_UNPACKED].encode())).decode()
+        if len(packed) <= room and len(text) <= MOST_UNPACKED:
+            entry["packed"] = packed
+    queries[key] = entry
+
+
+def unpack_request(entry: Mapping[str, Any]) -> str | None:
+    """The complete request of a recorded query; None if its line had no room for it."""
+    if "sha256" not in entry:
+        return str(entry["request"])
+    try:
+        text = zlib.decompressobj().decompress(b64decode(entry["packed"]), MOST_UNPACKED).decode()
+    except (KeyError, ValueError, zlib.error):
+        return None
+    return text if hashlib.sha256(text.encode()).hexdigest() == entry["sha256"] else None
+
+
+class AuditedService(DatasetService):
+    """A dataset service that records its queries."""
+
+    __slots__ = ()
+
+    def check(self, request: TableRequest) -> CheckedRequest:
+        """Check a request and record it with the outcome."""
+        with span("check"), self._recording(request):
+            checked = super().check(request)
+        context = request_context()
+        context.metered = context.metered or not checked.lasting
+        record_query(checked.request, self.digest, cells=checked.cells)
+        return checked
+
+    def answer(self, asked: CheckedRequest) -> Release:
+        """Charge, count, protect and release; rules on counts may still refuse."""
+        with span("answer"):
+            return super().answer(asked)
+
+    def dry_run(self, request: TableRequest) -> dict[str, Any]:
+        """Check a request without answering it, and record it as a dry run."""
+        with self._recording(request):
+            found = super().dry_run(request)
+        self._record_dry_run(request, "" if found.get("allowed", True) else "refused")
+        return found
+
+    def foresee(self, request: TableRequest) -> Attempt:
+        """Check a request without answering it, and record it as a dry run."""
+        with self._recording(request):
+            found = super().foresee(request)
+        self._record_dry_run(request, found.refusal.code if found.refusal is not None else "")
+        return found
+
+    def _record_dry_run(self, request: TableRequest, code: str) -> None:
+        outcome = {"refused": code} if code else {}
+        record_query(self.read(request).request, self.digest, dry=True, **outcome)
+
+    @contextmanager
+    def _recording(self, request: TableRequest) -> Iterator[None]:
+        """Record a request that is refused."""
+        try:
+            yield
+        except Refused as refusal:
+            record_query(self.read(request).request, self.digest, refused=refusal.code)
+            raise
+
+
+class AddressPolicy:
+    """What is stored of client addresses: one of `ADDRESS_FORMS`.
+
+    Rate limits use the keyed hash in every case. IPv6 addresses are hashed by their /64, which is one household.
+    """
+
+    def __init__(self, key: bytes, form: str = ADDRESS_FORMS[0]) -> None:
+        if form not in ADDRESS_FORMS:
+            raise BadOption(
+                f"The option log_addresses is {form!r}.", f"Give one of: {', '.join(ADDRESS_FORMS)}."
+            )
+        self._key, self._form = key, form
+        self.pseudonym = lru_cache(65_536)(self._pseudonym)
+        self.stored = lru_cache(65_536)(self._stored)
+
+    def _stored(self, address: str) -> str:
+        if self._form == "hashed":
+            return self._pseudonym(address)
+        if self._form == "truncated":
+            return _network(address, 24, 48)
+        return address if self._form == "full" else ""
+
+    def _pseudonym(self, address: str) -> str:
+        raw = _network(address, 32, 64).encode()
+        return hmac.digest(self._key, raw, hashlib.sha256).hex()[:_HASH_DIGITS]
+
+
+def _network(address: str, prefix_v4: int, prefix_v6: int) -> str:
+    """The network of an address; what is no address stays as it is.
+
+    >>> _network("203.0.113.7", 24, 48), _network("2001:db8:1:2::3", 24, 48)
+    ('203.0.113.0/24', '2001:db8:1::/48')
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:100]
+    plain = getattr(found, "ipv4_mapped", None) or found
+    return str(ipaddress.ip_network((plain, prefix_v4 if plain.version == 4 else prefix_v6), strict=False))

@@ -5,34 +5,50 @@
     X-Forwarded-User: anna            the account that a trusted proxy names, if its header is configured
     none of them                      an anonymous request
 
-A key or token that is invalid, or cannot be checked at the moment, gets 401 at every URL: the response does not reveal the
-state of the ledger. A revoked account is refused however it signs in. Responses to an account are private.
+A key or token that is invalid, or that cannot be checked because the ledger cannot be read, gets 401 at every URL: the
+response does not reveal the state of the ledger. While the accounts are read again a request waits, at most ten seconds.
+A revoked account is refused however it signs in. Responses to an account are private.
+
+A connection from a trusted proxy gives the client in `X-Forwarded-For` (its last address that is no trusted proxy) and the
+scheme in `X-Forwarded-Proto`. Without the option `trusted_proxies` the loopback addresses are trusted for these, never for
+accounts. Source: RFC 7239, section 8.1.
 
 The role is the highest one in the claim `oidc_role_claim` or the header `proxy_role_header`, otherwise `sign_in_role`. An
 account of the same name in the ledger overrides it (`discreet account create`).
+
+Authorisation: a dataset that the requester may not see is not listed, and requests for it answer 404 as for one that does
+not exist. Every route opens datasets through `RequestAuthoriser`, so no route can forget to check.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
+import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.errors import BadKey, BadOption
-from discreet.ledger.key_cache import KeyCache
-from discreet.ledger.requester import Requester, requester_of
-from discreet.model.access import ROLES
-from discreet.web.auth.proxies import Networks, apply_forwarded_headers
+from discreet.errors import BadKey, BadOption, Busy
+from discreet.ledger.requester import KeyCache, Requester, requester_of
+from discreet.model.dataset import AUDIENCES, PUBLIC, ROLES, Dataset
+from discreet.model.messages.text import message
+from discreet.release.checked_request import CheckedRequest
+from discreet.release.dataset_registry import Authoriser, DatasetService
+from discreet.web.audit.log import AuditedService
 from discreet.web.context import request_context
+from discreet.web.problems import busy
 from discreet.workspace.options import Options
 
-if TYPE_CHECKING:  # its library is an extra
+if TYPE_CHECKING:  # the library for tokens is an extra, and an interface never opens a workspace itself
     from discreet.web.auth.oidc import TokenVerifier
+    from discreet.workspace.workspace import StoredDataset, Workspace
 
 KEY_PREFIX = "dk_"
 #: How long a request waits until the accounts are read again.
@@ -42,14 +58,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]+\Z")
 
 
 class IdentityMiddleware:
-    """Sets the requester and the client address of a request.
-
-    Args:
-        app: The application.
-        accounts: The accounts and keys.
-        sign_in: The office's own sign-in, by token or by proxy.
-        trusted_proxies: Addresses whose forwarded headers are accepted.
-    """
+    """Sets the requester and the client address of a request."""
 
     def __init__(self, app: ASGIApp, accounts: KeyCache, sign_in: SignIn, trusted_proxies: Networks) -> None:
         self.app = app
@@ -66,7 +75,7 @@ class IdentityMiddleware:
         accept_account = apply_forwarded_headers(scope, self.trusted_proxies)
         try:
             context.requester = await self._requester(Headers(scope=scope), accept_account=accept_account)
-        except BadKey as error:
+        except (BadKey, Busy) as error:
             context.refuse(error)
 
         async def with_privacy(part: Message) -> None:
@@ -93,11 +102,7 @@ class IdentityMiddleware:
         return None if named is None else await self._external(*named, by="proxy")
 
     async def _external(self, account: str, role: str, *, by: str) -> Requester:
-        """The requester of an external sign-in; an account of that name in the ledger overrides its role.
-
-        Raises:
-            BadKey: The account was revoked, or the ledger cannot be read.
-        """
+        """The requester of an external sign-in; an account of that name in the ledger overrides its role."""
         await self.accounts.refresh()
         if self.accounts.cache.is_lost():
             raise BadKey("Accounts cannot be checked just now.", "Try again later.")
@@ -125,28 +130,26 @@ class _Accounts:
         self.cache = cache
         self._reader = ThreadPoolExecutor(1, "accounts")
         self._reading: Future[None] | None = None
+        self._timeout_at = 0.0
 
     async def refresh(self) -> None:
-        """Read the accounts again if that is due; concurrent requests wait for the same read, with a timeout."""
+        """Read the accounts again if that is due; concurrent requests wait for the same read, with one timeout."""
         if self._reading is None or self._reading.done():
             self._reading = self._reader.submit(self.cache.refresh) if self.cache.is_due() else None
+            self._timeout_at = time.monotonic() + SECONDS_TO_WAIT
         reading = self._reading
-        if reading is not None and not reading.done() and not self.cache.is_slow(SECONDS_TO_WAIT):
-            await asyncio.wait([asyncio.wrap_future(reading)], timeout=SECONDS_TO_WAIT)
+        if reading is None or reading.done():
+            return
+        left = self._timeout_at - time.monotonic()
+        if left > 0:
+            await asyncio.wait([asyncio.wrap_future(reading)], timeout=left)
+        if not reading.done() and self.cache.is_lost():
+            raise busy()
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """External sign-in.
-
-    Args:
-        account_header: The header in which a trusted proxy names the account; empty for none.
-        role_header: The header in which it names roles or groups; empty for none.
-        role: The default role.
-        tokens: Verifies tokens; None if no issuer is configured.
-        account_claim: The claim of a token that names the account.
-        role_claim: The claim that names roles.
-    """
+    """External sign-in: the account headers of a trusted proxy (empty for none), the default role, the claims of tokens."""
 
     account_header: str = ""
     role_header: str = ""
@@ -161,11 +164,7 @@ class SignIn:
         return tuple(name for name in (self.account_header, self.role_header) if name)
 
     def by_proxy(self, headers: Headers) -> tuple[str, str] | None:
-        """The account and role in the headers of a trusted proxy; None if it names no account.
-
-        Raises:
-            BadKey: The name is invalid, or a header occurs twice: the first may come from the client.
-        """
+        """The account and role in the headers of a trusted proxy; a header that occurs twice may come from the client."""
         if any(len(headers.getlist(header)) > 1 for header in self.headers):
             raise BadKey("The account is not accepted.", "Ask the custodian.")
         name = headers.get(self.account_header, "").strip() if self.account_header else ""
@@ -175,11 +174,7 @@ class SignIn:
         return _check_name(name), self._highest(roles.split(","))
 
     async def by_token(self, token: str) -> tuple[str, str]:
-        """The account and role in a token.
-
-        Raises:
-            BadKey: The token is not accepted.
-        """
+        """The account and role in a valid token."""
         claims: dict[str, Any] = {} if self.tokens is None else await self.tokens.claims(token)
         if self.account_claim not in claims:
             raise BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
@@ -193,12 +188,7 @@ class SignIn:
 
 
 def sign_in_from_options(options: Options) -> SignIn:
-    """The external sign-in that the options configure.
-
-    Raises:
-        BadOption: The options contradict each other.
-        MissingExtra: Tokens must be verified, and the library is not installed.
-    """
+    """The external sign-in that the options configure; an error if they contradict each other."""
     if options.sign_in_role not in ROLES:
         raise BadOption(
             f"The option sign_in_role is {options.sign_in_role!r}.", f"Give one of: {', '.join(ROLES)}."
@@ -236,3 +226,95 @@ def _check_name(name: str) -> str:
     if not _NAME.match(name):
         raise BadKey("The account is not accepted.", "Ask the custodian.")
     return name
+
+
+class RequestAuthoriser(Authoriser):
+    """The authoriser of a server; `otherwise` says who sees datasets that declare no access, `admit` may refuse answers."""
+
+    def __init__(
+        self, otherwise: str = PUBLIC, admit: Callable[[CheckedRequest], None] = lambda _checked: None
+    ) -> None:
+        if otherwise not in AUDIENCES:
+            raise BadOption(f"The option access is {otherwise!r}.", f"Give one of: {', '.join(AUDIENCES)}.")
+        self.otherwise, self._admit = otherwise, admit
+
+    def asker(self, workspace: Workspace, key: str | None) -> Requester | None:  # noqa: ARG002 - `identity` has read it
+        """The requester, with the ledger that charges it."""
+        requester = request_context().requester
+        return None if requester is None else workspace.with_ledger(requester)
+
+    def open(self, stored: StoredDataset, asker: Requester | None) -> DatasetService:
+        """The service of a version; it records its queries for the audit log."""
+        return AuditedService(stored, asker, self.admit)
+
+    def admit(self, question: CheckedRequest) -> None:
+        """Called before each answer: nothing is charged or counted if it raises."""
+        self._admit(question)
+
+    def is_open(self, dataset: Dataset) -> bool:
+        """Whether the requester may see a dataset."""
+        requester = request_context().requester
+        if requester is None:
+            return dataset.access.allows(None, None, self.otherwise)
+        in_scope = requester.datasets is None or dataset.id in requester.datasets
+        return in_scope and dataset.access.allows(requester.account, requester.role, self.otherwise)
+
+
+def require_custodian() -> Requester:
+    """The requester, if it is a custodian; otherwise an error."""
+    requester = request_context().requester
+    if requester is None:
+        raise BadKey(message("This is for custodians."), message("Send the key of a custodian, or sign in."))
+    requester.require("custodian")
+    return requester
+
+
+Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+
+def parse_networks(given: str | None, option: str) -> Networks:
+    """The addresses and networks of an option.
+
+    >>> parse_networks("10.0.0.5,fd00::/8", "trusted_proxies")
+    (IPv4Network('10.0.0.5/32'), IPv6Network('fd00::/8'))
+    """
+    try:
+        return tuple(ipaddress.ip_network(part.strip()) for part in (given or "").split(",") if part.strip())
+    except ValueError:
+        raise BadOption(
+            f"The option {option} is {given!r}.",
+            "Give addresses and networks, as in 10.0.0.5,192.168.0.0/16,fd00::/8.",
+        ) from None
+
+
+LOOPBACK = parse_networks("127.0.0.0/8,::1", "")
+
+
+@lru_cache(65_536)
+def in_networks(address: str, networks: Networks) -> bool:
+    """Whether an address is in one of the networks; False for what is no address.
+
+    >>> in_networks("127.0.0.1", LOOPBACK), in_networks("::ffff:127.0.0.1", LOOPBACK), in_networks("x", LOOPBACK)
+    (True, True, False)
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    plain = getattr(found, "ipv4_mapped", None) or found
+    return any(plain in network for network in networks)
+
+
+def apply_forwarded_headers(scope: Scope, trusted: Networks) -> bool:
+    """Set the client and scheme that a trusted proxy forwards; returns whether its account headers are accepted."""
+    peer = str(scope["client"][0]) if scope.get("client") else ""
+    if in_networks(peer, trusted or LOOPBACK):
+        headers = Headers(scope=scope)
+        scheme = headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
+        if scheme in {"http", "https"}:
+            scope["scheme"] = scheme
+        for address in reversed(",".join(headers.getlist("x-forwarded-for")).split(",")):
+            if address.strip() and not in_networks(address.strip(), trusted or LOOPBACK):
+                scope["client"] = (address.strip()[:100], 0)
+                break
+    return in_networks(peer, trusted)

@@ -9,8 +9,6 @@ The refusal is the same whatever is wrong with a token, and if the issuer is unr
 Source: OpenID Connect Core 1.0, section 3.1.3.7; RFC 8725, section 3.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
@@ -42,15 +40,7 @@ log = logging.getLogger("discreet.server")
 
 
 class TokenVerifier:
-    """Verifies the tokens of one issuer for one audience.
-
-    Args:
-        issuer: The URL of the issuer, as its tokens name it.
-        audience: The audience that tokens must name.
-
-    Raises:
-        BadOption: The issuer is no URL, or not over TLS.
-    """
+    """Verifies the tokens of one issuer for one audience; the issuer is a URL over TLS."""
 
     def __init__(self, issuer: str, audience: str) -> None:
         parts = urlsplit(issuer)
@@ -67,11 +57,7 @@ class TokenVerifier:
         self._verified: LRUCache[str, dict[str, Any]] = LRUCache(MAX_VERIFIED)
 
     async def claims(self, token: str) -> dict[str, Any]:
-        """The claims of a valid token.
-
-        Raises:
-            BadKey: It is not valid; the error does not say why.
-        """
+        """The claims of a valid token; the refusal of another one does not say why."""
         known = self._verified.get(token)
         if known is None or time.time() >= known["exp"]:
             known = await asyncio.to_thread(self._verify, token)
@@ -99,12 +85,7 @@ class TokenVerifier:
         return claims
 
     def _signing_key(self, kid: str) -> jwt.PyJWK:
-        """The issuer's key with an id; for a token without one, its only key.
-
-        Raises:
-            PyJWTError: There is no such key.
-            BadKey: The issuer is unreachable, or was a moment ago.
-        """
+        """The issuer's key with an id; for a token without one, its only key."""
         with self._lock:
             if time.monotonic() < self._retry_at:
                 raise _refusal()

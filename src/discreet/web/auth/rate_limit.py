@@ -1,9 +1,4 @@
-"""Rate limits: calls per account and per client address, and holds on suspicious clients.
-
-    account_calls   in 10 seconds, per account
-    address_calls   in 10 seconds, per client address without a valid account
-    slow            a hold that allows `SLOWED` calls in 10 seconds
-    stop            a hold that allows none, until it ends or a custodian lifts it (`discreet log release`)
+"""Rate limits: calls per account and per client address in 10 seconds, and holds (`slow`, `stop`) on suspicious clients.
 
 Each client has a token bucket, tokens(t) = min(calls, tokens + calls * seconds / window). The workers share the buckets and
 holds in a small SQLite file. A worker takes tokens in batches of `BATCH`, so thousands of requests per second need a few
@@ -13,8 +8,6 @@ need not be durable: if it is lost, the buckets are full.
 Requests from the loopback address are not limited unless a proxy forwards another address: they come from the machine
 itself, or from an undeclared proxy whose readers would share one bucket.
 """
-
-from __future__ import annotations
 
 import logging
 import math
@@ -31,8 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet.errors import DiscreetError, Stopped, TooManyCalls
 from discreet.ledger.requester import Requester
 from discreet.model.messages.text import message
-from discreet.web.audit.entry import AddressPolicy
-from discreet.web.auth.proxies import LOOPBACK, in_networks
+from discreet.web.audit.log import AddressPolicy
+from discreet.web.auth.identity import LOOPBACK, in_networks
 from discreet.web.context import request_context
 from discreet.workspace.options import Options
 
@@ -56,14 +49,7 @@ log = logging.getLogger("discreet.server")
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A client that is slowed or stopped.
-
-    Args:
-        who: `account:` or `address:` and the name, as in the audit log.
-        action: `slow` or `stop`.
-        until: When it ends, in seconds since 1970.
-        why: The alerts that led to it.
-    """
+    """A client (`account:NAME` or `address:NAME`) that is slowed or stopped until a time in seconds since 1970, and why."""
 
     who: str
     action: str
@@ -72,40 +58,40 @@ class Hold:
 
 
 class RateLimitStore:
-    """The file that the workers share.
-
-    Args:
-        path: The file; None to count in this process only.
-        clock: Seconds, the same in all processes of a machine.
-    """
+    """The file that the workers share, or the memory of one process; all clocks of a machine agree."""
 
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._clock = path, clock
+        self._path, self.clock = path, clock
         self._lock = Lock()
         self._open: sqlite3.Connection | None = None
         self._local: LRUCache[str, tuple[float, float]] = LRUCache(MAX_CLIENTS)
         self._holds: tuple[float, dict[str, Hold]] = (-1.0, {})
 
     def take(self, name: str, calls: int, seconds: float, wanted: int) -> tuple[int, float]:
-        """Take tokens from a bucket of `calls` tokens that fills up in some seconds.
-
-        Returns:
-            How many were taken, and the seconds until the next one is there.
-        """
+        """Take tokens from a bucket that fills up in some seconds: how many were there, and the wait for the next one."""
         with self._lock:
             try:
-                return self._take_shared(name, calls, seconds, wanted)
+                with self._connection() as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    query = "SELECT tokens, at FROM buckets WHERE name = ?"
+                    before = connection.execute(query, [name]).fetchone()
+                    now = self.clock()
+                    granted, left, wait = _take_tokens(before, calls, seconds, wanted, now)
+                    if before is None:
+                        full = [now - FORGOTTEN_AFTER, now]
+                        connection.execute("DELETE FROM buckets WHERE at NOT BETWEEN ? AND ?", full)
+                    connection.execute("INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)", [name, left, now])
             except sqlite3.Error as error:  # full, locked or damaged
                 log.warning("Limits are counted in this process alone: %s", type(error).__name__)
-                now = self._clock()
+                now = self.clock()
                 granted, left, wait = _take_tokens(self._local.get(name), calls, seconds, wanted, now)
                 self._local[name] = (left, now)
-                return granted, wait
+            return granted, wait
 
     def holds(self) -> dict[str, Hold]:
         """The holds by client, at most a second old."""
         read_at, known = self._holds
-        if 0 <= self._clock() - read_at < 1 and read_at >= 0:
+        if 0 <= self.clock() - read_at < 1 and read_at >= 0:
             return known
         with self._lock:
             try:
@@ -113,7 +99,7 @@ class RateLimitStore:
                 known = {row[0]: Hold(*row) for row in self._connection().execute(query, [time.time()])}
             except sqlite3.Error:
                 log.warning("Who is held back cannot be read.")
-            self._holds = (self._clock(), known)
+            self._holds = (self.clock(), known)
         return known
 
     def hold(self, hold: Hold) -> None:
@@ -143,19 +129,6 @@ class RateLimitStore:
                 self._open.close()
             self._open = None
 
-    def _take_shared(self, name: str, calls: int, seconds: float, wanted: int) -> tuple[int, float]:
-        with self._connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            before = connection.execute("SELECT tokens, at FROM buckets WHERE name = ?", [name]).fetchone()
-            now = self._clock()
-            granted, left, wait = _take_tokens(before, calls, seconds, wanted, now)
-            if before is None:
-                connection.execute(
-                    "DELETE FROM buckets WHERE at NOT BETWEEN ? AND ?", [now - FORGOTTEN_AFTER, now]
-                )
-            connection.execute("INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)", [name, left, now])
-        return granted, wait
-
     def _connection(self) -> sqlite3.Connection:
         if self._open is None:
             place = ":memory:" if self._path is None else str(self._path)
@@ -184,7 +157,7 @@ class TokenBuckets:
     """The token buckets of one kind of clients.
 
     >>> clock = [0.0]
-    >>> buckets = TokenBuckets(2, RateLimitStore(None, lambda: clock[0]), "calls", lambda: clock[0])
+    >>> buckets = TokenBuckets(2, RateLimitStore(None, lambda: clock[0]), "calls")
     >>> buckets.take("a"), buckets.take("a")
     (None, None)
     >>> buckets.take("a")
@@ -195,29 +168,20 @@ class TokenBuckets:
     >>> buckets.take("a")
 
     Args:
-        calls: The number of calls in a window.
-        store: The shared buckets.
         kind: A prefix of the names in the store.
-        clock: The time in seconds.
     """
 
-    def __init__(
-        self, calls: int, store: RateLimitStore, kind: str, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._calls, self._store, self._kind, self._clock = calls, store, kind, clock
+    def __init__(self, calls: int, store: RateLimitStore, kind: str) -> None:
+        self._calls, self._store, self._kind = calls, store, kind
         self._batch = max(1, int(calls * BATCH))
         #: Tokens of this worker by client, and until when they are valid.
         self._own: LRUCache[str, tuple[int, float]] = LRUCache(MAX_CLIENTS)
         self._lock = Lock()
 
     def take(self, name: str) -> None:
-        """Take a token.
-
-        Raises:
-            TooManyCalls: The bucket is empty; the error says when to retry.
-        """
+        """Take a token; if the bucket is empty, the refusal says when to retry."""
         with self._lock:
-            now = self._clock()
+            now = self._store.clock()
             left, until = self._own.pop(name, (0, 0.0))
             wait = 0.0
             if not left or now >= until:
@@ -226,35 +190,20 @@ class TokenBuckets:
             if left:
                 self._own[name] = (left - 1, until)
         if not left:
-            raise too_many(self._calls, wait)
-
-
-def too_many(calls: int, wait: float) -> TooManyCalls:
-    """The refusal of a call, with the seconds until the next one is allowed."""
-    seconds = max(1, math.ceil(wait))
-    return TooManyCalls(
-        message("There may be {calls:,} calls in {window} seconds.", calls=calls, window=WINDOW),
-        message("Try again in {seconds} second.", seconds=seconds)
-        if seconds == 1
-        else message("Try again in {seconds} seconds.", seconds=seconds),
-        retry_after=seconds,
-    )
-
-
-def client_name(requester: Requester | None, address: str) -> str:
-    """The name of a client in limits and holds: its account, or its address as it is stored."""
-    return f"address:{address}" if requester is None else f"account:{requester.account}"
+            seconds = max(1, math.ceil(wait))
+            raise TooManyCalls(
+                message(
+                    "There may be {calls:,} calls in {window} seconds.", calls=self._calls, window=WINDOW
+                ),
+                message("Try again in {seconds} second.", seconds=seconds)
+                if seconds == 1
+                else message("Try again in {seconds} seconds.", seconds=seconds),
+                retry_after=seconds,
+            )
 
 
 class RateLimitMiddleware:
-    """Refuses calls over the limits.
-
-    Args:
-        app: The application.
-        store: The shared limits and holds.
-        addresses: What is stored of client addresses.
-        options: The limits; 0 for none.
-    """
+    """Refuses calls over the limits."""
 
     def __init__(
         self, app: ASGIApp, store: RateLimitStore, addresses: AddressPolicy, options: Options
@@ -280,14 +229,12 @@ class RateLimitMiddleware:
         await self.app(scope, receive, send)
 
     def _take(self, requester: Requester | None, address: str) -> None:
-        """Take a token of a client.
-
-        Raises:
-            TooManyCalls: There is none.
-            Stopped: The client is stopped.
-        """
+        """Take a token of a client that is not stopped."""
         holds = self._store.holds()
-        name = client_name(requester, self._addresses.stored(address)) if holds else ""
+        name = ""
+        if holds:
+            stored = f"address:{self._addresses.stored(address)}"
+            name = stored if requester is None else f"account:{requester.account}"
         if name in holds:
             if holds[name].action == STOP:
                 raise Stopped(

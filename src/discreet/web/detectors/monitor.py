@@ -1,35 +1,145 @@
 """The monitor: a thread that runs the detectors over new lines of the audit log and applies the thresholds.
 
-    every 2 seconds: new lines -> queries -> scores -> alert, slow, stop
-
 One worker of a server runs it, the one that holds the lock. It starts with the log of the last hours, so a restart loses
 nothing. Log and monitor add about three seconds of delay, in which a fast client gets a few more answers. Anonymous clients
-raise alerts and are never held if their addresses are not stored.
+raise alerts and are never held if their addresses are not stored. An alert holds no answer and no count. The section
+`[watch]` of `workspace.toml` has the thresholds (docs/how-to/watch-requests.md).
 """
-
-from __future__ import annotations
 
 import json
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
-from urllib.parse import parse_qs
+from typing import Annotated, Any, Self
 
-from discreet.errors import DiscreetError
-from discreet.model.dataset import Dataset
-from discreet.model.request import TableRequest, canonical, request_from_text
+from cachetools import LRUCache
+from pydantic import Field, TypeAdapter, ValidationError
+from starlette.datastructures import QueryParams
+
+from discreet.errors import BadOption, DiscreetError
+from discreet.model.messages.text import nearest
+from discreet.model.request import canonical, request_from_query
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.audit.chain import PREFIX
-from discreet.web.audit.entry import unpack_request
-from discreet.web.auth.rate_limit import Hold, RateLimitStore
-from discreet.web.detectors.alerts import ACTIONS, ALERT, Alert, Thresholds, add_alert, read_alerts
-from discreet.web.detectors.patterns import LoggedRequest, Score, Scores, digest
+from discreet.web.audit.chain import PREFIX, read_log_file
+from discreet.web.audit.log import unpack_request
+from discreet.web.auth.rate_limit import SLOW, STOP, Hold, RateLimitStore
+from discreet.web.detectors.patterns import (
+    DETECTORS,
+    MOST_EVENTS,
+    MOST_WATCHED,
+    LoggedRequest,
+    Score,
+    Scores,
+    digest,
+)
+from discreet.workspace.options import watch_of_workspace
 from discreet.workspace.sealed import try_lock
+
+ALERT = "alert"
+#: What follows, from the mildest on.
+ACTIONS = (ALERT, SLOW, STOP)
+_NUMBER = TypeAdapter(Annotated[int, Field(strict=True, ge=1)])
+_SCORE = Annotated[int, Field(strict=True, ge=0, le=MOST_EVENTS)]
+_SCORES = TypeAdapter(tuple[_SCORE, _SCORE, _SCORE])
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The window of the scores, and by detector those from which on each of `ACTIONS` follows; 0 for never."""
+
+    hours: int = 24
+    hold_minutes: int = 60
+    of: dict[str, tuple[int, int, int]] = field(
+        default_factory=lambda: {detector.name: detector.thresholds for detector in DETECTORS}
+    )
+
+    def action(self, detector: str, score: int) -> str:
+        """What follows from a score; empty for nothing.
+
+        >>> Thresholds(of={"recodes": (2, 0, 5)}).action("recodes", 4)
+        'alert'
+        """
+        reached = [
+            action
+            for action, least in zip(ACTIONS, self.of[detector], strict=True)
+            if least and score >= least
+        ]
+        return reached[-1] if reached else ""
+
+
+def read_thresholds(folder: Path) -> Thresholds:
+    """The thresholds that a workspace declares, and those of today for what it leaves out."""
+    section = watch_of_workspace(folder)
+    names = [detector.name for detector in DETECTORS]
+    known = ["hours", "hold_minutes", *names]
+    for key in section:
+        if key not in known:
+            raise BadOption(f'[watch] has the unknown key "{key}".', nearest(key, known))
+    plain: dict[str, int] = {}
+    own: dict[str, tuple[int, int, int]] = {}
+    for key, value in section.items():
+        try:
+            if key in names:
+                own[key] = _SCORES.validate_python(value)
+            else:
+                plain[key] = _NUMBER.validate_python(value)
+        except ValidationError:
+            raise BadOption(
+                f"`{key}` of [watch] is {value!r}.",
+                f"Give three whole numbers up to {MOST_EVENTS}: alert, slow and stop; 0 for never."
+                if key in names
+                else "Give a whole number of at least 1.",
+            ) from None
+    return Thresholds(**plain, of={**Thresholds().of, **own})
+
+
+FILE = "alerts.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something that a custodian should look at; `requests` are the last canonical ones of the client.
+
+    Args:
+        who: `account:` or `address:` and the name, as the log has it.
+        action: One of `ACTIONS`.
+        variable: What was asked about; empty where it is about none.
+        until: Until when the client is held; empty for an alert alone.
+    """
+
+    at: str
+    who: str
+    detector: str
+    action: str
+    score: int
+    dataset: str
+    variable: str = ""
+    requests: tuple[str, ...] = ()
+    until: str = ""
+
+
+def add_alert(folder: Path, alert: Alert) -> None:
+    """Write an alert."""
+    with (folder / FILE).open("a", encoding="ascii") as file:
+        file.write(json.dumps(asdict(alert)) + "\n")
+
+
+def read_alerts(folder: Path, most: int = 1_000) -> list[Alert]:
+    """The last alerts, the newest first."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    found = [
+        Alert(**{**line, "requests": tuple(line["requests"])})
+        for line in read_log_file(path)
+        if "detector" in line
+    ]
+    return found[::-1][:most]
+
 
 #: Recent queries that are recognised without parsing their lines.
 MOST_LATELY = 4_096
@@ -41,17 +151,12 @@ log = logging.getLogger("discreet.server")
 
 
 class AlertFinder:
-    """Turns lines of the log into alerts.
+    """Turns lines of the log into alerts."""
 
-    Args:
-        doors: The datasets, for their descriptions.
-        thresholds: The thresholds of the workspace.
-    """
-
-    def __init__(self, doors: DatasetRegistry, thresholds: Thresholds) -> None:
-        self._doors, self._thresholds = doors, thresholds
+    def __init__(self, registry: DatasetRegistry, thresholds: Thresholds) -> None:
+        self._registry, self._thresholds = registry, thresholds
         self._scores = Scores(thresholds.hours * 3600.0)
-        self._last: OrderedDict[str, list[str]] = OrderedDict()
+        self._last: LRUCache[str, list[str]] = LRUCache(MOST_WATCHED)
         self._told: dict[tuple[str, str, str], tuple[int, float]] = {}
 
     def remember(self, alerts: Iterable[Alert]) -> None:
@@ -67,7 +172,8 @@ class AlertFinder:
             known = (item["dataset"], item.get("sha256", item["request"]))
             asked = self._query(item, line) if self._scores.is_new(who, known) else None
             if asked is not None:
-                self._keep(who, f"{item['dataset']}?{item['request']}")
+                request = f"{item['dataset']}?{item['request']}"
+                self._last[who] = [*self._last.get(who, ()), request][-SHOWN:]
                 for score in self._scores.see(who, asked, _seconds(line["at"])):
                     yield from self._follow(who, score, line["at"])
 
@@ -77,22 +183,18 @@ class AlertFinder:
         if text is None:
             return None
         try:
-            dataset = self._doors.door(item["dataset"]).dataset
-            request = parse_permalink(dataset, text)
+            dataset = self._registry.open(item["dataset"]).dataset
+            asked = request_from_query(dataset.id, QueryParams(text).getlist)
+            request = canonical(asked, dataset)
         except DiscreetError:
             return None
         refused = "refused" in item or (line.get("decision") == "refused" and not item.get("dry"))
         return LoggedRequest(dataset, request, refused)
 
-    def _keep(self, who: str, request: str) -> None:
-        self._last.setdefault(who, []).append(request)
-        del self._last[who][:-SHOWN]
-        if len(self._last) > 10_000:
-            self._last.popitem(last=False)
-
     def _follow(self, who: str, score: Score, at: str) -> Iterator[Alert]:
         action = self._thresholds.action(score.detector, score.score)
-        dataset, variable = _about(score)
+        kind = score.kind if isinstance(score.kind, tuple) else (score.kind,)
+        dataset, variable = str(kind[0]), str(kind[1]) if len(kind) > 1 else ""
         key = (who, score.detector, f"{dataset} {variable}")
         rank, ends = self._told.get(key, (-1, 0.0))
         if not action or (ACTIONS.index(action) <= rank and _seconds(at) < ends):
@@ -110,19 +212,11 @@ class AlertFinder:
 
 
 class Monitor:
-    """The thread of the monitor; it is idle while another process holds the lock.
-
-    Args:
-        doors: The datasets.
-        folder: The state folder of the server.
-        shared: The holds.
-        thresholds: The thresholds of the workspace.
-        count: Called with the detector and action of every alert, for metrics.
-    """
+    """The thread of the monitor; it is idle while another process holds the lock. `count` gets every alert, for metrics."""
 
     def __init__(
         self,
-        doors: DatasetRegistry,
+        registry: DatasetRegistry,
         folder: Path,
         shared: RateLimitStore,
         thresholds: Thresholds,
@@ -130,7 +224,7 @@ class Monitor:
     ) -> None:
         self._folder, self._shared, self._count = folder, shared, count
         self._hours = thresholds.hours
-        self._finder = AlertFinder(doors, thresholds)
+        self._finder = AlertFinder(registry, thresholds)
         self._read: dict[Path, int] = {}
         self._lately: set[bytes] = set()
         self._lock: Any = None
@@ -156,7 +250,12 @@ class Monitor:
             self._finder.remember(read_alerts(self._folder))
         for line in self._new_lines():
             for alert in self._finder.find(line):
-                self._act(alert)
+                add_alert(self._folder, alert)
+                self._count(alert.detector, alert.action)
+                log.warning("The watch of requests: %s of %s, %s", alert.detector, alert.who, alert.action)
+                until = _seconds(alert.until) if alert.until else 0.0
+                if until > time.time() and alert.who != "address:":
+                    self._shared.hold(Hold(alert.who, alert.action, until, alert.detector))
 
     def _run(self) -> None:
         while not self._stopped.wait(SECONDS_BETWEEN):
@@ -164,14 +263,6 @@ class Monitor:
                 self.round()
             except Exception as error:  # noqa: BLE001 - one bad line must not stop the monitor
                 log.error("The watch of requests failed: %s", type(error).__name__)  # noqa: TRY400 - it may quote values
-
-    def _act(self, alert: Alert) -> None:
-        add_alert(self._folder, alert)
-        self._count(alert.detector, alert.action)
-        log.warning("The watch of requests: %s of %s, %s", alert.detector, alert.who, alert.action)
-        until = 0.0 if not alert.until else _seconds(alert.until)
-        if until > time.time() and alert.who != "address:":
-            self._shared.hold(Hold(alert.who, alert.action, until, alert.detector))
 
     def _new_lines(self) -> Iterator[dict[str, Any]]:
         oldest = time.time() - self._hours * 3600
@@ -215,33 +306,6 @@ def line_client(line: dict[str, Any]) -> str:
     return f"account:{line['who']}" if "who" in line else f"address:{line.get('from', '')}"
 
 
-def parse_permalink(dataset: Dataset, query: str) -> TableRequest:
-    """The canonical request of a line.
-
-    Raises:
-        BadRequest, UnknownVariable, UnknownCategory: The dataset has changed.
-    """
-    words = parse_qs(query)
-
-    def one(name: str) -> str:
-        return words.get(name, [""])[0]
-
-    asked = request_from_text(
-        dataset.id,
-        rows=words.get("rows", ()),
-        columns=words.get("columns", ()),
-        layers=words.get("layers", ()),
-        filters=words.get("filter", ()),
-        groups=words.get("group", ()),
-        totals=one("totals") != "no",
-        levels=words.get("levels", ()),
-        measure=one("measure") or "count",
-        additivity=one("additivity"),
-        fit_to=words.get("fit_to", ()),
-    )
-    return canonical(asked, dataset)
-
-
 def _question(raw: bytes) -> bytes:
     """The client and the query in a line, without its number, time and outcome."""
     return raw[raw.find(b'", ', raw.find(b'"at": "') + 7) : raw.find(b', "status"')]
@@ -255,12 +319,6 @@ def _parse_line(raw: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and "at" in found else None
-
-
-def _about(score: Score) -> tuple[str, str]:
-    """The dataset and the variable of a score."""
-    kind = score.kind if isinstance(score.kind, tuple) else (score.kind,)
-    return str(kind[0]), str(kind[1]) if len(kind) > 1 else ""
 
 
 def _seconds(at: str) -> float:

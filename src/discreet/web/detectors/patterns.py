@@ -15,8 +15,6 @@ Source: Rinott et al. (2018), sections 2.2 and 8; Fraser and Wooton (2005) on di
 averaging in table builders; docs/methods/attack-averaging.md, docs/methods/attack-bob.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -31,7 +29,7 @@ from discreet.model.hierarchy import finer, level_groups, level_names
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.variable import Variable
-from discreet.rules.close_groups import close_groups
+from discreet.rules.kinds.groups import close_groups
 
 Fact = TypeVar("Fact")
 #: An event: its kind and its identity.
@@ -53,13 +51,7 @@ MOST_GROUPS, MOST_GROUPS_IN_ALL = 500, 20_000
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequest:
-    """A query of the audit log.
-
-    Args:
-        dataset: The description of its dataset.
-        request: The canonical request.
-        refused: Whether it was refused.
-    """
+    """A query of the audit log."""
 
     dataset: Dataset
     request: TableRequest
@@ -105,13 +97,9 @@ class RequestHistory:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A pattern of queries.
+    """A pattern of queries: its name in `[watch]` and alerts, its meaning, and the events of a new query.
 
-    Args:
-        name: Its name in `[watch]` and in alerts.
-        sentence: The meaning of its alerts.
-        thresholds: Default scores for an alert, for slowing and for stopping the client; 0 for never.
-        events: The events of a new query.
+    `thresholds` are the default scores for an alert, for slowing and for stopping the client; 0 for never.
     """
 
     name: str
@@ -268,12 +256,26 @@ def _lists_seen(asked: LoggedRequest) -> Iterator[tuple[str, str, bytes]]:
             yield base, level, digest(rest.identity)
 
 
+def once_per_description(compute: Callable[[Dataset, str], Fact]) -> Callable[[Dataset, str], Fact]:
+    """Cache what follows from a description and a variable.
+
+    A version number is no key: a reload may change the code lists under the same one. The entry holds the description, so
+    that its id stays unique.
+    """
+    found: LRUCache[tuple[int, str], tuple[Dataset, Fact]] = LRUCache(500)
+
+    def cached(dataset: Dataset, name: str) -> Fact:
+        key = (id(dataset), name)
+        if key not in found:
+            found[key] = dataset, compute(dataset, name)
+        return found[key][1]
+
+    return cached
+
+
+@once_per_description
 def _unions_of(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
     """The unions of a variable's categories that its description declares."""
-    return _fact(dataset, "declared", name, _compute_declared)
-
-
-def _compute_declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
     codes = dataset.variable(name).codes
     return frozenset(
         frozenset(codes[place] for place in group.members)
@@ -282,12 +284,9 @@ def _compute_declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
     )
 
 
+@once_per_description
 def _sliver_lists(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
     """The pairs of declared lists of a variable with groups that differ by one category."""
-    return _fact(dataset, "slivers", base, _compute_slivers)
-
-
-def _compute_slivers(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
     sizes = {
         (level, group.code): len(group.members)
         for level in level_names(dataset, base)
@@ -302,22 +301,6 @@ def _compute_slivers(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]
     return tuple(found)
 
 
-#: Facts of recent descriptions. The description is part of the entry, so that its id stays unique.
-_FACTS: LRUCache[tuple[int, str, str], tuple[Dataset, Any]] = LRUCache(1_000)
-
-
-def _fact(dataset: Dataset, kind: str, name: str, compute: Callable[[Dataset, str], Fact]) -> Fact:
-    """What follows from a description, computed once per loaded description.
-
-    A version number is no key: a reload may change the code lists under the same one.
-    """
-    key = (id(dataset), kind, name)
-    if key not in _FACTS:
-        _FACTS[key] = dataset, compute(dataset, name)
-    found: Fact = _FACTS[key][1]
-    return found
-
-
 #: Maximum number of tracked clients; the least recently seen are evicted.
 MOST_WATCHED = 10_000
 #: Maximum number of queries per client.
@@ -328,13 +311,7 @@ MOST_EVENTS, MOST_EVENTS_IN_ALL = 2_000, 50_000
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of a client.
-
-    Args:
-        detector: The detector.
-        score: The number of events of one kind.
-        kind: What the events have in common.
-    """
+    """The score of a client."""
 
     detector: str
     score: int
@@ -370,22 +347,15 @@ class _Watched:
 
 
 class Scores:
-    """The scores of all clients.
-
-    Args:
-        seconds: The length of the window.
-    """
+    """The scores of all clients."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._people: OrderedDict[str, _Watched] = OrderedDict()
+        self._people: LRUCache[str, _Watched] = LRUCache(MOST_WATCHED)
 
     def is_new(self, who: str, question: Hashable) -> bool:
         """Whether a client sends a query for the first time; repeated queries yield no events."""
         watched = self._people.setdefault(who, _Watched())
-        self._people.move_to_end(who)
-        if len(self._people) > MOST_WATCHED:
-            self._people.popitem(last=False)
         known = digest(question)
         if known in watched.seen:
             return False

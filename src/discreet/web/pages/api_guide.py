@@ -1,4 +1,4 @@
-"""The guide for programmers: every interface of this server, each with examples and their live responses.
+"""The guide for programmers: every interface of this server with live examples; the pages of error codes.
 
     GET /api        HTTP, PxWebApi, SDMX, Python, R, JavaScript, the command line; limits, keys, versions, errors
 
@@ -6,11 +6,10 @@ The page sends each example to the application itself, through all middlewares, 
 response.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,21 +18,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Message
 
-from discreet.errors import DiscreetError
+from discreet.errors import NotFound
 from discreet.formats import formats
+from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
-from discreet.release.measures import default_measure
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.admission import MAX_QUERY_BYTES
 from discreet.web.api.dataset_documents import open_datasets
-from discreet.web.i18n.messages import gettext
-from discreet.web.pages.builder import default_axes
+from discreet.web.i18n.translation import gettext
+from discreet.web.pages.builder import first_table
 from discreet.web.pages.downloads import snippets
-from discreet.web.pages.links import api_path, table_path
+from discreet.web.problems import error_explanations
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import FINGERPRINT, render_page
-from discreet.web.urls import link, refuse_unknown, site_url
+from discreet.web.urls import api_path, link, refuse_unknown, site_url, table_path
 from discreet.workspace.options import Options
 
 #: How much of a response is shown.
@@ -69,7 +67,7 @@ def add_api_guide(router: APIRouter, registry: DatasetRegistry, options: Options
 
 
 async def _context(request: Request, found: Sequence[DatasetService], options: Options) -> dict[str, Any]:
-    first = await run_in_threadpool(_first_table, found)
+    first = await run_in_threadpool(lambda: next(filter(None, map(first_table, found)), None))
     groups = [] if first is None else list(_examples(first))
     codes = {} if first is None else snippets(first, site_url().base)
     order = ("Python", "R", "JavaScript", gettext("Command line"), "curl", gettext("Excel (Power Query)"))
@@ -85,59 +83,35 @@ async def _context(request: Request, found: Sequence[DatasetService], options: O
     }
 
 
-def _first_table(found: Sequence[DatasetService]) -> TableRequest | None:
-    """The first table of the first dataset whose page shows one."""
-    for service in found:
-        rows, columns = default_axes(service.dataset)
-        table = TableRequest(service.dataset.id, rows, columns, measure=default_measure(service.dataset))
-        try:
-            return service.check(service.start(table)).request
-        except DiscreetError:
-            continue
-    return None
-
-
-def _examples(table: TableRequest) -> Iterator[tuple[str, str, list[Example]]]:
+def _examples(table: TableRequest) -> Iterator[tuple[str, str, Iterable[Example]]]:
     """The examples by interface."""
     place, names = f"/api/datasets/{table.dataset}", (*table.rows, *table.columns)
-    csv = api_path(table, "csv")
-    yield (
-        "HTTP",
-        gettext("A table is an address. No account is needed, and other sites may ask as well (CORS)."),
-        [
-            Example(gettext("All datasets"), "/api/datasets"),
-            Example(gettext("One dataset: variables and categories"), place),
-            Example(gettext("A table as CSV"), csv),
-            Example(gettext("The same as JSON-stat, with note and citation"), api_path(table, "json")),
-            Example(
-                gettext("How large it is and whether it is allowed, without numbers"), f"{csv}&dry_run=1"
-            ),
-            Example(
-                gettext("Between which limits the true counts lie"), f"/api{table_path(table, 'interval')}"
-            ),
-            Example(gettext("Versions"), f"{place}/versions"),
-            Example(gettext("How the numbers are made"), f"{place}/methodology"),
-            Example(gettext("A question that is refused, with advice"), f"{place}/table?rows={names[0]}x"),
-        ],
-    )
-    pxweb = "/api/pxweb/v2"
-    yield (
-        "PxWebApi 2",
-        gettext("For pxwebpy, pxstatspy, pxweb for R and other programs that read PxWeb."),
-        [
-            Example(gettext("Tables"), f"{pxweb}/tables?lang=en"),
-            Example(gettext("The metadata of a table"), f"{pxweb}/tables/{table.dataset}/metadata?lang=en"),
-        ],
-    )
-    flow = "-".join((table.dataset, *names))
-    yield (
-        "SDMX 2.1",
-        gettext("For sdmx1, rsdmx and other programs that read statistical offices."),
-        [
-            Example(gettext("Dataflows"), "/api/sdmx/dataflow/all/all"),
-            Example(gettext("Data"), f"/api/sdmx/data/{flow}/all?format=sdmx-csv"),
-        ],
-    )
+    csv, pxweb, flow = api_path(table, "csv"), "/api/pxweb/v2", "-".join((table.dataset, *names))
+    http = {
+        gettext("All datasets"): "/api/datasets",
+        gettext("One dataset: variables and categories"): place,
+        gettext("A table as CSV"): csv,
+        gettext("The same as JSON-stat, with note and citation"): api_path(table, "json"),
+        gettext("How large it is and whether it is allowed, without numbers"): f"{csv}&dry_run=1",
+        gettext("Between which limits the true counts lie"): f"/api{table_path(table, 'interval')}",
+        gettext("Versions"): f"{place}/versions",
+        gettext("How the numbers are made"): f"{place}/methodology",
+        gettext("A question that is refused, with advice"): f"{place}/table?rows={names[0]}x",
+    }
+    about = gettext("A table is an address. No account is needed, and other sites may ask as well (CORS).")
+    yield "HTTP", about, starmap(Example, http.items())
+    tables = {
+        gettext("Tables"): f"{pxweb}/tables?lang=en",
+        gettext("The metadata of a table"): f"{pxweb}/tables/{table.dataset}/metadata?lang=en",
+    }
+    about = gettext("For pxwebpy, pxstatspy, pxweb for R and other programs that read PxWeb.")
+    yield "PxWebApi 2", about, starmap(Example, tables.items())
+    flows = {
+        gettext("Dataflows"): "/api/sdmx/dataflow/all/all",
+        gettext("Data"): f"/api/sdmx/data/{flow}/all?format=sdmx-csv",
+    }
+    about = gettext("For sdmx1, rsdmx and other programs that read statistical offices.")
+    yield "SDMX 2.1", about, starmap(Example, flows.items())
 
 
 async def _run_example(request: Request, example: Example) -> Example:
@@ -158,10 +132,10 @@ async def _run_example(request: Request, example: Example) -> Example:
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    async def send(message: Message) -> None:
+    async def send(part: Message) -> None:
         nonlocal status, body
-        status = message.get("status", status)
-        body += message.get("body", b"")
+        status = part.get("status", status)
+        body += part.get("body", b"")
 
     await request.app(scope, receive, send)
     return replace(example, status=status, answer=first_lines(body.decode("utf-8", "replace")))
@@ -178,3 +152,29 @@ def first_lines(text: str) -> str:
     lines = text.replace("><", ">\n<").splitlines() if text.startswith("<") else text.splitlines()
     cut = [line if len(line) <= COLUMNS else line[:COLUMNS] + " …" for line in lines[:LINES]]
     return "\n".join([*cut, "…"] if len(lines) > LINES else cut)
+
+
+def add_error_pages(router: APIRouter) -> None:
+    """Add the pages that explain error codes."""
+
+    @router.get("/errors")
+    def error_list(request: Request) -> Response:
+        """Every error by its code."""
+        kinds = list(error_explanations().values())
+        tag = strong_etag("errors", FINGERPRINT)
+        return conditional(request, tag, lambda: render_page("errors.html", kinds=kinds))
+
+    @router.get("/errors/{code}")
+    def error_meaning(request: Request, code: str) -> Response:
+        """The meaning of one code."""
+        kinds = error_explanations()
+        if code not in kinds:
+            raise NotFound(
+                message("There is no error of this code."),
+                message("All codes are listed under {link}.", link=link("/errors")),
+            )
+        kind, meaning = kinds[code]
+        tag = strong_etag("error", FINGERPRINT, code)
+        return conditional(
+            request, tag, lambda: render_page("error_meaning.html", kind=kind, meaning=meaning)
+        )

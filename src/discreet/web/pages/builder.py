@@ -5,28 +5,25 @@ Every control is a link to an edited request. Without scripts, a chip on a shelf
 parameters, which `is_browser_form` detects; the page then redirects to the canonical URL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, DiscreetError
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, parse_choice, parse_filter, parse_names
 from discreet.model.hierarchy import level_label, level_names
-from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
-from discreet.model.request import TableRequest, canonical
+from discreet.model.request import DEFAULT_MEASURE, TableRequest, canonical
 from discreet.model.selection import NamedGroups
 from discreet.model.variable import Variable
 from discreet.model.view import BASES, READING_PARAMETERS, VIEW_PARAMETERS
-from discreet.release.measures import measures_of
-from discreet.web.i18n.messages import gettext, ngettext
-from discreet.web.pages.links import Link, QueryItems, page_path, pick_path
-from discreet.web.urls import TABLE_PARAMETERS, read_table
+from discreet.release.dataset_registry import DatasetService
+from discreet.release.measures import default_measure, measures_of
+from discreet.web.i18n.translation import gettext, ngettext
+from discreet.web.urls import TABLE_PARAMETERS, Link, QueryItems, page_path, pick_path, read_table
 
 #: The allowed table that a choice leads to (`DatasetService.offer`); None if there is none.
 Offer = Callable[[TableRequest], TableRequest | None]
@@ -103,17 +100,10 @@ def set_groups(request: TableRequest, name: str, groups: NamedGroups) -> TableRe
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One place on a shelf, with a variable or free.
+    """One place on a shelf: the select `id` with the label `field`, and the variable `chosen`; empty where it is free.
 
-    Args:
-        id: The id of its select.
-        field: The label of its select.
-        chosen: The name of the variable; empty where a variable can be added.
-        label: The label of the variable.
-        note: The level shown, or the number of groups.
-        moves: Links that move it or show it at other levels.
-        pick: The URL of its picker.
-        remove: The table without it; empty for the only variable.
+    `note` has the level shown or the number of groups, `moves` links to other places and levels, `pick` the URL of its
+    picker; `remove` is empty for the only variable.
     """
 
     id: str
@@ -136,17 +126,6 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class OnlyChip:
-    """A filter: which categories of a variable are counted."""
-
-    name: str
-    label: str
-    text: str
-    pick: str
-    remove: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """A variable in the list, its axis, and links that place it."""
 
@@ -162,28 +141,16 @@ class Shelves:
     """The axes, the filters and the variables by topic; `filters` says whether filters are possible."""
 
     axes: tuple[Shelf, ...]
-    only: tuple[OnlyChip, ...]
+    only: tuple[dict[str, str], ...]
     topics: tuple[tuple[str, tuple[Entry, ...]], ...]
     swap: str
     filters: bool = True
 
 
-def offer_all(request: TableRequest) -> TableRequest:
-    """An `Offer` that allows every request."""
-    return request
-
-
 def shelves(
-    dataset: Dataset, request: TableRequest, items: QueryItems = (), offer: Offer = offer_all
+    dataset: Dataset, request: TableRequest, items: QueryItems = (), offer: Offer = lambda request: request
 ) -> Shelves:
-    """The shelves of a request.
-
-    Args:
-        dataset: The description.
-        request: The request; its variables are those of the dataset.
-        items: The parameters that links keep.
-        offer: What leads to no table is not shown.
-    """
+    """The shelves of a request; links keep `items`, and choices that `offer` leads to no table are not shown."""
 
     def lead(wanted: TableRequest) -> str:
         found = offer(wanted)
@@ -202,20 +169,12 @@ def shelves(
     )
 
 
-def axis_label(axis: str) -> str:
-    """The label of an axis."""
+def _axis_label(axis: str) -> str:
     return {"rows": gettext("Rows"), "columns": gettext("Columns"), "layers": gettext("Layers")}[axis]
 
 
-def topic_of(dataset: Dataset, variable: Variable) -> str:
-    """The topic of a variable."""
-    return variable.topic or (
-        gettext("Geography") if variable.name in dataset.geography else gettext("Other")
-    )
-
-
 def _shelf(dataset: Dataset, request: TableRequest, axis: str, lead: Lead, pick: QueryItems | None) -> Shelf:
-    names, label = getattr(request, axis), axis_label(axis)
+    names, label = getattr(request, axis), _axis_label(axis)
     ordinals = (
         gettext("first variable"),
         gettext("second variable"),
@@ -240,13 +199,11 @@ def _shelf(dataset: Dataset, request: TableRequest, axis: str, lead: Lead, pick:
 
 
 def _note(dataset: Dataset, request: TableRequest, name: str) -> str:
-    groups, levels = dict(request.groups).get(name), dict(request.levels).get(name)
-    if groups:
+    if groups := dict(request.groups).get(name):
         several = sum(len(codes) > 1 for codes in groups)
         return ngettext("{count} group", "{count} groups", several) if several else ""
-    return ", ".join(
-        level_label(dataset, level) for level in levels or () if level in level_names(dataset, name)
-    )
+    levels, known = dict(request.levels).get(name, ()), level_names(dataset, name)
+    return ", ".join(level_label(dataset, level) for level in levels if level in known)
 
 
 def _moves(dataset: Dataset, request: TableRequest, axis: str, place: int, lead: Lead) -> Iterator[Link]:
@@ -255,7 +212,7 @@ def _moves(dataset: Dataset, request: TableRequest, axis: str, place: int, lead:
     name = names[place]
     for other in AXES:
         if other != axis:
-            label = gettext("Move to {shelf:lower}", shelf=axis_label(other))
+            label = gettext("Move to {shelf:lower}", shelf=_axis_label(other))
             yield Link(label, lead(place_variable(request, name, other)))
     if place:
         yield Link(gettext("Move before"), lead(place_variable(request, name, axis, place - 1)))
@@ -264,20 +221,17 @@ def _moves(dataset: Dataset, request: TableRequest, axis: str, place: int, lead:
     if name in dict(request.groups):
         yield Link(gettext("Ungroup"), lead(set_groups(request, name, ())))
         return
-    *coarser, _ = level_names(dataset, name)
     shown = dict(request.levels).get(name, ())
+    coarser = [(level, level_label(dataset, level)) for level in level_names(dataset, name)[:-1]]
     offered: list[tuple[tuple[str, ...], str]] = [((), level_label(dataset, name))] if coarser else []
-    offered += [((level,), level_label(dataset, level)) for level in coarser]
-    offered += [
-        ((level, name), gettext("{level}, with parts", level=level_label(dataset, level)))
-        for level in coarser
-    ]
+    offered += [((level,), label) for level, label in coarser]
+    offered += [((level, name), gettext("{level}, with parts", level=label)) for level, label in coarser]
     for levels, label in offered:
         href = lead(set_levels(request, name, levels))
         yield Link(gettext("Show by: {level}", level=label), href, current=levels == shown)
 
 
-def _only(dataset: Dataset, request: TableRequest, name: str, items: QueryItems) -> OnlyChip:
+def _only(dataset: Dataset, request: TableRequest, name: str, items: QueryItems) -> dict[str, str]:
     """The chip of a filter: the labels that it keeps, or the filter as written where it cannot be resolved."""
     variable = dataset.variable(name)
     written = [(key, item) for key, some in request.filters for item in some if key.removesuffix("!") == name]
@@ -287,8 +241,13 @@ def _only(dataset: Dataset, request: TableRequest, name: str, items: QueryItems)
     else:
         parts = (("!=" if key.endswith("!") else "") + escape(item) for key, item in written)
         text = f"{variable.label}: " + ", ".join(parts)
-    remove = page_path(set_filter(request, name, ()), items)
-    return OnlyChip(name, variable.label, text, pick_path(request, name, items), remove)
+    return {
+        "name": name,
+        "label": variable.label,
+        "text": text,
+        "pick": pick_path(request, name, items),
+        "remove": page_path(set_filter(request, name, ()), items),
+    }
 
 
 def _topics(
@@ -297,34 +256,26 @@ def _topics(
     """The variables by topic, geography first; those that no table can show are left out."""
     found: dict[str, list[Entry]] = {}
     for variable in sorted(dataset.variables, key=lambda v: v.name not in dataset.geography):
-        entry = _entry(variable, request, items, lead)
-        if entry.where or entry.add:
-            found.setdefault(topic_of(dataset, variable), []).append(entry)
+        name = variable.name
+        where = next((axis for axis in AXES if name in getattr(request, axis)), "")
+        others = [axis for axis in AXES if axis != where]
+        places = {axis: Link(_axis_label(axis), lead(place_variable(request, name, axis))) for axis in others}
+        add = None if where else _add(request, name, places, lead)
+        if where or add:
+            topic = gettext("Geography") if name in dataset.geography else gettext("Other")
+            shown = tuple(place for place in places.values() if place.href)
+            entry = Entry(
+                variable, _axis_label(where) if where else "", add, shown, pick_path(request, name, items)
+            )
+            found.setdefault(variable.topic or topic, []).append(entry)
     return tuple((topic, tuple(entries)) for topic, entries in found.items())
-
-
-def _entry(variable: Variable, request: TableRequest, items: QueryItems, lead: Lead) -> Entry:
-    name = variable.name
-    where = next((axis for axis in AXES if name in getattr(request, axis)), "")
-    places = {
-        axis: Link(axis_label(axis), lead(place_variable(request, name, axis)))
-        for axis in AXES
-        if axis != where
-    }
-    return Entry(
-        variable=variable,
-        where=axis_label(where) if where else "",
-        add=None if where else _add(request, name, places, lead),
-        places=tuple(place for place in places.values() if place.href),
-        pick=pick_path(request, name, items),
-    )
 
 
 def _add(request: TableRequest, name: str, places: dict[str, Link], lead: Lead) -> Link | None:
     """The link that adds a variable to the table, or that shows a table with it alone."""
     free = "rows" if not request.rows or request.columns else "columns"
     if places[free].href:
-        return Link(gettext("Add to {shelf:lower}", shelf=axis_label(free)), places[free].href)
+        return Link(gettext("Add to {shelf:lower}", shelf=_axis_label(free)), places[free].href)
     alone = replace(request, rows=(name,), columns=(), layers=(), filters=(), groups=(), levels=(), names=())
     href = lead(alone)
     return Link(gettext("Show a table with it"), href) if href else None
@@ -341,35 +292,6 @@ class Choice:
     label: str
     options: tuple[tuple[str, str], ...]
     chosen: str
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The form, filled in.
-
-    Args:
-        shelves: The variables of the table, the filters, and the variables that can be added.
-        hidden: Hidden fields: filters, groups, levels, published totals, the version.
-        choices: The selects.
-        totals: Whether there are totals.
-        choose_totals: Whether totals can be chosen.
-        rank: Whether rows are ranked.
-        top: The number of largest rows to show.
-        hide_empty: Whether empty rows are hidden.
-        changed: Whether a further option differs from its default.
-        version: The version of the URL.
-    """
-
-    shelves: Shelves
-    hidden: tuple[tuple[str, str], ...]
-    choices: tuple[Choice, ...]
-    totals: bool
-    choose_totals: bool = True
-    rank: bool = False
-    top: str = ""
-    hide_empty: bool = False
-    changed: bool = False
-    version: str = ""
 
 
 def form_parameters(dataset: Dataset) -> list[str]:
@@ -389,14 +311,9 @@ def is_browser_form(query: QueryParams) -> bool:
 def read_form(
     dataset: Dataset, query: QueryParams, start: Callable[[TableRequest], TableRequest] = lambda first: first
 ) -> TableRequest:
-    """Parse the request of the page.
+    """Parse the request of the page; `start` is what a table without variables becomes (`DatasetService.start`).
 
     Groups and levels of a variable that is not in the table are dropped: its select was changed.
-
-    Args:
-        dataset: The description.
-        query: The query string.
-        start: What a table without variables becomes (`DatasetService.start`), from the default axes.
     """
     request = read_table(dataset, query)
     typed = tuple(
@@ -449,79 +366,66 @@ def default_axes(dataset: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (first[0].name,), tuple(v.name for v in first[1:])
 
 
-def fill_form(
-    dataset: Dataset,
-    query: QueryParams,
-    request: TableRequest,
-    items: QueryItems = (),
-    offer: Offer = offer_all,
-) -> Form:
-    """The form with the values of a URL.
+def first_table(service: DatasetService) -> TableRequest | None:
+    """The first table of a dataset's page in canonical form; None where it is refused."""
+    dataset = service.dataset
+    table = TableRequest(dataset.id, *default_axes(dataset), measure=default_measure(dataset))
+    try:
+        return service.check(service.start(table)).request
+    except DiscreetError:
+        return None
 
-    Args:
-        dataset: The description.
-        query: The query string.
-        request: Its parsed request.
-        items: The parameters that links keep.
-        offer: What leads to no table is not shown.
-    """
-    choices = tuple(_open_choices(_choices(dataset, query), request, offer))
-    form = Form(
-        shelves=shelves(dataset, request, items, offer),
-        hidden=(
+
+def fill_form(
+    dataset: Dataset, query: QueryParams, request: TableRequest, items: QueryItems, offer: Offer
+) -> dict[str, Any]:
+    """The form with the values of a URL for its template; the arguments are those of `shelves`."""
+    choices = tuple(_choices(dataset, query, request, offer))
+    rank, empty = ("yes" in query.getlist(name) for name in ("rank", "hide_empty"))
+    totals, top = "no" not in query.getlist("totals"), query.get("top", "")
+    return {
+        "shelves": shelves(dataset, request, items, offer),
+        "hidden": [
             *(item for item in request.to_query() if item[0] in _HIDDEN),
             *(item for item in items if item[0] not in _FIELDS),
-        ),
-        choices=choices,
-        totals="no" not in query.getlist("totals"),
-        choose_totals=offer(replace(request, totals=not request.totals)) is not None,
-        rank="yes" in query.getlist("rank"),
-        top=query.get("top", ""),
-        hide_empty="yes" in query.getlist("hide_empty"),
-        version=query.get("version", ""),
-    )
-    chosen = any(choice.chosen for choice in choices)
-    return replace(form, changed=chosen or not form.totals or form.rank or bool(form.top) or form.hide_empty)
+        ],
+        "choices": choices,
+        "totals": totals,
+        "choose_totals": offer(replace(request, totals=not request.totals)) is not None,
+        "rank": rank,
+        "top": top,
+        "hide_empty": empty,
+        "changed": any(choice.chosen for choice in choices) or not totals or rank or bool(top) or empty,
+        "version": query.get("version", ""),
+    }
 
 
-def _choices(dataset: Dataset, query: QueryParams) -> Iterator[Choice]:
-    """The measure where there are several, additivity, and percentages."""
-    measures = tuple(
-        ("" if measure.name == DEFAULT_MEASURE else measure.name, gettext(measure.label(dataset)))
-        for measure in measures_of(dataset)
-    )
+def _choices(dataset: Dataset, query: QueryParams, request: TableRequest, offer: Offer) -> Iterator[Choice]:
+    """The selects with several options: measure and additivity, as far as they lead to a table, and percentages."""
+    measure, additivity, percent = (query.get(name, "") for name in ("measure", "additivity", "percent"))
+    measures = [
+        (value, gettext(each.label(dataset)))
+        for each in measures_of(dataset)
+        for value in ["" if each.name == DEFAULT_MEASURE else each.name]
+        if value == measure or offer(replace(request, measure=each.name)) is not None
+    ]
     if len(measures) > 1:
-        yield Choice("measure", gettext("Measure"), measures, query.get("measure", ""))
-    own = dataset.protection.additivity
+        yield Choice("measure", gettext("Measure"), tuple(measures), measure)
     words = {
         "independent": gettext("Adjusted on their own"),
         "interior": gettext("Sums of adjusted cells"),
         "fitted": gettext("Changed to add up"),
     }
-    ways = tuple((way if way != own else "", words[way]) for way in sorted(words, key=lambda way: way != own))
-    yield Choice("additivity", gettext("Totals"), ways, query.get("additivity", ""))
-    percent = query.get("percent", "")
-    bases = zip(
-        BASES, (gettext("Of the row"), gettext("Of the column"), gettext("Of the table")), strict=True
-    )
-    options = [("", gettext("None")), *bases]
-    if percent not in dict(options):
-        options.append((percent, gettext("Of {cell}", cell=percent)))
-    yield Choice("percent", gettext("Percentages"), tuple(options), percent)
-
-
-def _open_choices(choices: Iterable[Choice], request: TableRequest, offer: Offer) -> Iterator[Choice]:
-    """The choices with the options that lead to a table, where there are several; percentages are always possible."""
-    edits: dict[str, Callable[[str], TableRequest]] = {
-        "measure": lambda value: replace(request, measure=value or DEFAULT_MEASURE),
-        "additivity": lambda value: replace(request, additivity=value),
-    }
-    for choice in choices:
-        edit = edits.get(choice.name)
-        options = tuple(
-            (value, label)
-            for value, label in choice.options
-            if edit is None or value == choice.chosen or offer(edit(value)) is not None
-        )
-        if len(options) > 1:
-            yield replace(choice, options=options)
+    own = dataset.protection.additivity
+    ways = [
+        (value, words[way])
+        for way in sorted(words, key=lambda way: way != own)
+        for value in ["" if way == own else way]
+        if value == additivity or offer(replace(request, additivity=value)) is not None
+    ]
+    if len(ways) > 1:
+        yield Choice("additivity", gettext("Totals"), tuple(ways), additivity)
+    labels = gettext("Of the row"), gettext("Of the column"), gettext("Of the table")
+    options = {"": gettext("None"), **dict(zip(BASES, labels, strict=True))}
+    options.setdefault(percent, gettext("Of {cell}", cell=percent))
+    yield Choice("percent", gettext("Percentages"), tuple(options.items()), percent)

@@ -1,12 +1,7 @@
-"""One table in two versions: the query of the API and of the page, and the page.
-
-    /datasets/{id}/compare?rows=..&columns=..                    a form with the versions
-    /datasets/{id}/compare?rows=..&columns=..&version=..&with=..  the comparison
+"""A comparison of one table in two versions: the query of the API and of the page, and the page.
 
 Both requests are checked before either is answered, so nothing is charged for one if the other is refused.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
@@ -17,18 +12,24 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from discreet.errors import TooManyCells
-from discreet.inference.version_comparison import VersionComparison, compare
+from discreet.inference.version_comparison import DifferenceDocument, VersionComparison, compare
 from discreet.model.messages.text import message
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.admission import COMPARED, reserve_cells
-from discreet.web.i18n.messages import format_number, gettext
-from discreet.web.pages.interval_page import read_level
-from discreet.web.pages.links import page_path
+from discreet.web.i18n.translation import format_number, gettext
+from discreet.web.pages.inference_pages import read_level
 from discreet.web.responses import check_request, conditional, etag_of, open_service
 from discreet.web.templating import FINGERPRINT, render_page
-from discreet.web.urls import TABLE_PARAMETERS, link, read_table, read_word, refuse_unknown, version_query
+from discreet.web.urls import (
+    TABLE_PARAMETERS,
+    link,
+    page_path,
+    read_table,
+    read_word,
+    refuse_unknown,
+    version_query,
+)
 from discreet.workspace.options import Options
 
 #: The largest table that is compared: its document is built in memory.
@@ -55,11 +56,7 @@ class Comparison:
         return etag_of(one, *parts, two.digest, two.request.to_query(), self.level)
 
     def answer(self) -> VersionComparison:
-        """The comparison itself.
-
-        Raises:
-            TooManyCells: The table is too large.
-        """
+        """The comparison, unless the table is too large."""
         cells = max(each.cells for each in self.checked)
         if cells > MOST_CELLS:
             raise TooManyCells(
@@ -79,14 +76,11 @@ def read_comparison(registry: DatasetRegistry, request: Request, dataset_id: str
     """The comparison of a URL; None if it names no version to compare with."""
     query = request.query_params
     refuse_unknown(query, COMPARE_PARAMETERS)
-    one, level, word = (
-        open_service(registry, request, dataset_id),
-        read_level(query),
-        read_word(query, "with"),
-    )
+    one, level = open_service(registry, request, dataset_id), read_level(query)
+    word = read_word(query, "with")
     if not word:
         return None
-    two, table = registry.door(dataset_id, version=word), read_table(one.dataset, query)
+    two, table = registry.open(dataset_id, version=word), read_table(one.dataset, query)
     return Comparison((one, two), (check_request(one, table), check_request(two, table)), level)
 
 
@@ -142,22 +136,24 @@ def _render(
 
 def _lines(found: VersionComparison) -> list[dict[str, Any]]:
     """The cells with their labels and formatted numbers."""
+
+    def number(value: float | None, pattern: str) -> str:
+        if value is None:
+            return "–"
+        return format_number(int(value) if pattern.endswith("d") else value, pattern)
+
+    def interval(limits: DifferenceDocument, pattern: str) -> tuple[str, str]:
+        estimate, low, high = (number(limits[name], pattern) for name in ("estimate", "low", "high"))
+        between = "" if limits["estimate"] is None else gettext("{low} to {high}", low=low, high=high)
+        return estimate, between
+
     labels = product(*(dimension.labels for dimension in found.release.dimensions))
     return [
         {
             "labels": names,
-            "numbers": (_number(cell["value"], ",d"), _number(cell["with"], ",d")),
-            "difference": _interval(cell["difference"], ",.0f"),
-            "ratio": _interval(cell["ratio"], ".4g"),
+            "numbers": (number(cell["value"], ",d"), number(cell["with"], ",d")),
+            "difference": interval(cell["difference"], ",.0f"),
+            "ratio": interval(cell["ratio"], ".4g"),
         }
         for names, cell in zip(labels, found.document()["cells"], strict=True)
     ]
-
-
-def _interval(found: dict[str, float | None], pattern: str) -> tuple[str, str]:
-    estimate, low, high = (_number(found[name], pattern) for name in ("estimate", "low", "high"))
-    return estimate, "" if found["estimate"] is None else gettext("{low} to {high}", low=low, high=high)
-
-
-def _number(value: float | None, pattern: str) -> str:
-    return "–" if value is None else format_number(int(value) if pattern.endswith("d") else value, pattern)

@@ -1,12 +1,4 @@
-"""The custodian's page: alerts of the detectors, and the clients that are throttled or blocked.
-
-GET /custodian/alerts      the page
-GET /api/alerts            the same as JSON
-
-The pages that explain error codes: a list, and one page per code.
-"""
-
-from __future__ import annotations
+"""The alerts of the detectors and the clients that are throttled or blocked, as a page and as JSON, for custodians."""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -14,17 +6,14 @@ from datetime import UTC, datetime
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from discreet.errors import NotFound
-from discreet.model.messages.text import message
 from discreet.web.api.openapi import REQUIRED_KEY, problem_responses
-from discreet.web.auth.roles import require_custodian
-from discreet.web.detectors.alerts import Alert, read_alerts
+from discreet.web.auth.identity import require_custodian
+from discreet.web.detectors.monitor import Alert, read_alerts
 from discreet.web.detectors.patterns import DETECTORS
 from discreet.web.lifespan import ServerState
-from discreet.web.problems import error_explanations
-from discreet.web.responses import as_json, conditional, strong_etag
-from discreet.web.templating import FINGERPRINT, render_page
-from discreet.web.urls import link, refuse_unknown
+from discreet.web.responses import as_json
+from discreet.web.templating import render_page
+from discreet.web.urls import refuse_unknown
 
 #: The most alerts on the page.
 SHOWN = 200
@@ -91,29 +80,3 @@ def alerts_document(state: ServerState) -> AlertsDocument:
         [HoldDocument(each.who, each.action, until(each.until), each.why) for each in holds],
         [] if state.folder is None else read_alerts(state.folder, SHOWN),
     )
-
-
-def add_error_pages(router: APIRouter) -> None:
-    """Add the routes of the pages."""
-
-    @router.get("/errors")
-    def error_list(request: Request) -> Response:
-        """Every error by its code."""
-        kinds = list(error_explanations().values())
-        tag = strong_etag("errors", FINGERPRINT)
-        return conditional(request, tag, lambda: render_page("errors.html", kinds=kinds))
-
-    @router.get("/errors/{code}")
-    def error_meaning(request: Request, code: str) -> Response:
-        """The meaning of one code."""
-        kinds = error_explanations()
-        if code not in kinds:
-            raise NotFound(
-                message("There is no error of this code."),
-                message("All codes are listed under {link}.", link=link("/errors")),
-            )
-        kind, meaning = kinds[code]
-        tag = strong_etag("error", FINGERPRINT, code)
-        return conditional(
-            request, tag, lambda: render_page("error_meaning.html", kind=kind, meaning=meaning)
-        )

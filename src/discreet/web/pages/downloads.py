@@ -1,130 +1,90 @@
-"""The download panel of a table: files, code for other programs, permalinks, citations and an iframe.
+"""The ways to keep a table: files, code for other programs, permalinks, citations, an iframe, and the page for printing.
 
-All of them name the public URL of the server, so they work from any machine. The registry of formats says which
+Links and code name the public URL of the server, so they work from any machine. The registry of formats says which
 files there are.
 """
-
-from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-from discreet.formats import formats
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from discreet.errors import BadRequest
+from discreet.formats import Format, formats
 from discreet.model.grammar import write_filter
-from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.messages.sentences import citation
-from discreet.model.request import TableRequest
+from discreet.model.messages.text import message
+from discreet.model.request import DEFAULT_MEASURE, TableRequest
+from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS
 from discreet.release.checked_request import CheckedRequest
-from discreet.web.i18n.messages import gettext
-from discreet.web.pages.links import QueryItems, api_path, page_path, version_pin
-from discreet.web.templating import plain
-from discreet.web.urls import site_url
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.cache import GridCache
+from discreet.web.i18n.translation import gettext
+from discreet.web.pages.page_request import ALL_LAYERS, PageRequest, layer_rows, parse_page
+from discreet.web.pages.table_grid import Grid, Layout, grid, table_facts
+from discreet.web.templating import plain, render_page
+from discreet.web.urls import TABLE_PARAMETERS, QueryItems, api_path, page_path, site_url, version_pin
 
 #: The height of an iframe in pixels: around the table, per line, and at most.
 _AROUND, _LINE, _HIGHEST = 260, 34, 800
 #: View parameters that are yes or no.
 _SWITCHES = {"rank", "hide_empty"}
+#: Columns of numbers on a sheet of A4.
+SHEET_COLUMNS = 8
+#: The largest table that is printed: about 250 sheets.
+MOST_PRINTED = 100_000
 #: Characters with a meaning in BibTeX.
 _BIBTEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": "", "~": "-", "^": ""})
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A link to a file."""
-
-    label: str
-    href: str
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class DownloadPanel:
-    """The ways to save, cite and embed a table.
-
-    Args:
-        downloads: Links to files under a heading each: for people, for programs, pictures.
-        codes: The language or program, and code in it.
-        pinned: The URL with the version: its numbers never change.
-        newest: The URL of the current version.
-        citations: The kind and the text.
-        frame: The iframe element for another page.
-        embed: The URL inside the iframe.
-        feed: The URL of the feed of new versions.
-    """
-
-    downloads: tuple[tuple[str, tuple[Download, ...]], ...]
-    codes: tuple[tuple[str, str], ...]
-    pinned: str
-    newest: str
-    citations: tuple[tuple[str, str], ...]
-    frame: str
-    embed: str
-    feed: str
-
-
 def download_panel(
     checked: CheckedRequest, view: QueryItems, display: QueryItems, version: QueryItems, chart: str = ""
-) -> DownloadPanel:
-    """The panel of a table as the reader sees it.
-
-    Args:
-        checked: The request.
-        view: The parameters of the view.
-        display: The parameters of the page alone.
-        version: The version parameter, if the URL has one.
-        chart: The kind of chart that is drawn; empty where none fits.
-    """
+) -> dict[str, Any]:
+    """The ways to save, cite and embed a table as the reader sees it; `chart` is the kind that is drawn."""
     base, request, items = site_url().base, checked.request, [*view, *version]
     pinned = base + page_path(request, [*view, *display, version_pin(checked.digest)])
     embed = f"{base}/embed{page_path(request, items)}"
-    return DownloadPanel(
-        downloads=_downloads(checked, items, chart),
-        codes=tuple(snippets(request, base, items).items()),
-        pinned=pinned,
-        newest=base + page_path(request, [*view, *display]),
-        citations=_citations(checked, pinned),
-        frame=_iframe(checked, embed),
-        embed=embed,
-        feed=f"{base}/datasets/{request.dataset}/feed.atom",
-    )
+    return {
+        "downloads": _downloads(checked, items, chart),
+        "codes": snippets(request, base, items),
+        "pinned": pinned,
+        "newest": base + page_path(request, [*view, *display]),
+        "citations": _citations(checked, pinned),
+        "frame": _iframe(checked, embed),
+        "embed": embed,
+        "feed": f"{base}/datasets/{request.dataset}/feed.atom",
+    }
 
 
 def _downloads(
     checked: CheckedRequest, items: QueryItems, chart: str
-) -> tuple[tuple[str, tuple[Download, ...]], ...]:
+) -> tuple[tuple[str, tuple[tuple[Format, str], ...]], ...]:
     """A link for every installed format under its heading; pictures only where a chart fits."""
-    people, pictures, programs = (
-        gettext("To read and calculate"),
-        gettext("Pictures"),
-        gettext("For programs"),
-    )
-    groups: dict[str, list[Download]] = {people: [], pictures: [], programs: []}
+    people, programs = gettext("To read and calculate"), gettext("For programs")
+    pictures = gettext("Pictures")
+    groups: dict[str, list[tuple[Format, str]]] = {people: [], pictures: [], programs: []}
     for form in formats():
         if form.installed and (chart or not form.is_picture):
             drawn = [("chart", chart)] if form.is_picture else []
             href = api_path(checked.request, form.name, [*items, *drawn]) + "&download=1"
             heading = pictures if form.is_picture else people if form.for_people else programs
-            groups[heading].append(Download(form.label, href, form.summary))
+            groups[heading].append((form, href))
     return tuple((heading, tuple(links)) for heading, links in groups.items() if links)
 
 
 def _citations(checked: CheckedRequest, url: str) -> tuple[tuple[str, str], ...]:
     dataset, digest = checked.dataset, checked.digest[:8]
     version = f"{dataset.version} ({digest})"
-    fields = {
-        "title": checked.title,
-        "author": dataset.source,
-        "booktitle": dataset.label,
-        "edition": version,
-    }
-    lines = [f"  {name} = {{{{{plain(text).translate(_BIBTEX)}}}}}," for name, text in fields.items() if text]
+    texts = [plain(text) for text in (checked.title, dataset.source, dataset.label, version)]
+    fields = zip(("title", "author", "booktitle", "edition"), texts, strict=True)
+    lines = [f"  {name} = {{{{{text.translate(_BIBTEX)}}}}}," for name, text in fields if text]
     bibtex = "\n".join([f"@misc{{{dataset.id}-{digest},", *lines, f"  url = {{{url}}}", "}"])
-    tags = {"TI": checked.title, "AU": dataset.source, "T2": dataset.label, "ET": version, "UR": url}
-    tagged = (f"{tag}  - {plain(text)}" for tag, text in tags.items() if text)
-    ris = "\n".join(["TY  - DATA", *tagged, "ER  - "])
+    tags = zip(("TI", "AU", "T2", "ET", "UR"), [*texts, url], strict=True)
+    ris = "\n".join(["TY  - DATA", *(f"{tag}  - {text}" for tag, text in tags if text), "ER  - "])
     return ((gettext("Text"), citation(checked, url)), ("BibTeX", bibtex), ("RIS", ris))
 
 
@@ -234,11 +194,11 @@ def python(request: TableRequest, base: str, items: QueryItems = (), last: str =
         names = getattr(request, axis)
         arguments += [f"{axis}={_list(names)}"] if names else []
     if request.filters and request.written:
-        arguments.append(f"filters={_list(tuple(request.filter_lines()))}")
+        arguments.append(f"filters={_list(request.filter_lines())}")
     elif request.filters:
         arguments.append(f"filters={_dict((name, _list(codes)) for name, codes in request.filters)}")
     if request.names or (request.groups and request.written):
-        arguments.append(f"groups={_list(tuple(request.group_lines()))}")
+        arguments.append(f"groups={_list(request.group_lines())}")
     elif request.groups:
         groups = ((name, f"[{', '.join(map(_list, groups))}]") for name, groups in request.groups)
         arguments.append(f"groups={_dict(groups)}")
@@ -259,9 +219,63 @@ def _dict(entries: Iterable[tuple[str, str]]) -> str:
     return "{" + ", ".join(f"{_string(name)}: {text}" for name, text in entries) + "}"
 
 
-def _list(texts: tuple[str, ...]) -> str:
+def _list(texts: Iterable[str]) -> str:
     return "[" + ", ".join(map(_string, texts)) + "]"
 
 
 def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)  # a Python string in double quotes is written the same way
+
+
+def print_sheets(layout: Layout, rows: range | None = None) -> list[Grid]:
+    """The table in blocks of as many columns as fit a sheet, each with all rows."""
+    return [grid(layout, rows, columns) for columns in column_blocks(layout)]
+
+
+def column_blocks(layout: Layout) -> list[range]:
+    """The columns of each block; groups of columns stay together where they fit."""
+    width, inner = layout.lengths[1], layout.axes[1][-1].length if layout.axes[1] else 1
+    step = SHEET_COLUMNS // inner * inner or SHEET_COLUMNS
+    if inner <= SHEET_COLUMNS:
+        return [range(width)[start : start + step] for start in range(0, width, step)]
+    return [
+        range(group + start, min(group + start + step, group + inner))
+        for group in range(0, width, inner)
+        for start in range(0, inner, step)
+    ]
+
+
+def add_print_page(router: APIRouter, registry: DatasetRegistry, grids: GridCache) -> None:
+    """Add the route of the page."""
+
+    @router.get("/datasets/{dataset_id}/print")
+    def print_page(request: Request, dataset_id: str) -> Response:
+        """The whole table in sheets."""
+        known = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, *READING_PARAMETERS)
+        page = parse_page(registry, request, dataset_id, known)
+        return page.respond("print", lambda: _print_page(page, grids))
+
+
+def _print_page(page: PageRequest, grids: GridCache) -> Response:
+    checked, dataset = page.checked, page.dataset
+    if checked.cells > MOST_PRINTED:
+        raise BadRequest(
+            message("The table has {cells:,} cells: too many to print.", cells=checked.cells),
+            message(
+                "Download it, or choose fewer categories: at most {most_cells:,} cells are printed.",
+                most_cells=MOST_PRINTED,
+            ),
+        )
+    layout = grids.layout(page.service, checked, page.view, page.display.labels)
+    pinned = page_path(page.table, [*page.view.to_query(), version_pin(checked.digest)])
+    return render_page(
+        "print.html",
+        dataset=dataset,
+        digest=checked.digest,
+        title=layout.release.title,
+        facts=table_facts(dataset, page.table),
+        notes=layout.release.notes,
+        sheets=print_sheets(layout, layer_rows(layout, page.display.layer or ALL_LAYERS)),
+        table=page_path(page.table, page.page_items),
+        citation=citation(checked, site_url().base + pinned),
+    )

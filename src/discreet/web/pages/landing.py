@@ -1,22 +1,12 @@
-"""A table alone, for an iframe on another site: title, table, note, source and a link to its page.
+"""The first page: an introduction, a live table, and the datasets with a search; and a table alone, for an iframe.
 
-    GET /embed/datasets/{id}?rows=..&columns=..        the parameters of the table's page
-
-Any site may frame it. Its Content-Security-Policy allows no script, no form and no connection. A refusal is shown in
-the iframe.
-
-The first page: an introduction, a live table, and the datasets with a search.
-
-    GET /?search=potato&by=age        datasets that contain every word; the live table by another variable
-
-The live table needs no account, so it charges nothing. The search covers all public text of a dataset, including
-category labels.
+The live table needs no account, so it charges nothing. The search covers all public text of a dataset, including category
+labels. Any site may frame the embedded table: its Content-Security-Policy allows no script, no form and no connection, and a
+refusal is shown in the iframe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -29,19 +19,17 @@ from discreet.model.request import TableRequest
 from discreet.model.variable import Variable
 from discreet.model.view import VIEW_PARAMETERS
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.i18n.translation import translate_dataset, translate_release
 from discreet.web.pages.builder import default_axes
-from discreet.web.pages.links import page_path
 from discreet.web.pages.page_request import PageRequest, parse_page
-from discreet.web.pages.table_grid import Grid, Layout, grid
+from discreet.web.pages.table_grid import Layout, grid
 from discreet.web.problems import public_error
 from discreet.web.responses import conditional, strong_etag
 from discreet.web.templating import FINGERPRINT, render_page
-from discreet.web.urls import TABLE_PARAMETERS, site_url
+from discreet.web.urls import TABLE_PARAMETERS, page_path, site_url
 
 #: Any site may frame this page; it may load our stylesheet and nothing else.
 POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"
@@ -57,7 +45,7 @@ def add_embed(router: APIRouter, registry: DatasetRegistry) -> None:
         """The table alone."""
         try:
             page = parse_page(registry, request, dataset_id, (*TABLE_PARAMETERS, *VIEW_PARAMETERS))
-            response = page.respond("embed", lambda: _render(page))
+            response = page.respond("embed", lambda: _embedded(page))
         except DiscreetError as error:
             shown = public_error(error)
             response = render_page("embed.html", status=shown.http_status, error=shown)
@@ -66,7 +54,7 @@ def add_embed(router: APIRouter, registry: DatasetRegistry) -> None:
         return response
 
 
-def _render(page: PageRequest) -> Response:
+def _embedded(page: PageRequest) -> Response:
     if page.checked.cells > MOST_CELLS:
         raise BadRequest(
             message(
@@ -91,29 +79,6 @@ def _render(page: PageRequest) -> Response:
 
 #: The live table: the most categories of its rows, and the most and fewest variables to choose from.
 MOST_CATEGORIES, MOST_CHOICES, LEAST_CHOICES = 12, 6, 2
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTable:
-    """A small table that is computed for the page.
-
-    Args:
-        dataset: Its dataset.
-        title: Its title.
-        grid: Its numbers.
-        note: The note that every reader must see.
-        href: The page where it can be changed.
-        choices: The variables that its rows can show.
-        chosen: The variable of its rows.
-    """
-
-    dataset: Dataset
-    title: str
-    grid: Grid
-    note: str
-    href: str
-    choices: tuple[Variable, ...]
-    chosen: str
 
 
 def add_landing(router: APIRouter, registry: DatasetRegistry) -> None:
@@ -156,14 +121,23 @@ def _public_text(dataset: Dataset) -> str:
     return "\n".join(lines).casefold()
 
 
-def _live(service: DatasetService, by: str) -> LiveTable | None:
-    """The live table of a dataset; None if it needs an account."""
-    dataset = translate_dataset(service.dataset)
+def _live(service: DatasetService, by: str) -> dict[str, Any] | None:
+    """The live table of a dataset with the variables that its rows can show; None if it needs an account."""
+    dataset, measure = translate_dataset(service.dataset), default_measure(service.dataset)
     rows, columns = default_axes(service.dataset)
-    choices = tuple(each for each in _choices(dataset, columns) if _is_offered(service, each, columns))
+
+    def table(rows: tuple[str, ...], columns: tuple[str, ...]) -> TableRequest:
+        return TableRequest(dataset.id, rows, columns, measure=measure)
+
+    choices = []
+    for variable in _choices(dataset, columns):
+        asked = table((variable.name,), columns)
+        offered = service.offer(asked)
+        if offered is not None and set(offered.variables) == set(asked.variables):
+            choices.append(variable)
     names = [each.name for each in choices]
     chosen = by if by in names else next(iter(names), rows[0])
-    checked = _check(service, (chosen,), columns) or _check(service, rows, ())
+    checked = _check(service, table((chosen,), columns)) or _check(service, table(rows, ()))
     if checked is None:
         return None
     try:
@@ -172,31 +146,23 @@ def _live(service: DatasetService, by: str) -> LiveTable | None:
         raise  # a page without its table must not be cached
     except DiscreetError:
         return None
-    return LiveTable(
-        dataset=dataset,
-        title=release.title,
-        grid=grid(Layout(release)),
-        note=" ".join(release.notes),
-        href=page_path(checked.request),
-        choices=choices,
-        chosen=chosen,
-    )
+    return {
+        "dataset": dataset,
+        "title": release.title,
+        "grid": grid(Layout(release)),
+        "note": " ".join(release.notes),
+        "href": page_path(checked.request),
+        "choices": choices,
+        "chosen": chosen,
+    }
 
 
-def _choices(dataset: Dataset, columns: Sequence[str]) -> tuple[Variable, ...]:
+def _choices(dataset: Dataset, columns: Sequence[str]) -> list[Variable]:
     short = [v for v in dataset.variables if len(v.categories) <= MOST_CATEGORIES and v.name not in columns]
-    return tuple(short[:MOST_CHOICES])
+    return short[:MOST_CHOICES]
 
 
-def _is_offered(service: DatasetService, variable: Variable, columns: tuple[str, ...]) -> bool:
-    dataset = service.dataset
-    table = TableRequest(dataset.id, (variable.name,), columns, measure=default_measure(dataset))
-    offered = service.offer(table)
-    return offered is not None and set(offered.variables) == set(table.variables)
-
-
-def _check(service: DatasetService, rows: tuple[str, ...], columns: tuple[str, ...]) -> CheckedRequest | None:
-    table = TableRequest(service.dataset.id, rows, columns, measure=default_measure(service.dataset))
+def _check(service: DatasetService, table: TableRequest) -> CheckedRequest | None:
     try:
         checked = service.check(service.start(table))
     except DiscreetError:

@@ -1,7 +1,5 @@
 """The methodology of a dataset with its noise table, as JSON, page and HTML file; and the page of its privacy budget."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -9,9 +7,10 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from discreet.model.dataset import Dataset
+from discreet.noise.files.document import NoisePlanDocument, NoiseTableDocument
 from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.methodology_document import MethodologyDocument
 from discreet.web.api.openapi import DatasetId, problem_responses
-from discreet.web.api.schemas import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
 from discreet.web.i18n.translation import translate_dataset
 from discreet.web.responses import as_json, conditional, strong_etag
 from discreet.web.templating import FINGERPRINT, STYLESHEET, render, render_page
@@ -55,7 +54,7 @@ def add_methodology_api(router: APIRouter, registry: DatasetRegistry) -> None:
     def noise(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
         """The integers in which noise is looked up; they are public."""
         refuse_unknown(request.query_params, ("version",))
-        service = registry.door(dataset_id, version=version)
+        service = registry.open(dataset_id, version=version)
 
         def file() -> Response:
             response = Response(service.noise_text().encode(), media_type="application/json; charset=utf-8")
@@ -73,7 +72,7 @@ def add_methodology_page(router: APIRouter, registry: DatasetRegistry) -> None:
         """How the numbers of a dataset are made, for people."""
         refuse_unknown(request.query_params, ("version",))
         document = _document(registry, dataset_id, version)
-        described = translate_dataset(registry.door(dataset_id, version=version).dataset)
+        described = translate_dataset(registry.open(dataset_id, version=version).dataset)
         text = render(TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version)
         return conditional(request, strong_etag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
 
@@ -91,7 +90,7 @@ def add_budget_page(router: APIRouter, registry: DatasetRegistry) -> None:
     def budget(request: Request, dataset_id: str) -> Response:
         """The budget of a dataset under `dp`; never cached, since it changes as others spend."""
         refuse_unknown(request.query_params, ())
-        service = registry.door(dataset_id)
+        service = registry.open(dataset_id)
         found, dataset = service.budget(), translate_dataset(service.dataset)
 
         def label(table: dict[str, Any]) -> str:

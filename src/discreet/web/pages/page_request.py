@@ -1,23 +1,21 @@
-"""The display options of a table's page, in addition to the view.
+"""The request of a page, parsed once: the table, the version, the view and the display options; parts of large tables.
 
 labels   `labels`, `codes` or `both`: how categories are named
 layer    the layer, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
 show     `table`, `chart` or `map`; with `chart` the kind of it
 page     the part of a large table, for browsers without scripts
 
-Documents do not have them.
+`static/js/windowed.js` loads blocks as JSON. All parts are cut from one cached release, so a number is the same in each:
 
-The request of a page, parsed once: the table, the version, the view and the display options.
+    /datasets/census/block?rows=area&columns=sex&from_row=200&rows_wanted=50&from_column=0&columns_wanted=3
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
+from fastapi import APIRouter, Request
 from starlette.datastructures import QueryParams
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.table_intervals import cell_codes
@@ -25,20 +23,31 @@ from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape
 from discreet.model.messages.text import message, nearest
 from discreet.model.request import TableRequest
-from discreet.model.view import BASES, ORDERS, View
+from discreet.model.view import BASES, ORDERS, READING_PARAMETERS, VIEW_PARAMETERS, View
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
-from discreet.web.cache import ALWAYS
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
+from discreet.web.cache import ALWAYS, GridCache
 from discreet.web.i18n.translation import translate_dataset
 from discreet.web.pages.table_grid import NAMINGS, Layout
 from discreet.web.responses import check_request, conditional, etag_of, open_service
 from discreet.web.templating import FINGERPRINT
-from discreet.web.urls import read_table, read_view, read_word, refuse_unknown, version_query
+from discreet.web.urls import (
+    TABLE_PARAMETERS,
+    read_table,
+    read_view,
+    read_word,
+    refuse_unknown,
+    version_query,
+)
 
 ALL_LAYERS = "all"
 #: The values of `show`; the first is the default.
 WAYS = ("table", "chart", "map")
+BLOCK_PARAMETERS = ("from_row", "rows_wanted", "from_column", "columns_wanted")
+#: The largest block.
+MOST_BLOCK_CELLS = 10_000
+#: The most columns of a page without scripts.
+PAGE_COLUMNS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +77,7 @@ class DisplayOptions:
 
 
 def read_display_options(query: QueryParams) -> DisplayOptions:
-    """Parse the display options of a query string.
-
-    Raises:
-        BadRequest: A value is unknown.
-    """
+    """Parse the display options of a query string."""
     labels, page = read_word(query, "labels") or NAMINGS[0], read_word(query, "page") or "1"
     if labels not in NAMINGS:
         raise BadRequest(message('labels is "{labels}".', labels=labels), nearest(labels, NAMINGS))
@@ -94,20 +99,12 @@ def read_whole(name: str, text: str, least: int) -> int:
 
 
 def layer_rows(layout: Layout, layer: str) -> range:
-    """The rows of a layer, counted over all layers.
-
-    Raises:
-        BadRequest: The table has no such layer.
-    """
+    """The rows of a layer, counted over all layers; a variable that is not named has its total."""
     height, _, depth = layout.lengths
     if layer == ALL_LAYERS:
         return range(height * depth)
-    place = _place(layout, layer) if layer else 0
-    return range(place * height, (place + 1) * height)
-
-
-def _place(layout: Layout, layer: str) -> int:
-    """The place of a layer; a variable that is not named has its total."""
+    if not layer:
+        return range(height)
     if not layout.axes[2]:
         raise BadRequest(message("The table has no layers."), message("Leave layer out."))
     others = [f"{d.name}={escape(d.codes[0])}" for axis in layout.axes[:2] for d in axis]
@@ -117,21 +114,12 @@ def _place(layout: Layout, layer: str) -> int:
     place = 0
     for dimension in layout.axes[2]:
         place = place * dimension.length + dimension.codes.index(named[dimension.name])
-    return place
+    return range(place * height, (place + 1) * height)
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A page about one table.
-
-    Args:
-        http: The HTTP request.
-        service: The dataset, in the version of the URL.
-        checked: The table, checked against the rules of shape.
-        view: Percentages, ranks and order of rows.
-        display: Labels, layer, tab and part of the page.
-        version: The version parameter of the URL; empty for the current version.
-    """
+    """A page about one table, checked against the rules of shape; `version` is empty for the current version."""
 
     http: Request
     service: DatasetService
@@ -163,14 +151,7 @@ class PageRequest:
     def respond(
         self, kind: str, render: Callable[[], Response], *parts: object, lasts: float = ALWAYS
     ) -> Response:
-        """304 or the rendered page.
-
-        Args:
-            kind: Which page: a part of the ETag.
-            render: Makes the page.
-            parts: Further values that the page depends on.
-            lasts: For how many seconds the cache may serve the page.
-        """
+        """304 or the rendered page, cached for `lasts` seconds; `parts` are what it depends on besides its URL."""
         query = self.http.query_params.multi_items()
         tag = etag_of(self.checked, kind, FINGERPRINT, query, *parts)
         return conditional(self.http, tag, render, lasting=self.checked.lasting, lasts=lasts)
@@ -179,12 +160,7 @@ class PageRequest:
 def parse_page(
     registry: DatasetRegistry, http: Request, dataset_id: str, known: Iterable[str]
 ) -> PageRequest:
-    """The request of a page that takes only `known` parameters.
-
-    Raises:
-        BadRequest, UnknownVariable, UnknownCategory, UnknownVersion: The URL cannot be parsed.
-        Refused: A rule does not allow the table.
-    """
+    """The request of a page that takes only `known` parameters, checked against the rules of shape."""
     refuse_unknown(http.query_params, known)
     service = open_service(registry, http, dataset_id)
     return page_of(http, service, read_table(service.dataset, http.query_params))
@@ -207,3 +183,70 @@ def link_parameters(query: QueryParams) -> list[tuple[str, str]]:
     kept = replace(view, percent=percent, sort=sort)
     shown = DisplayOptions(display.labels, show=display.show)
     return [*kept.to_query(), *shown.to_query(), *version_query(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """One page of a table: its rows and columns, its number and the number of pages."""
+
+    rows: range
+    columns: range
+    page: int
+    pages: int
+
+
+def paginate(rows: range, width: int, cells: int, page: int) -> TablePart:
+    """The rows and columns of a page of at most `cells` cells: first across the columns, then down the rows.
+
+    >>> paginate(range(100), 3, 60, 2)
+    TablePart(rows=range(20, 40), columns=range(0, 3), page=2, pages=5)
+    """
+    across = min(width, PAGE_COLUMNS)
+    down = max(1, cells // across)
+    sides = -(-width // across)
+    pages = -(-len(rows) // down) * sides
+    if page > pages:
+        raise BadRequest(
+            message("There is no page {page}.", page=page),
+            message("The table has {pages} pages.", pages=pages),
+        )
+    row, column = ((page - 1) // sides) * down, ((page - 1) % sides) * across
+    return TablePart(rows[row : row + down], range(width)[column : column + across], page, pages)
+
+
+def add_blocks(router: APIRouter, registry: DatasetRegistry, grids: GridCache) -> None:
+    """Add the route of blocks."""
+
+    @router.get("/datasets/{dataset_id}/block")
+    def block(request: Request, dataset_id: str) -> Response:
+        """Some rows and columns of a table, as a page shows them."""
+        known = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, *READING_PARAMETERS, *BLOCK_PARAMETERS)
+        page = parse_page(registry, request, dataset_id, known)
+
+        def render() -> Response:
+            layout = grids.layout(page.service, page.checked, page.view, page.display.labels)
+            rows = layer_rows(layout, page.display.layer)
+            rows, columns = read_block(request.query_params, rows, layout.lengths[1])
+            across = layout.columns(columns) if columns else []
+            document = {
+                "rows": [{**asdict(line), "look": line.look} for line in layout.rows(rows)],
+                "columns": [{**asdict(line), "look": line.look} for line in across],
+                "cells": layout.cells(rows, columns) if rows and columns else [],
+            }
+            return JSONResponse(document)
+
+        return page.respond("block", render)
+
+
+def read_block(query: QueryParams, rows: range, width: int) -> tuple[range, range]:
+    """The rows and columns of a block, clipped to the table; a block of too many cells is refused."""
+    first, down, left, across = (
+        read_whole(name, read_word(query, name) or default, least)
+        for name, default, least in zip(BLOCK_PARAMETERS, ("0", "50", "0", "50"), (0, 1, 0, 1), strict=True)
+    )
+    if down * across > MOST_BLOCK_CELLS:
+        raise BadRequest(
+            message("A block of {down:,} cells is asked for.", down=down * across),
+            message("Ask for at most {most_cells:,}.", most_cells=MOST_BLOCK_CELLS),
+        )
+    return rows[first : first + down], range(width)[left : left + across]

@@ -5,17 +5,16 @@ bounded; "all", "none" and "invert" apply to every match. The choice is the vari
 of `model/grammar.py`. The picker is a page and a dialog; it never counts a record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import BadRequest, DiscreetError, NotFound
+from discreet.errors import BadRequest, NotFound
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, write_filter
 from discreet.model.hierarchy import level_groups, level_label, level_names
@@ -23,24 +22,13 @@ from discreet.model.messages.text import join_sentences, message, nearest
 from discreet.model.request import TableRequest
 from discreet.model.selection import NamedGroups, group_label, select, shortest
 from discreet.model.variable import Category, Variable
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
-from discreet.web.i18n.messages import gettext
-from discreet.web.i18n.translation import translate_dataset
-from discreet.web.pages.builder import (
-    AXES,
-    form_parameters,
-    lenient_request,
-    read_form,
-    set_filter,
-    set_groups,
-)
-from discreet.web.pages.links import QueryItems, page_path, pick_path
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
+from discreet.web.i18n.translation import gettext, in_labels, translate_dataset
+from discreet.web.pages.builder import AXES, form_parameters, lenient_request, set_filter, set_groups
 from discreet.web.pages.page_request import link_parameters
-from discreet.web.pages.preview import in_labels, preview_table
 from discreet.web.responses import conditional, open_service, strong_etag
 from discreet.web.templating import FINGERPRINT, render_page
-from discreet.web.urls import link, refuse_unknown
+from discreet.web.urls import QueryItems, link, page_path, pick_path, refuse_unknown
 
 #: The most categories that are listed, unless all are asked for.
 MOST_LISTED = 200
@@ -59,79 +47,8 @@ class CoarserGroup:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class PickerLine:
-    """One category in the list."""
-
-    value: str
-    code: str
-    label: str
-    above: str
-    ticked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownGroup:
-    """A group of the table, and the URL of the table without it."""
-
-    label: str
-    ungroup: str
-
-
-@dataclass(frozen=True, slots=True)
-class Picker:
-    """The picker, filled in.
-
-    Args:
-        variable: The variable.
-        search: The search text.
-        within: The category of a coarser level to search in, and its label.
-        lines: The categories that are listed.
-        matches: The number of matches.
-        above: Categories of coarser levels that match.
-        chosen: The number of chosen categories; 0 counts everyone.
-        unlisted: The chosen categories that are not listed, as codes and ranges.
-        problem: Why the search or the filter cannot be parsed.
-        can_group: Whether its categories can be grouped.
-        groups: The groups of the table.
-        group_line: The groups as the URL has them.
-        ungroup: The table without groups; empty if there are none.
-        whole: The picker with every category; empty if all are listed.
-    """
-
-    variable: Variable
-    search: str
-    within: tuple[str, str]
-    lines: tuple[PickerLine, ...]
-    matches: int
-    above: tuple[CoarserGroup, ...]
-    chosen: int
-    unlisted: str
-    problem: str
-    can_group: bool
-    groups: tuple[ShownGroup, ...]
-    group_line: str
-    ungroup: str
-    whole: str
-
-
 def add_picker(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the routes of the picker and of the preview."""
-
-    @router.get("/datasets/{dataset_id}/verdict")
-    def verdict(request: Request, dataset_id: str) -> Response:
-        """The preview of a request, as a part of the page."""
-        service, query = open_service(registry, request, dataset_id), request.query_params
-        try:
-            refuse_unknown(query, form_parameters(service.dataset))
-            table = read_form(service.dataset, query, service.start)
-            preview = preview_table(service, table, link_parameters(query))
-        except DiscreetError as error:
-            preview = preview_table(service, None, error=error)
-        dataset = translate_dataset(service.dataset)
-        response = render_page("_verdict.html", dataset=dataset, outlook=preview, left=service.budget_left())
-        response.headers["cache-control"] = "no-store"
-        return response
+    """Add the route of the picker."""
 
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def categories(request: Request, dataset_id: str, name: str) -> Response:
@@ -144,23 +61,17 @@ def add_picker(router: APIRouter, registry: DatasetRegistry) -> None:
                 nearest(name, names),
             )
         refuse_unknown(query, form_parameters(service.dataset))
-        if query.get("do") == "group":
-            return _redirect_to_group(service, name, query)
+        if (
+            query.get("do") == "group"
+        ):  # to the table with the group; back to the picker where that is impossible
+            try:
+                wanted = add_group(service.dataset, name, lenient_request(service.dataset, query), query)
+                href = page_path(service.read(wanted).request, link_parameters(query))
+            except BadRequest as error:
+                return _render(service, name, query, join_sentences([error.message, error.advice]))
+            return RedirectResponse(link(href), 303, {"cache-control": "no-store"})
         tag = strong_etag("categories", FINGERPRINT, service.edition, name, str(query))
         return conditional(request, tag, lambda: _render(service, name, query), lasting=True)
-
-
-def _redirect_to_group(service: DatasetService, name: str, query: QueryParams) -> Response:
-    """To the table with the chosen categories as a group; back to the picker where that is impossible."""
-    dataset = service.dataset
-    try:
-        wanted = add_group(dataset, name, lenient_request(dataset, query), query)
-        table = service.read(wanted).request
-    except BadRequest as error:
-        return _render(service, name, query, join_sentences([error.message, error.advice]))
-    return RedirectResponse(
-        link(page_path(table, link_parameters(query))), 303, {"cache-control": "no-store"}
-    )
 
 
 def _render(service: DatasetService, name: str, query: QueryParams, problem: str = "") -> Response:
@@ -184,43 +95,56 @@ def picker(
     query: QueryParams,
     items: QueryItems,
     problem: str = "",
-) -> Picker:
-    """The picker of a variable, after the button of the query was applied.
-
-    Args:
-        dataset: The description.
-        name: The variable.
-        request: The table, as far as it can be parsed.
-        query: The query string.
-        items: The parameters that links keep.
-        problem: Why the last action failed.
-    """
+) -> dict[str, Any]:
+    """The picker of a variable, after the button of the query was applied; `problem` says why the last action failed."""
     variable = dataset.variable(name)
     search, within = query.get("search", "").strip(), query.get("within", "")
     found, unfound = find_categories(dataset, name, search, within)
     chosen, unread = _chosen(dataset, name, request)
-    chosen = _apply_button(dataset, name, chosen, found, query)
+    match query.get("do", ""):
+        case "all":
+            chosen |= set(found)
+        case "none":
+            chosen -= set(found)
+        case "invert":
+            chosen ^= set(found)
+        case _:
+            chosen |= set(places_of(dataset, name, query["add"]) if query.get("add") else ())
     most = len(variable) if "all" in query.getlist("list") else MOST_LISTED
-    listed = found[:most]
+    lines = [(variable.categories[place], place in chosen) for place in found[:most]]
+    unlisted = tuple(variable.codes[place] for place in sorted(chosen - set(found[:most])))
     shown = _groups_of(variable, request)
-    unlisted = tuple(variable.codes[place] for place in sorted(chosen - set(listed)))
+    groups = []
+    for place, (codes, label) in enumerate(shown):
+        parted = (*shown[:place], *(((code,), "") for code in codes), *shown[place + 1 :])
+        href = page_path(set_groups(request, name, parted), items) if len(codes) > 1 or label else ""
+        groups.append({"label": label or gettext(group_label(variable, codes)), "ungroup": href})
     may_group = dataset.protection.is_dp or name not in dataset.geography
-    return Picker(
-        variable=variable,
-        search=search,
-        within=(within, label_of(dataset, name, within)),
-        lines=tuple(_line(dataset, variable, place, ticked=place in chosen) for place in listed),
-        matches=len(found),
-        above=coarser_groups(dataset, name, search, within),
-        chosen=len(chosen),
-        unlisted=",".join(map(escape, shortest(variable, unlisted))),
-        problem=gettext(problem or unfound or unread),
-        can_group=may_group and any(name in getattr(request, axis) for axis in AXES),
-        groups=tuple(_group_entry(variable, request, shown, place, items) for place in range(len(shown))),
-        group_line=next((line for line in request.group_lines() if line.startswith(f"{name}=")), ""),
-        ungroup=page_path(set_groups(request, name, ()), items) if shown else "",
-        whole=pick_path(request, name, [*items, ("list", "all")]) if len(found) > most else "",
-    )
+    return {
+        "variable": variable,
+        "search": search,
+        "within": (within, label_of(dataset, name, within)),  # the category of a coarser level to search in
+        "lines": [
+            {
+                "value": write_filter(name, (each.code,)),
+                "code": each.code,
+                "label": each.label,
+                "above": _parent(dataset, variable, each),
+                "ticked": ticked,
+            }
+            for each, ticked in lines
+        ],
+        "matches": len(found),
+        "above": coarser_groups(dataset, name, search, within),
+        "chosen": len(chosen),
+        "unlisted": ",".join(map(escape, shortest(variable, unlisted))),
+        "problem": gettext(problem or unfound or unread),
+        "can_group": may_group and any(name in getattr(request, axis) for axis in AXES),
+        "groups": groups,
+        "group_line": next((line for line in request.group_lines() if line.startswith(f"{name}=")), ""),
+        "ungroup": page_path(set_groups(request, name, ()), items) if shown else "",
+        "whole": pick_path(request, name, [*items, ("list", "all")]) if len(found) > most else "",
+    }
 
 
 def find_categories(dataset: Dataset, name: str, search: str, within: str) -> tuple[list[int], str]:
@@ -286,11 +210,7 @@ def label_of(dataset: Dataset, name: str, within: str) -> str:
 
 
 def add_group(dataset: Dataset, name: str, request: TableRequest, query: QueryParams) -> TableRequest:
-    """The table with the chosen categories as one more group, and without the filter.
-
-    Raises:
-        BadRequest: Nothing is chosen.
-    """
+    """The table with the chosen categories as one more group, and without the filter."""
     variable = dataset.variable(name)
     chosen, _ = _chosen(dataset, name, request)
     if not chosen:
@@ -331,35 +251,13 @@ def _chosen(dataset: Dataset, name: str, request: TableRequest) -> tuple[set[int
     return (set() if chosen == every else chosen), problem
 
 
-def _apply_button(
-    dataset: Dataset, name: str, chosen: set[int], found: list[int], query: QueryParams
-) -> set[int]:
-    match query.get("do", ""):
-        case "all":
-            return chosen | set(found)
-        case "none":
-            return chosen - set(found)
-        case "invert":
-            return chosen ^ set(found)
-        case _:
-            return chosen | set(places_of(dataset, name, query["add"]) if query.get("add") else ())
-
-
-def _line(dataset: Dataset, variable: Variable, place: int, *, ticked: bool) -> PickerLine:
-    category = variable.categories[place]
-    value = write_filter(variable.name, (category.code,))
-    return PickerLine(value, category.code, category.label, _parent(dataset, variable, category), ticked)
-
-
 def _parent(dataset: Dataset, variable: Variable, category: Category) -> str:
     """The label of the category's parent."""
-    if category.parent is None:
-        return ""
-    for hierarchy in dataset.hierarchies:
+    for hierarchy in dataset.hierarchies if category.parent else ():
         if variable.name in hierarchy.levels[1:]:
             upper = dataset.variable(hierarchy.levels[hierarchy.levels.index(variable.name) - 1])
-            return upper.categories[upper.position(category.parent)].label
-    return category.parent
+            return upper.categories[upper.position(category.parent or "")].label
+    return category.parent or ""
 
 
 def _groups_of(variable: Variable, request: TableRequest) -> NamedGroups:
@@ -367,13 +265,3 @@ def _groups_of(variable: Variable, request: TableRequest) -> NamedGroups:
     named = dict(dict(request.names).get(variable.name, ()))
     groups = dict(request.groups).get(variable.name, tuple(named))
     return tuple((codes, named.get(codes, "")) for codes in groups if all(code in variable for code in codes))
-
-
-def _group_entry(
-    variable: Variable, request: TableRequest, shown: NamedGroups, place: int, items: QueryItems
-) -> ShownGroup:
-    codes, label = shown[place]
-    singles = tuple(((code,), "") for code in codes)
-    parted = (*shown[:place], *singles, *shown[place + 1 :])
-    href = page_path(set_groups(request, variable.name, parted), items) if len(codes) > 1 or label else ""
-    return ShownGroup(label or gettext(group_label(variable, codes)), href)

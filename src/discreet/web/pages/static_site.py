@@ -1,19 +1,16 @@
 """A static site: every published table as a page with its files, for any web server or CDN.
 
-    index.html                      the datasets of the site
-    ID/index.html                   the published tables of a dataset, with a search
-    ID/tables/SLUG/index.html       a table with its chart, note, files and citation
-    ID/tables/SLUG/ID-SLUG.csv ...  its files, the bytes that `discreet table --out` writes
+    index.html, ID/index.html       the datasets of the site, and the tables of a dataset with a search
+    ID/tables/SLUG/                 a page with chart, note and citation, and the files that `discreet table --out` writes
     ID/methodology.html, tables.json, noise.json, methodology.json
 
-All links are relative and have no query, so the site works below any path and from `python -m http.server`. It works
-without scripts; a small module filters the list.
+All links are relative and have no query, so the site works below any path, from any file server and without scripts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -24,12 +21,10 @@ from discreet.model.dataset import Dataset
 from discreet.model.messages.sentences import citation
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
-from discreet.model.shape import TableShape
 from discreet.model.view import Picture
 from discreet.publish.file_store import Storage
 from discreet.publish.publisher import DatasetReport, Limits, PublishPlan, plan_publication
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
 from discreet.release.measures import default_measure
 from discreet.web.pages.methodology_page import methodology_html
 from discreet.web.pages.table_grid import Layout, grid, table_facts
@@ -53,34 +48,14 @@ class SitePage:
     slug: str
     title: str
     variables: tuple[str, ...]
-    labels: tuple[str, ...]
     cells: int
     request: TableRequest
-
-    def as_json(self) -> dict[str, Any]:
-        """The entry of `tables.json`."""
-        return {
-            "title": self.title,
-            "page": f"tables/{self.slug}/index.html",
-            "variables": list(self.variables),
-            "cells": self.cells,
-            "query": self.request.permalink,
-        }
 
     def is_near(self, other: SitePage) -> bool:
         """Whether two tables differ by one variable, or by their measure alone."""
         apart = len(set(self.variables) ^ set(other.variables))
         same = self.request.measure == other.request.measure
         return (apart == 1 and same) or (apart == 0 and not same)
-
-
-@dataclass(frozen=True, slots=True)
-class SiteFile:
-    """A file of a table."""
-
-    label: str
-    name: str
-    summary: str
 
 
 class _Writer:
@@ -98,13 +73,8 @@ class _Writer:
 
 
 def plan_site(registry: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
-    """The tables of a site, and upper bounds of its files and bytes; no record is counted.
-
-    Raises:
-        BadDescription: No tables are declared.
-        Refused, TooMuchToPublish: As for a publication.
-    """
-    service = registry.door(dataset_id)
+    """The tables of a site, and upper bounds of its files and bytes; no record is counted."""
+    service = registry.open(dataset_id)
     if service.dataset.publish.universe:
         raise BadDescription(
             "A site has a page for every table, and [publish] declares a universe.",
@@ -115,18 +85,15 @@ def plan_site(registry: DatasetRegistry, dataset_id: str, limits: Limits) -> Pub
     first = {request.identity: request for request in reversed(plan.requests)}
     requests = tuple(reversed(first.values()))
     files = len(requests) * (len(_file_formats()) + 2) + _OTHERS
-    size = sum(_table_bytes(service.foresee(request).asked.shape) for request in requests)
+    size = 0
+    for shape in (service.foresee(request).asked.shape for request in requests):
+        labels = sum(
+            max(len(each.code.encode()) + len(each.label.encode()) for each in dimension.outputs)
+            for dimension in shape.dimensions
+        )
+        size += _WORDS + shape.cells * (_CELL + _TIMES * labels)
     limits.refuse_more(files, size)
     return replace(plan, requests=requests, files=files, bytes=size)
-
-
-def _table_bytes(shape: TableShape) -> int:
-    """An upper bound of a table's files: every format has each cell, most of them with codes and labels."""
-    words = sum(
-        max(len(each.code.encode()) + len(each.label.encode()) for each in dimension.outputs)
-        for dimension in shape.dimensions
-    )
-    return _WORDS + shape.cells * (_CELL + _TIMES * words)
 
 
 def write_site(
@@ -136,18 +103,13 @@ def write_site(
     limits: Limits,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> DatasetReport:
-    """Write the published tables of a dataset as a site, next to the other datasets of the same site.
-
-    Raises:
-        BadDescription: No tables are declared.
-        Refused, TooMuchToPublish: As for a publication.
-    """
-    service, write = registry.door(dataset_id), _Writer(place)
+    """Write the published tables of a dataset as a site, next to the other datasets of the same site."""
+    service, write = registry.open(dataset_id), _Writer(place)
     plan = plan_site(registry, dataset_id, limits)
-    assets = {"site.js": STATIC / "js" / "site.js", "mark.svg": STATIC / "mark.svg"}
     write(f"assets/{FINGERPRINT}/discreet.css", STYLESHEET)
-    for name, path in assets.items():
-        write(f"assets/{FINGERPRINT}/{name}", path.read_bytes())
+    for path in (STATIC / "js" / "site.js", STATIC / "mark.svg"):
+        write(f"assets/{FINGERPRINT}/{path.name}", path.read_bytes())
+    about = {"dataset": service.dataset, "digest": service.digest, "note": service.note()}
     pages, refused = [], list(plan.refused)
     contexts: list[dict[str, Any]] = []
     for number, request in enumerate(plan.requests):
@@ -157,17 +119,44 @@ def write_site(
         except Refused as refusal:
             refused.append(("*".join(request.variables), str(refusal.message)))
             continue
-        page = _page_of(release)
+        page = SitePage(
+            slug_of(request, service.dataset), release.title, request.variables, release.cells, request
+        )
         pages.append(page)
         contexts.append(
             _table_files(write, f"{dataset_id}/tables/{page.slug}", f"{dataset_id}-{page.slug}", release)
         )
     for page, shown in zip(pages, contexts, strict=True):  # a page links its neighbours, which are known now
         near = [each for each in pages if page.is_near(each)]
-        text = render("site_table.html", up="../../../", page=page, near=near, door=_about(service), **shown)
+        text = render("site_table.html", up="../../../", near=near, service=about, **shown)
         write(f"{dataset_id}/tables/{page.slug}/index.html", text)
-    _write_dataset(write, registry, dataset_id, pages)
-    _write_index(write, service.dataset)
+    named = {name for page in pages for name in page.variables}
+    variables = [each for each in service.dataset.variables if each.name in named]
+    methodology = registry.methodology(dataset_id)
+    methodology = {**methodology, "noise": {**methodology["noise"], "href": "noise.json"}}
+    tables = [
+        {
+            "title": page.title,
+            "page": f"tables/{page.slug}/index.html",
+            "variables": list(page.variables),
+            "cells": page.cells,
+            "query": page.request.permalink,
+        }
+        for page in pages
+    ]
+    listed = {"dataset": dataset_id, "digest": service.digest, "tables": tables}
+    write(f"{dataset_id}/methodology.html", methodology_html(methodology, service.dataset))
+    write(f"{dataset_id}/methodology.json", _json(methodology))
+    write(f"{dataset_id}/noise.json", service.noise_text())
+    write(f"{dataset_id}/tables.json", _json(listed))
+    text = render("site_tables.html", up="../", pages=pages, variables=variables, service=about)
+    write(f"{dataset_id}/index.html", text)
+    before = json.loads(place.read(SITE)) if place.size(SITE) is not None else []
+    own = {name: str(getattr(service.dataset, name)) for name in ("id", "label", "description")}
+    others = [each for each in before if each["id"] != dataset_id]
+    datasets = sorted([own, *others], key=lambda each: each["id"])
+    write(SITE, _json(datasets))
+    write("index.html", render("site_datasets.html", up="", datasets=datasets))
     return DatasetReport(
         dataset_id, service.digest, len(pages), tuple(refused), write.files, write.bytes, write.written
     )
@@ -189,17 +178,6 @@ def slug_of(request: TableRequest, dataset: Dataset) -> str:
     return f"{name[:LONGEST_SLUG]}.{sha256(name.encode()).hexdigest()[:12]}"
 
 
-def _page_of(release: Release) -> SitePage:
-    return SitePage(
-        slug_of(release.request, release.dataset),
-        release.title,
-        release.request.variables,
-        tuple(dimension.label for dimension in release.dimensions),
-        release.cells,
-        release.request,
-    )
-
-
 def _file_formats() -> list[Format]:
     return [form for form in formats() if form.installed and not form.is_picture]
 
@@ -210,7 +188,7 @@ def _table_files(write: _Writer, folder: str, stem: str, release: Release) -> di
     for form in _file_formats():
         name = f"{stem}.{form.extension}" if form.owns_extension else f"{stem}.{form.name}.{form.extension}"
         write(f"{folder}/{name}", form.write(release))
-        files.append(SiteFile(form.label, name, form.summary))
+        files.append((form, name))
     chart = _chart(release)
     if chart is not None:
         write(f"{folder}/{stem}.svg", chart)
@@ -240,38 +218,6 @@ def _chart(release: Release) -> bytes | None:
             except (BadRequest, MissingExtra):
                 return None
     return None
-
-
-def _about(service: DatasetService) -> dict[str, Any]:
-    return {"dataset": service.dataset, "digest": service.digest, "note": service.note()}
-
-
-def _write_dataset(
-    write: _Writer, registry: DatasetRegistry, dataset_id: str, pages: Sequence[SitePage]
-) -> None:
-    service = registry.door(dataset_id)
-    named = {name for page in pages for name in page.variables}
-    variables = [each for each in service.dataset.variables if each.name in named]
-    methodology = registry.methodology(dataset_id)
-    methodology = {**methodology, "noise": {**methodology["noise"], "href": "noise.json"}}
-    listed = {"dataset": dataset_id, "digest": service.digest, "tables": [page.as_json() for page in pages]}
-    write(f"{dataset_id}/methodology.html", methodology_html(methodology, service.dataset))
-    write(f"{dataset_id}/methodology.json", _json(methodology))
-    write(f"{dataset_id}/noise.json", service.noise_text())
-    write(f"{dataset_id}/tables.json", _json(listed))
-    text = render("site_tables.html", up="../", pages=pages, variables=variables, door=_about(service))
-    write(f"{dataset_id}/index.html", text)
-
-
-def _write_index(write: _Writer, dataset: Dataset) -> None:
-    """The list of datasets, including those of the site before."""
-    before = json.loads(write.place.read(SITE)) if write.place.size(SITE) is not None else []
-    own = {name: str(getattr(dataset, name)) for name in ("id", "label", "description")}
-    listed = sorted(
-        [own, *(each for each in before if each["id"] != dataset.id)], key=lambda each: each["id"]
-    )
-    write(SITE, _json(listed))
-    write("index.html", render("site_datasets.html", up="", datasets=listed))
 
 
 def _json(document: Any) -> str:

@@ -1,13 +1,9 @@
 """A release as the grid of a page: header cells with their spans, groups of rows, one grid per layer.
 
 The axes are rows, columns and layers; each is the product of its variables, the last running fastest. A `Layout` gives
-any rectangle of the table. Its rows are those of the first layer, then those of the second, and so on.
-
-The outer row variables become headings of groups of rows, so that one narrow column of labels is enough; the column
-variables become header rows with spans.
+any rectangle of the table; its rows are those of the first layer, then of the second, and so on. The outer row
+variables become headings of groups of rows, the column variables header rows with spans.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,19 +16,12 @@ from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, split
-from discreet.model.release import (
-    STATUS_MEANING,
-    STATUSES,
-    UNRELIABLE,
-    Derived,
-    Release,
-    filter_in_words,
-)
+from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE, Derived, Release, filter_in_words
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
 from discreet.release.measures import measure_kind
-from discreet.web.i18n.messages import display_date, display_number, format_number, gettext, join_labels
+from discreet.web.i18n.translation import display_date, display_number, format_number, gettext, join_labels
 
 Axis = tuple[Dimension, ...]
 #: A cell: its text, its CSS class, the lines below it, its tooltip.
@@ -48,14 +37,9 @@ SHORT_LABEL = 18
 
 @dataclass(frozen=True, slots=True)
 class AxisLine:
-    """One row or column of a table.
+    """One row or column of a table: its labels, the outer variable first, and which of them are totals.
 
-    Args:
-        labels: The labels of its categories, the outer variable first.
-        cell: Its categories as a cell is named: "sex=1,age=_T".
-        totals: Which of its categories are totals.
-        depth: The hierarchy level of the innermost category, from 0.
-        first: Whether it is the first of its group.
+    `cell` names its categories ("sex=1,age=_T"), `depth` is the hierarchy level of the innermost, `first` starts a group.
     """
 
     labels: tuple[str, ...]
@@ -68,6 +52,11 @@ class AxisLine:
     def look(self) -> str:
         """The CSS classes of a column's cells: `t` in a total, `g` where a group of columns starts."""
         return " ".join(name for name, holds in (("t", self.total), ("g", self.first)) if holds)
+
+    @property
+    def label(self) -> str:
+        """The label of its innermost category."""
+        return self.labels[-1]
 
     @property
     def total(self) -> bool:
@@ -87,22 +76,11 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One row: its label, its cells, and its name."""
-
-    label: str
-    total: bool
-    cells: tuple[Cell, ...]
-    depth: int = 0
-    cell: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class RowGroup:
     """Rows under one heading; the heading is empty for a single row variable."""
 
     heading: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[AxisLine, tuple[Cell, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +94,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The grid of a page.
-
-    Args:
-        row_title: The row variables, over the column of labels.
-        column_title: The column variables, over the header rows.
-        headers: The header rows, outer first.
-        layers: One or more grids with the same headers.
-        legend: The statuses that occur, with their meaning.
-    """
+    """The grid of a page: titles over the labels and over the header rows, outer headers first, the statuses that occur."""
 
     row_title: str
     column_title: str
@@ -135,7 +105,9 @@ class Grid:
     @property
     def narrow(self) -> bool:
         """Whether all labels are short."""
-        return all(len(row.label) <= SHORT_LABEL for group in self.layers[0].groups for row in group.rows)
+        return all(
+            len(line.label) <= SHORT_LABEL for group in self.layers[0].groups for line, _ in group.rows
+        )
 
     @property
     def width(self) -> int:
@@ -146,7 +118,7 @@ class Grid:
     def nested(self) -> bool:
         """Whether rows are nested below other rows or below headings."""
         return any(
-            group.heading or any(row.depth for row in group.rows)
+            group.heading or any(line.depth for line, _ in group.rows)
             for layer in self.layers
             for group in layer.groups
         )
@@ -157,7 +129,6 @@ class Layout:
     """A release laid out in rows, columns and layers.
 
     Args:
-        release: The release.
         limits: The smallest and largest true count of every cell, negative where there is none; or None.
         naming: A word of `NAMINGS`.
         shares: The smallest and largest true percentage of every cell, NaN where there is none; or None.
@@ -171,11 +142,9 @@ class Layout:
     @cached_property
     def axes(self) -> tuple[Axis, Axis, Axis]:
         """The variables of the rows, the columns and the layers."""
-        request = self.release.request
-        by_name = {dimension.name: dimension for dimension in self.release.dimensions}
+        asked, by_name = self.release.request, {each.name: each for each in self.release.dimensions}
         rows, columns, layers = (
-            tuple(by_name[name] for name in names)
-            for names in (request.rows, request.columns, request.layers)
+            tuple(by_name[n] for n in axis) for axis in (asked.rows, asked.columns, asked.layers)
         )
         return rows, columns, layers
 
@@ -333,39 +302,29 @@ def _whole_percent(share: int) -> str:
 
 
 def grid(layout: Layout, rows: range | None = None, columns: range | None = None) -> Grid:
-    """The grid of some rows and columns of a release; all of them by default.
-
-    Args:
-        layout: The release.
-        rows: Rows, counted over all layers.
-        columns: Columns of every layer.
-    """
+    """The grid of some rows, counted over all layers, and of some columns of a release; all of them by default."""
     height, width, depth = layout.lengths
     rows, columns = rows or range(height * depth), columns or range(width)
-    return Grid(
-        row_title=join_labels(dimension.label for dimension in layout.axes[0]),
-        column_title=join_labels(dimension.label for dimension in layout.axes[1]),
-        headers=headers(layout.columns(columns)),
-        layers=tuple(_layers(layout, rows, columns)),
-        legend=_legend(layout.release),
-    )
-
-
-def _layers(layout: Layout, rows: range, columns: range) -> Iterator[Layer]:
-    height = layout.lengths[0]
+    layers = []
     for place in range(rows.start // height, (rows.stop - 1) // height + 1):
         mine = range(max(rows.start, place * height), min(rows.stop, (place + 1) * height))
         line = layout.layer(place)
         found = zip(layout.rows(mine), layout.cells(mine, columns), strict=True)
-        yield Layer(line.labels, tuple(_groups(found, len(line.labels))), line.cell)
+        layers.append(Layer(line.labels, tuple(_groups(found, len(line.labels))), line.cell))
+    return Grid(
+        row_title=join_labels(dimension.label for dimension in layout.axes[0]),
+        column_title=join_labels(dimension.label for dimension in layout.axes[1]),
+        headers=headers(layout.columns(columns)),
+        layers=tuple(layers),
+        legend=_legend(layout.release),
+    )
 
 
 def _groups(rows: Iterable[tuple[AxisLine, tuple[Cell, ...]]], outer: int) -> Iterator[RowGroup]:
     """Rows by the last row variable, under the headings of the ones before."""
     for _, found in groupby(rows, key=lambda row: split(row[0].cell, ",")[: len(row[0].labels) - outer - 1]):
-        lines = list(found)
-        rows_of = (Row(line.labels[-1], line.total, cells, line.depth, line.cell) for line, cells in lines)
-        yield RowGroup(lines[0][0].labels[outer:-1], tuple(rows_of))
+        lines = tuple(found)
+        yield RowGroup(lines[0][0].labels[outer:-1], lines)
 
 
 def headers(columns: Sequence[AxisLine]) -> tuple[tuple[Header, ...], ...]:
@@ -378,7 +337,7 @@ def headers(columns: Sequence[AxisLine]) -> tuple[tuple[Header, ...], ...]:
         rows.append(
             tuple(Header(each[0].labels[depth], len(each), each[0].totals[depth], True) for each in lines)
         )
-    last = tuple(Header(line.labels[-1], 1, line.total, line.first, line.cell) for line in columns)
+    last = tuple(Header(line.label, 1, line.total, line.first, line.cell) for line in columns)
     return (*rows, last)
 
 

@@ -1,56 +1,73 @@
-"""The page of a table: the builder's form, the table with its chart and downloads, or why there is no table.
+"""The page of a table: the builder's form, the table with its toolbar, chart and downloads, or why there is no table.
 
 All pages are rendered on the server and work without JavaScript; the URL is the whole state. A table of at most
-`page_cells` cells is drawn at once; a larger one in parts.
+`page_cells` cells is drawn at once; a larger one in parts. Before anything is counted, the preview shows the size of a
+table and its areas, or why it is refused, with up to three allowed tables nearby. A chart is inline SVG made on the server,
+without title and note, which the page has.
 """
 
-from __future__ import annotations
-
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, Request
+from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import BadRequest, DiscreetError, Refused, UnknownVersion, VersionClosed
-from discreet.inference.table_view import check_view
-from discreet.model.messages.text import sentences_of
+from discreet.formats.svg_png import PICTURES
+from discreet.inference.table_view import add_picture, check_view
+from discreet.model.dataset import Dataset
+from discreet.model.hierarchy import level_label
+from discreet.model.messages.text import message, sentences_of
+from discreet.model.release import Release
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension
+from discreet.model.view import Picture, View
+from discreet.pictures.chart_data import chart_data, describe_chart
+from discreet.pictures.charts import Chart, chart_of, fitting, legend_lines
+from discreet.pictures.drawing import svg_of
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
+from discreet.release.dry_run import Attempt
+from discreet.web.admission import PICTURE, reserve_cells
 from discreet.web.api.dcat import schema_org
-from discreet.web.cache import ALWAYS, MOMENT
-from discreet.web.i18n.translation import translate_dataset
-from discreet.web.pages.api_guide import add_api_guide
+from discreet.web.cache import ALWAYS, MOMENT, GridCache, ReleaseCache
+from discreet.web.i18n.translation import gettext, in_labels, lower_label, ngettext, translate_dataset
+from discreet.web.pages.api_guide import add_api_guide, add_error_pages
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
-from discreet.web.pages.charts_tab import chart_tabs
 from discreet.web.pages.comparison_page import add_comparison_page
-from discreet.web.pages.custodian import add_error_pages
-from discreet.web.pages.downloads import download_panel
-from discreet.web.pages.independence_page import add_independence_page, is_two_way
-from discreet.web.pages.interval_page import add_interval_page, noise_uncertainty
+from discreet.web.pages.downloads import SHEET_COLUMNS, add_print_page, download_panel, print_sheets
+from discreet.web.pages.inference_pages import (
+    add_independence_page,
+    add_interval_page,
+    is_two_way,
+    noise_uncertainty,
+)
 from discreet.web.pages.landing import add_embed, add_landing
-from discreet.web.pages.links import QueryItems, page_path, table_path
 from discreet.web.pages.methodology_page import add_budget_page, add_methodology_page
 from discreet.web.pages.page_request import (
     ALL_LAYERS,
+    WAYS,
     DisplayOptions,
     PageRequest,
+    add_blocks,
     layer_rows,
     link_parameters,
     page_of,
+    paginate,
 )
 from discreet.web.pages.picker import add_picker
-from discreet.web.pages.preview import preview_table
-from discreet.web.pages.print_layout import SHEET_COLUMNS, add_blocks, add_print_page, paginate, print_sheets
-from discreet.web.pages.table_grid import Layout, grid, table_facts
-from discreet.web.pages.toolbar import Toolbar
+from discreet.web.pages.table_grid import NAMINGS, Layout, grid, table_facts
 from discreet.web.problems import note_refusal, public_error
-from discreet.web.release_cache import GridCache, ReleaseCache
 from discreet.web.responses import open_service
 from discreet.web.templating import render_page
-from discreet.web.urls import link, refuse_unknown
+from discreet.web.urls import Link, QueryItems, link, page_path, refuse_unknown, table_path
 from discreet.workspace.options import Options
+
+#: The most alternatives to a refused table that are offered.
+MOST_REPAIRS = 3
 
 
 def page_router(registry: DatasetRegistry, options: Options, releases: ReleaseCache) -> APIRouter:
@@ -61,7 +78,7 @@ def page_router(registry: DatasetRegistry, options: Options, releases: ReleaseCa
     @router.get("/datasets/{dataset_id}")
     def table_page(request: Request, dataset_id: str) -> Response:
         """The form and its table."""
-        service, query = registry.door(dataset_id), request.query_params
+        service, query = registry.open(dataset_id), request.query_params
         try:  # for an unavailable version, the form of the current version remains
             service = open_service(registry, request, dataset_id)
             refuse_unknown(query, form_parameters(service.dataset))
@@ -78,6 +95,21 @@ def page_router(registry: DatasetRegistry, options: Options, releases: ReleaseCa
             return page.respond("page", lambda: _render(page, options, grids), *shown_by, lasts=lasts)
         except (Refused, BadRequest) as error:
             return _refusal(request, service, error)
+
+    @router.get("/datasets/{dataset_id}/verdict")
+    def verdict(request: Request, dataset_id: str) -> Response:
+        """The preview of a request, as a part of the page."""
+        service, query = open_service(registry, request, dataset_id), request.query_params
+        try:
+            refuse_unknown(query, form_parameters(service.dataset))
+            table = read_form(service.dataset, query, service.start)
+            preview = preview_table(service, table, link_parameters(query))
+        except DiscreetError as error:
+            preview = preview_table(service, None, error=error)
+        dataset = translate_dataset(service.dataset)
+        response = render_page("_verdict.html", dataset=dataset, outlook=preview, left=service.budget_left())
+        response.headers["cache-control"] = "no-store"
+        return response
 
     add_landing(router, registry)
     add_api_guide(router, registry, options)
@@ -106,9 +138,9 @@ def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
         | table_context(layout, page.display, page.version, options.page_cells),
         error=None,
         title=layout.release.title,
-        seeing=tabs,
+        view_tabs=tabs,
         facts=table_facts(page.dataset, table),
-        keep=download_panel(checked, view, display, page.version, tabs.chart),
+        panel=download_panel(checked, view, display, page.version, tabs["chart"]),
         interval=table_path(table, "interval", page.version),
         independence=table_path(table, "test/independence", page.version) if is_two_way(checked) else None,
         comparison=table_path(table, "compare", page.version),
@@ -120,11 +152,7 @@ def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
 def table_context(
     layout: Layout, display: DisplayOptions, version: QueryItems, page_cells: int
 ) -> dict[str, Any]:
-    """The template's variables that draw a table.
-
-    Raises:
-        BadRequest: There is no such layer or page.
-    """
+    """The template's variables that draw a table."""
     release = layout.release
     if display.show and not display.layer:  # a chart shows all layers, and so does the table behind it
         display = replace(display, layer=ALL_LAYERS)
@@ -137,7 +165,7 @@ def table_context(
         "part": part,
         "height": len(rows),
         "width": width,
-        "beside": len(release.derived) + 2 * (release.errors is not None),
+        "extra_columns": len(release.derived) + 2 * (release.errors is not None),
         "sheets": print_sheets(layout, rows) if part is None and width > SHEET_COLUMNS else [],
         "certainty": noise_uncertainty(release),
         "first_note": first,
@@ -179,4 +207,320 @@ def _form_context(
         "notes": [service.note("" if checked is None else table.additivity)],
         "promise": service.promise(),
         "left": service.budget_left(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The verdict on a request, in words; empty where there is nothing to say. `title` and the rest are of a refusal."""
+
+    cells: str = ""
+    areas: str = ""
+    title: str = ""
+    message: str = ""
+    advice: str = ""
+    repairs: tuple[Link, ...] = ()
+
+
+def preview_table(
+    service: DatasetService,
+    request: TableRequest | None,
+    items: QueryItems = (),
+    error: DiscreetError | None = None,
+    *,
+    counting: bool = False,
+) -> Preview:
+    """The verdict on a request; None where its URL cannot be parsed. `counting` confirms the alternatives on records."""
+    try:
+        found = None if request is None else service.foresee(request)
+    except DiscreetError as unreadable:
+        found, error = None, error or unreadable
+    if error is not None and not isinstance(error, Refused):
+        found = None
+    refusal = error or (None if found is None else found.refusal)
+    cells = areas = ""
+    if found is not None:
+        cells, areas = ngettext("{count} cell", "{count} cells", found.asked.shape.cells), _areas(found)
+    if refusal is None:
+        return Preview(cells, areas)
+    shown, dataset = public_error(refusal), translate_dataset(service.dataset)
+    if found is None:
+        return Preview("", "", gettext(shown.title), gettext(shown.message), gettext(shown.advice))
+    table = found.asked.request
+    nearby = _diversify(table, service.repairs(table, counting=counting))[:MOST_REPAIRS]
+    repairs = tuple(
+        Link("; ".join(_changes(dataset, table, each)) or gettext("Show this table"), page_path(each, items))
+        for each in nearby
+    )
+    reason, advice = (in_labels(dataset, text) for text in (shown.message, shown.advice))
+    return Preview(cells, areas, gettext(shown.title), reason, advice, repairs)
+
+
+def _changes(dataset: Dataset, before: TableRequest, after: TableRequest) -> Iterator[str]:
+    """The differences between two tables: "Region instead of District", "Leave out Job"."""
+    label = {variable.name: variable.label for variable in dataset.variables}
+    gone = [label[name] for name in before.variables if name not in after.variables]
+    new = [label[name] for name in after.variables if name not in before.variables]
+    if gone and new:
+        yield gettext("{new} instead of {gone}", new=", ".join(new), gone=", ".join(gone))
+    elif gone:
+        yield gettext("Leave out {gone}", gone=", ".join(gone))
+    elif new:
+        yield gettext("Add {new}", new=", ".join(new))
+    shown = set(after.variables) & set(before.variables)
+    for name in _removed(before.filters, after.filters):
+        yield gettext("No filter on {variable}", variable=label[name])
+    for name in _removed(before.groups, after.groups) & shown:
+        yield gettext("No groups of {variable}", variable=label[name])
+    for name, levels in after.levels:
+        if name in shown and dict(before.levels).get(name) != levels:
+            by = ", ".join(level_label(dataset, level) for level in levels)
+            yield gettext("{variable} by {level}", variable=label[name], level=by)
+
+
+def _removed(before: tuple[tuple[str, object], ...], after: tuple[tuple[str, object], ...]) -> set[str]:
+    return {name.removesuffix("!") for name, _ in before} - {name.removesuffix("!") for name, _ in after}
+
+
+def _diversify(before: TableRequest, nearby: list[TableRequest]) -> list[TableRequest]:
+    """Changes of different kinds first: three variables to leave out are one idea, larger areas another."""
+    seen: Counter[tuple[bool, ...]] = Counter()
+    ranked = []
+    for after in nearby:
+        old, new = set(before.variables), set(after.variables)
+        filters, groups = (_removed(getattr(before, n), getattr(after, n)) for n in ("filters", "groups"))
+        kind = (new <= old, old <= new, bool(filters), bool(groups))
+        ranked.append((seen[kind], after))
+        seen[kind] += 1
+    return [after for _, after in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _areas(found: Attempt) -> str:
+    """How many areas of the finest level are shown, as far as it is known."""
+    if found.verdict is not None and found.verdict.places:
+        passed, total = found.verdict.passed, found.verdict.total
+    else:
+        places = [each.outputs for each in found.asked.shape.dimensions if each.geography]
+        deepest = [max((output.depth for output in outputs), default=0) for outputs in places]
+        sizes = (sum(o.depth == d for o in outputs) for outputs, d in zip(places, deepest, strict=True))
+        passed = total = max(sizes, default=0)
+    if not total or not found.sure or found.refusal is not None:
+        return ""
+    if passed == total:
+        return ngettext("the one area is available", "all {count} areas are available", total)
+    return gettext("{passed:,} of {total:,} areas are available", passed=passed, total=total)
+
+
+_PERCENTS = {
+    "": message("Count"),
+    "row": message("Row %"),
+    "column": message("Column %"),
+    "table": message("Table %"),
+}
+MAP = "map"
+_NAMINGS = {"labels": message("Labels"), "codes": message("Codes"), "both": message("Both")}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbar:
+    """The controls of a table as it is shown now; `rows` are those shown, among the rows of all layers."""
+
+    request: TableRequest
+    view: View
+    display: DisplayOptions
+    version: QueryItems
+    layout: Layout
+    rows: range
+
+    @property
+    def percents(self) -> list[Link]:
+        """Counts, and percentages of every total that the table has."""
+        rows, columns, _ = self.layout.axes
+        axes = {"row": columns, "column": rows, "table": rows + columns if rows and columns else ()}
+        words = ["", *(word for word, axis in axes.items() if axis and _have_totals(axis))]
+        links = [self._with_view(gettext(_PERCENTS[word]), percent=word) for word in words]
+        return links if len(links) > 1 else []
+
+    @property
+    def base(self) -> str:
+        """The base of the percentages in words; empty without percentages."""
+        rows, columns, layers = (
+            " x ".join(lower_label(dimension.label) for dimension in axis) for axis in self.layout.axes
+        )
+        within = gettext(" of its layer") if layers else ""
+        sentences = {
+            "row": gettext("100 % is the total of each row: all of {names}.", names=columns),
+            "column": gettext("100 % is the total of each column: all of {names}.", names=rows),
+            "table": gettext(
+                "100 % is the total of the table{within}: all of {rows} and {columns}.",
+                rows=rows,
+                columns=columns,
+                within=within,
+            ),
+        }
+        percent = self.view.percent
+        return sentences.get(percent, percent and gettext("100 % is one cell of the table."))
+
+    @property
+    def orders(self) -> list[Link]:
+        """The orders of rows."""
+        if not self.layout.axes[0]:
+            return []
+        orders = {"": gettext("As listed"), "label": gettext("A to Z")}
+        if _have_totals(self.layout.release.dimensions[1:]):
+            orders["-value"] = gettext("Largest first")
+        if self.view.sort not in orders:
+            orders[self.view.sort] = gettext("By a column")
+        return [self._with_view(label, sort=sort) for sort, label in orders.items()]
+
+    @property
+    def namings(self) -> list[Link]:
+        """Labels, codes or both."""
+        now = self.display.labels
+        return [Link(gettext(_NAMINGS[word]), self._path(labels=word), word == now) for word in NAMINGS]
+
+    @property
+    def empty(self) -> Link | None:
+        """Hides empty rows, or shows them again."""
+        if not self.layout.axes[0]:
+            return None
+        hidden = self.view.hide_empty
+        return replace(self._with_view(gettext("Hide empty"), hide_empty=not hidden), current=hidden)
+
+    @property
+    def swap(self) -> str:
+        """The table with rows and columns exchanged."""
+        table = replace(self.request, rows=self.request.columns, columns=self.request.rows)
+        percent = {"row": "column", "column": "row"}.get(self.view.percent, self.view.percent)
+        view = replace(self.view, sort="", percent=percent)
+        view = view if table.rows else replace(view, top=0, rank=False, hide_empty=False)
+        return page_path(table, self._items(view, page=1))
+
+    @property
+    def layers(self) -> list[Link]:
+        """Every layer, with the value of the parameter `layer` as its href."""
+        height, _, depth = self.layout.lengths
+        if depth == 1:
+            return []
+        shown = self.rows.start // height if len(self.rows) == height else -1
+        lines = (self.layout.layer(place) for place in range(depth))
+        return [Link(", ".join(line.labels), line.cell, place == shown) for place, line in enumerate(lines)]
+
+    @property
+    def neighbours(self) -> tuple[str, str]:
+        """The URLs of the layers before and after the current one; empty where there is none."""
+        links = self.layers
+        shown = next((place for place, link in enumerate(links) if link.current), -1)
+        before = self._path(layer=links[shown - 1].href) if shown > 0 else ""
+        after = self._path(layer=links[shown + 1].href) if 0 <= shown < len(links) - 1 else ""
+        return before, after
+
+    @property
+    def all_layers(self) -> Link:
+        """All layers, one below the other."""
+        return Link(gettext("All layers"), self._path(layer=ALL_LAYERS), self.display.layer == ALL_LAYERS)
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form that chooses a layer."""
+        return [*self.request.to_query(), *self._items(layer="", page=1)]
+
+    def sorting(self, cell: str) -> Link | None:
+        """The link of a column's header ("label" for the row labels): largest first, smallest first, as listed."""
+        layer = self.layer_cell
+        name = cell if cell == "label" else ",".join(filter(None, (cell, layer))) or "value"
+        rows, _, layers = self.layout.axes
+        if not rows:
+            return None
+        if name != "label" and not (_have_totals(rows[1:]) and (layer or _have_totals(layers))):
+            return None
+        first, second = (name, f"-{name}") if name == "label" else (f"-{name}", name)
+        then = {first: second, second: ""}.get(self.view.sort, first)
+        order = {name: "ascending", f"-{name}": "descending"}.get(self.view.sort, "")
+        return replace(self._with_view(order, sort=then), current=bool(order))
+
+    @property
+    def layer_cell(self) -> str:
+        """The name of the layer shown; empty where all are."""
+        height = self.layout.lengths[0]
+        return self.layout.layer(self.rows.start // height).cell if len(self.rows) == height else ""
+
+    def page(self, number: int) -> str:
+        """The URL of another part of a large table."""
+        return self._path(page=number)
+
+    @property
+    def printed(self) -> str:
+        """The URL of the whole table for printing."""
+        return table_path(self.request, "print", self._items(layer="", page=1))
+
+    @property
+    def block(self) -> str:
+        """The URL of blocks of a large table."""
+        return table_path(self.request, "block", self._items())
+
+    def _items(self, view: View | None = None, **display: Any) -> list[tuple[str, str]]:
+        shown = replace(self.display, **display)
+        return [*(self.view if view is None else view).to_query(), *shown.to_query(), *self.version]
+
+    def _path(self, view: View | None = None, **display: Any) -> str:
+        return page_path(self.request, self._items(view, **{"page": 1, **display}))
+
+    def _with_view(self, label: str, **changes: Any) -> Link:
+        view = replace(self.view, **changes)
+        return Link(label, self._path(view), view == self.view)
+
+
+def _have_totals(axis: Iterable[Dimension]) -> bool:
+    return all(dimension.total for dimension in axis)
+
+
+def chart_tabs(display: DisplayOptions, release: Release, items: QueryItems) -> dict[str, Any]:
+    """The tabs of a table, the chart if the URL asks for one, and its kind for picture files; no tabs without the extra."""
+    if PICTURES.missing:
+        return {"tabs": (), "drawn": None, "chart": ""}
+    way = display.show or WAYS[0]
+    try:
+        kinds = fitting(chart_data(add_picture(release, Picture())))
+    except BadRequest:  # nothing can be drawn
+        kinds = ()
+    best = next((kind.name for kind in kinds if kind.chosen), "")
+
+    def path(way: str, chart: str = "") -> str:
+        shown = replace(display, show="" if way == WAYS[0] else way, chart=chart)
+        return page_path(release.request, [*items, *shown.to_query()])
+
+    ways = [each for each in WAYS if each != MAP or way == MAP or any(kind.name == MAP for kind in kinds)]
+    labels = {"table": gettext("Table"), "chart": gettext("Chart"), "map": gettext("Map")}
+    tabs = tuple(Link(labels[each], path(each), each == way) for each in ways)
+    if way == WAYS[0]:
+        return {"tabs": tabs, "drawn": None, "chart": best}
+    name = MAP if way == MAP else display.chart
+    charts = {kind: path("chart", kind.name) for kind in kinds if MAP not in {kind.name, name}}
+    return {"tabs": tabs, "chart": best} | _draw(release, name, charts)
+
+
+def _draw(release: Release, name: str, charts: dict[Chart, str]) -> dict[str, Any]:
+    """The chart with its description and legend, or why it is refused; links to the charts that fit."""
+
+    def links(drawn: Chart | None = None) -> tuple[Link, ...]:
+        return tuple(Link(gettext(kind.label), href, kind is drawn) for kind, href in charts.items())
+
+    try:
+        data = chart_data(add_picture(release, Picture(name, bare=True)), gettext)
+        chart = chart_of(data)
+    except BadRequest as error:
+        problem = f"{gettext(error.message)} {gettext(error.advice)}"
+        return {"drawn": {"problem": problem, "kinds": links()}}
+    reserve_cells(PICTURE)
+    svg = Markup(svg_of(data))  # noqa: S704 - our own picture, whose texts Vega escapes
+    return {
+        "chart": chart.name,
+        "drawn": {
+            "svg": svg,
+            "description": describe_chart(chart.label, data),
+            "legend": tuple(legend_lines(chart, data)),
+            "problem": "",
+            "kinds": links(chart),
+        },
     }

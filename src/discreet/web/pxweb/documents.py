@@ -4,15 +4,15 @@ Names may have any case; the document has one. A test compares the types with th
 field with a default may be missing. The docstrings of the types are a part of the OpenAPI document.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
 
 from discreet.formats import format_by_name
+from discreet.formats.json_stat import JsonStatDimension
 from discreet.web.api.openapi import (
     OPTIONAL_KEY,
     component_ref,
@@ -20,16 +20,15 @@ from discreet.web.api.openapi import (
     text_parameter,
     version_parameter,
 )
-from discreet.web.api.schemas import JsonStatDimension
 from discreet.web.negotiation import media_type
 from discreet.web.pxweb.output import DEFAULT_FORMAT, FORMATS, output_formats
+from discreet.web.pxweb.selection_syntax import PxPick, PxPlacement, PxQuery, PxSelection
 from discreet.web.pxweb.table_list import LARGEST_PAGE, MOST_DAYS
 
 _camel = with_config(ConfigDict(alias_generator=to_camel))
 
 
-@dataclass(frozen=True, slots=True)
-class PxLink:
+class PxLink(TypedDict):
     """Where more is told."""
 
     rel: str
@@ -37,55 +36,22 @@ class PxLink:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class PxLanguage:
-    """A language."""
-
-    id: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class PxSource:
-    """How a source is named."""
-
-    language: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PxParameter:
-    """A setting of a feature."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class PxFeature:
-    """Something that the server can do."""
-
-    id: str
-    params: list[PxParameter]
-
-
 @_camel
-@dataclass(frozen=True, slots=True)
-class PxConfig:
+class PxConfig(TypedDict):
     """What a program must know of the server."""
 
     api_version: str
     app_version: str
-    languages: list[PxLanguage]
+    languages: list[dict[str, str]]
     default_language: str
     max_data_cells: int
     max_calls_per_time_window: int
     time_window: int
     license: str
-    source_references: list[PxSource]
+    source_references: list[dict[str, str]]
     default_data_format: str
     data_formats: list[str]
-    features: list[PxFeature]
+    features: list[dict[str, str | list[dict[str, str]]]]
 
 
 @_camel
@@ -111,8 +77,7 @@ class PxTable:
 
 
 @_camel
-@dataclass(frozen=True, slots=True)
-class PxPage:
+class PxPage(TypedDict):
     """Which page of how many."""
 
     page_number: int
@@ -122,8 +87,7 @@ class PxPage:
     links: list[PxLink]
 
 
-@dataclass(frozen=True, slots=True)
-class PxTables:
+class PxTables(TypedDict):
     """A page of tables."""
 
     language: str
@@ -132,8 +96,7 @@ class PxTables:
     links: list[PxLink]
 
 
-@dataclass(frozen=True, slots=True)
-class PxKeywords:
+class PxKeywords(TypedDict):
     """What PxWeb calls by the keywords of a PX file."""
 
     tableid: str
@@ -148,8 +111,7 @@ class PxKeywords:
 
 
 @_camel
-@dataclass(frozen=True, slots=True)
-class PxExtension:
+class PxExtension(TypedDict):
     """What is told beside JSON-stat; of numbers also what our own JSON-stat tells."""
 
     note_mandatory: dict[str, bool]
@@ -175,8 +137,7 @@ class PxStat:
 
 
 @_camel
-@dataclass(frozen=True, slots=True)
-class PxValue:
+class PxValue(TypedDict):
     """A value of a code list, and the categories in it."""
 
     code: str
@@ -185,8 +146,7 @@ class PxValue:
 
 
 @_camel
-@dataclass(frozen=True, slots=True)
-class PxCodeList:
+class PxCodeList(TypedDict):
     """A code list."""
 
     id: str
@@ -200,36 +160,6 @@ class PxCodeList:
     links: list[PxLink]
 
 
-@_camel
-@dataclass(frozen=True, slots=True)
-class PxPick:
-    """What is selected of one variable: codes or expressions, and the code list that they speak of."""
-
-    variable_code: str
-    value_codes: list[str] | None = None
-    codelist: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PxPlacement:
-    """The order of the variables."""
-
-    heading: list[str] | None = None
-    stub: list[str] | None = None
-
-
-#: What R writes where it means an empty object.
-Nothing = Annotated[list[str], Field(max_length=0)]
-
-
-@dataclass(frozen=True, slots=True)
-class PxSelection:
-    """A selection, as it is sent."""
-
-    selection: list[PxPick] | None = None
-    placement: PxPlacement | Nothing | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class PxSelected:
     """What is understood of a selection, code by code."""
@@ -241,22 +171,7 @@ class PxSelected:
 
 
 @_camel
-@dataclass(frozen=True, slots=True)
-class PxQuery:
-    """A query that has an address; `version` is the version of the dataset that answers, where it names one."""
-
-    table_id: str
-    selection: PxSelection | None = None
-    language: str | None = None
-    output_format: str | None = None
-    output_format_params: list[str] | None = None
-    version: str | None = None
-    id: str | None = None
-
-
-@_camel
-@dataclass(frozen=True, slots=True)
-class PxSaved:
+class PxSaved(TypedDict):
     """A saved query and its address."""
 
     language: str
@@ -271,6 +186,14 @@ _ALWAYS = (400, 414, 429, 503)
 WITH_KEY: dict[str, Any] = {"security": OPTIONAL_KEY}
 LANGUAGE = text_parameter("lang", "The language: `en`, the only one.")
 QUERY = text_parameter("query", "Words that must all occur in a table's label, variables or source.")
+PAGING = [
+    {**text_parameter(name, text), "schema": {"type": "integer", "minimum": 1, "maximum": largest}}
+    for name, text, largest in (
+        ("pageNumber", "Which page.", 10**9),
+        ("pageSize", "Tables on a page.", LARGEST_PAGE),
+        ("pastDays", "Only tables that were loaded in so many days.", MOST_DAYS),
+    )
+]
 
 
 def problems(*further: int) -> dict[int | str, dict[str, Any]]:
@@ -288,18 +211,6 @@ def of_version(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
     return taking(*parameters, version_parameter(), **further)
 
 
-def paging() -> list[dict[str, Any]]:
-    """The parameters of a page of tables."""
-    return [
-        {**text_parameter(name, text), "schema": {"type": "integer", "minimum": 1, "maximum": largest}}
-        for name, text, largest in (
-            ("pageNumber", "Which page.", 10**9),
-            ("pageSize", "Tables on a page.", LARGEST_PAGE),
-            ("pastDays", "Only tables that were loaded in so many days.", MOST_DAYS),
-        )
-    ]
-
-
 def by_variable(name: str, description: str) -> dict[str, Any]:
     """A parameter per variable: `valueCodes[sex]=1,2`."""
     return {
@@ -312,14 +223,12 @@ def by_variable(name: str, description: str) -> dict[str, Any]:
     }
 
 
-def selecting() -> list[dict[str, Any]]:
-    """The parameters of a selection."""
-    return [
-        by_variable("valueCodes", "The values of a variable: `1,2`, `*`, `TOP(3)`, `RANGE(a,b)` and so on."),
-        by_variable("codelist", "The code list that the values of a variable are of."),
-        text_parameter("heading", "Variables along the top, comma-separated."),
-        text_parameter("stub", "Variables down the side, comma-separated."),
-    ]
+SELECTING = (
+    by_variable("valueCodes", "The values of a variable: `1,2`, `*`, `TOP(3)`, `RANGE(a,b)` and so on."),
+    by_variable("codelist", "The code list that the values of a variable are of."),
+    text_parameter("heading", "Variables along the top, comma-separated."),
+    text_parameter("stub", "Variables down the side, comma-separated."),
+)
 
 
 def writing() -> list[dict[str, Any]]:

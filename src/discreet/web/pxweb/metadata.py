@@ -1,22 +1,15 @@
 """The metadata of a table: a JSON-stat dataset without data, its code lists and its contents variable.
 
-The values of the contents variable are the dataset's measures; a measure with sampling errors also has its errors and
-the noise's share of them, since PxWeb clients read nothing but values. The default is the dataset's first measure.
+The values of the contents variable are the dataset's measures, the default first; a measure with sampling errors also has
+its errors and the noise's share of them, since PxWeb clients read nothing but values. The code lists of a variable:
 
-Code lists are the levels of a variable other than its own categories:
-
-    vs_town_area                the categories themselves          Valueset
-    agg_town_area.region        a coarser level, or a declared     Aggregation
-                                code list: each value adds up
-                                categories (`valueMap`)
-    vs_town_area.region-area    all levels of a hierarchy, each    Valueset
-                                followed by its parts
+    vs_town_area                the categories themselves                                   Valueset
+    agg_town_area.region        a coarser level, or a declared code list (`valueMap`)       Aggregation
+    vs_town_area.region-area    all levels of a hierarchy, each followed by its parts       Valueset
 
 PxWeb's profile of JSON-stat is narrow: indices are objects, every dimension and value has a label, labels of dimensions
 are unique, and there are no additional top-level keys.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +22,7 @@ from discreet.model.hierarchy import level_label, level_names
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService
 from discreet.release.measures import default_measure, measures_of
 
 _NAME = "ContentsCode"
@@ -42,14 +35,7 @@ _ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One value of the contents variable.
-
-    Args:
-        code, label: Its code and label.
-        measure: The measure of the request.
-        numbers: The numbers of a release, by their name in `model/columns.py`.
-        unit, decimals: The unit and the decimals of its numbers.
-    """
+    """One value of the contents variable: a measure of the request, and which numbers of a release (`model/columns.py`)."""
 
     code: str
     label: str
@@ -100,14 +86,9 @@ def contents_dimension(contents: Iterable[Content]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CodeList:
-    """One code list of a variable.
+    """One code list of a variable; no levels stand for its own categories.
 
-    Args:
-        id: Unique on the server: no dataset id has an underscore, and no variable name a dot.
-        label: Its label.
-        variable: The variable.
-        levels: The levels of the request; empty for the variable's own categories.
-        aggregates: Whether its values add up categories.
+    The id is unique on the server: no dataset id has an underscore, and no variable name a dot.
     """
 
     id: str

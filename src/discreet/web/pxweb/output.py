@@ -4,8 +4,6 @@ One measure is one whole table. JSON-stat shows several contents at once, in the
 measure, with its errors. The CSV has one line per cell, with codes and texts unless the client chooses one of them.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -21,10 +19,10 @@ from discreet.formats.csv import safe_text
 from discreet.model.messages.text import nearest
 from discreet.model.release import Release, subset_release
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService
+from discreet.web.cache import ReleaseCache
 from discreet.web.pxweb.metadata import contents_name, describe_dimensions, px_extension, roles
-from discreet.web.pxweb.value_selection import Selected
-from discreet.web.release_cache import ReleaseCache
+from discreet.web.pxweb.selection_syntax import Selected
 
 _SEPARATORS = {"SeparatorTab": "\t", "SeparatorSpace": " ", "SeparatorSemicolon": ";"}
 _TEXTS = ("UseCodes", "UseTexts", "UseCodesAndTexts")
@@ -57,11 +55,7 @@ class Csv:
 
 
 def read_csv(words: Sequence[str]) -> Csv:
-    """Parse the CSV options of known parameters.
-
-    Raises:
-        BadRequest: Two of them contradict each other.
-    """
+    """Parse the CSV options of known parameters, of which no two may contradict each other."""
     separators, texts = ([word for word in words if word in known] for known in (_SEPARATORS, _TEXTS))
     for given in (set(separators), set(texts)):
         if len(given) > 1:
@@ -107,11 +101,7 @@ def output_formats() -> list[str]:
 
 
 def read_output(name: str, parameters: Sequence[str]) -> Output:
-    """Parse the format and its parameters, ignoring case.
-
-    Raises:
-        UnknownFormat, BadRequest: There is no such format or parameter.
-    """
+    """Parse the format and its parameters, ignoring case."""
     wanted = (name or DEFAULT_FORMAT).lower()
     if wanted not in output_formats():
         raise UnknownFormat(f'There is no output format "{name}".', nearest(name, output_formats()))
@@ -127,12 +117,7 @@ def read_output(name: str, parameters: Sequence[str]) -> Output:
 def check_tables(
     service: DatasetService, selected: Selected, output: Output, most_cells: int
 ) -> dict[str, CheckedRequest]:
-    """The checked request of the whole table for every measure; nothing is counted.
-
-    Raises:
-        BadRequest: The format has one measure per file, and several are selected.
-        Refused: A rule does not allow the whole table, or the selection exceeds the limit of one call.
-    """
+    """The checked request of the whole table for every measure, within the limit of one call; nothing is counted."""
     measures = dict.fromkeys(content.measure for content in selected.contents)
     if len(measures) > 1 and output.name != DEFAULT_FORMAT:
         raise BadRequest(

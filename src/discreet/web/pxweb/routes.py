@@ -1,14 +1,8 @@
 """PxWebApi 2 at /api/pxweb/v2: every dataset is a table.
 
-    GET  /config    /tables    /tables/{id}    /tables/{id}/metadata    /tables/{id}/defaultselection
-    GET  /tables/{id}/data    /codelists/{id}    /savedqueries/{id}    /savedqueries/{id}/data    .../selection
-    POST /tables/{id}/data    /savedqueries
-
 The fixed words of a path may have any case. Errors are problems in the form that PxWeb clients show: `title` is the
 code of the error, `detail` the message with its advice.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
@@ -22,21 +16,19 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from discreet.errors import BadRequest, BodyTooLarge, DiscreetError, NotFound
+from discreet.errors import BadRequest, DiscreetError, NotFound
 from discreet.model.release import subset_dimension
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.api.openapi import DatasetId, text_parameter
+from discreet.web.cache import ReleaseCache
 from discreet.web.problems import PROBLEM_JSON, problem_response
 from discreet.web.pxweb import documents as openapi
 from discreet.web.pxweb.documents import (
     PxCodeList,
     PxConfig,
-    PxQuery,
     PxSaved,
     PxSelected,
-    PxSelection,
     PxStat,
     PxTable,
     PxTables,
@@ -52,12 +44,18 @@ from discreet.web.pxweb.metadata import (
 from discreet.web.pxweb.output import DEFAULT_FORMAT, check_tables, cut_tables, read_output, write_output
 from discreet.web.pxweb.selection_syntax import (
     Parameters,
+    PxQuery,
+    PxSelection,
     RawSelection,
     SavedQuery,
+    any_case,
+    canonical_selection,
+    find_code_list,
     flag,
     read_parameters,
     read_saved_query,
     saved_query_json,
+    select,
     selection_from_body,
     selection_from_query,
     selection_json,
@@ -75,15 +73,11 @@ from discreet.web.pxweb.table_list import (
     table_document,
     tables_document,
 )
-from discreet.web.pxweb.value_selection import any_case, canonical_selection, find_code_list, select
-from discreet.web.release_cache import ReleaseCache
 from discreet.web.responses import add_charge_header, as_json, conditional, headers_only, is_head, strong_etag
 from discreet.web.urls import site_url
 from discreet.workspace.options import Options
 
 PREFIX = "/api/pxweb/v2"
-#: The most bytes of a body: enough for every code of a large table.
-LARGEST_BODY = 1_048_576
 #: How many letters of a digest a saved query contains.
 KEPT = 16
 _OUTPUT = ("outputformat", "outputformatparams")
@@ -108,7 +102,14 @@ class PxWebRoute(APIRoute):
             try:
                 return await handle(request)
             except DiscreetError as error:
-                return px_problem(request, error)
+                ours = problem_response(request, error)
+                document = json.loads(bytes(ours.body))
+                told = f"{document['detail']} {document['advice']}".strip()
+                document |= {"title": document["code"], "detail": told}
+                response = Response(json.dumps(document).encode(), ours.status_code, media_type=PROBLEM_JSON)
+                kept = {k: v for k, v in ours.headers.items() if not k.startswith("content-")}
+                response.headers.update(kept)
+                return response
 
         return handler
 
@@ -123,30 +124,9 @@ def lower_case_path(path: str) -> str:
     return "/".join([PREFIX, first.lower(), *rest[:1], *(word.lower() for word in rest[1:])])
 
 
-def px_problem(request: Request, error: DiscreetError) -> Response:
-    """An error as PxWeb clients show it."""
-    ours = problem_response(request, error)
-    document = json.loads(bytes(ours.body))
-    document |= {"title": document["code"], "detail": f"{document['detail']} {document['advice']}".strip()}
-    response = Response(json.dumps(document).encode(), ours.status_code, media_type=PROBLEM_JSON)
-    response.headers.update({k: v for k, v in ours.headers.items() if not k.startswith("content-")})
-    return response
-
-
 async def read_body(request: Request) -> bytes:
-    """The body of a request.
-
-    Raises:
-        BodyTooLarge: It is too long.
-    """
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise BodyTooLarge(
-                f"The body has more than {LARGEST_BODY:,} bytes.", "Select with * or RANGE(first,last)."
-            )
-    return body
+    """The body of a request; admission control limits its size."""
+    return await request.body()
 
 
 QueryId = Annotated[str, Path(description="The id of a saved query: the query itself, packed.")]
@@ -163,7 +143,7 @@ class PxWebService:
 
     def open(self, table_id: str, version: str = "") -> DatasetService:
         """A version of the dataset of a table; the id may have any case."""
-        return self.registry.door(any_case(table_id, self.registry.ids()) or table_id, version=version)
+        return self.registry.open(any_case(table_id, self.registry.ids()) or table_id, version=version)
 
     def load_time(self, dataset: DatasetService) -> str:
         """When the version was loaded; empty where that is not recorded."""
@@ -214,7 +194,7 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
         responses=openapi.problems(404),
         openapi_extra=openapi.taking(
             openapi.QUERY,
-            *openapi.paging(),
+            *openapi.PAGING,
             text_parameter("includeDiscontinued", "Tables that ended, too: there are none."),
         ),
     )
@@ -330,13 +310,14 @@ def _add_data(router: APIRouter, service: PxWebService) -> None:
         "/tables/{table_id}/data",
         response_class=Response,
         responses=openapi.numbers(),
-        openapi_extra=openapi.of_version(*openapi.selecting(), *openapi.writing(), **openapi.WITH_KEY),
+        openapi_extra=openapi.of_version(*openapi.SELECTING, *openapi.writing(), **openapi.WITH_KEY),
     )
     def get_data(request: Request, table_id: DatasetId) -> Response:
         """The numbers that a query string selects; without a selection, a small table."""
         known = ("valuecodes[]", "codelist[]", "heading", "stub", "version", *_OUTPUT)
         parameters = read_parameters(request.query_params, known)
-        return _data(request, service, table_id, selection_from_query(parameters), parameters)
+        query = _query(table_id, selection_from_query(parameters), parameters)
+        return _data_response(request, service, query)
 
     @router.post(
         "/tables/{table_id}/data",
@@ -349,14 +330,8 @@ def _add_data(router: APIRouter, service: PxWebService) -> None:
     def post_data(request: Request, table_id: DatasetId, sent: Sent) -> Response:
         """The numbers that a body selects."""
         parameters = read_parameters(request.query_params, ("version", *_OUTPUT))
-        return _data(request, service, table_id, selection_from_body(_parse_json(sent)), parameters)
-
-
-def _data(
-    request: Request, service: PxWebService, table: str, selection: RawSelection, parameters: Parameters
-) -> Response:
-    query = SavedQuery(table, selection, *_output(parameters), word(parameters, "version"))
-    return _data_response(request, service, query)
+        query = _query(table_id, selection_from_body(sent), parameters)
+        return _data_response(request, service, query)
 
 
 def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
@@ -370,7 +345,7 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
     def save_query(request: Request, sent: Sent) -> Response:
         """The address of a query; nothing is stored. A version that it names is kept in it, by its digest."""
         parameters = read_parameters(request.query_params, ("version",))
-        query = read_saved_query(_parse_json(sent))
+        query = read_saved_query(sent)
         version = word(parameters, "version") or query.version
         dataset = service.open(query.table, version)
         pinned = dataset.digest[:KEPT] if version else ""
@@ -432,16 +407,13 @@ def _saved_document(query: SavedQuery) -> dict[str, Any]:
     }
 
 
+def _query(table: str, selection: RawSelection, parameters: Parameters) -> SavedQuery:
+    return SavedQuery(table, selection, *_output(parameters), word(parameters, "version"))
+
+
 def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
     words = [item for text in parameters.get("outputformatparams", []) for item in split_list(text)]
     return word(parameters, "outputformat"), tuple(words)
-
-
-def _parse_json(sent: bytes) -> Any:
-    try:
-        return json.loads(sent) if sent.strip() else None
-    except (ValueError, RecursionError):
-        raise BadRequest("The body is not JSON.", "Send a JSON object, as UTF-8.") from None
 
 
 def _data_response(request: Request, service: PxWebService, query: SavedQuery) -> Response:

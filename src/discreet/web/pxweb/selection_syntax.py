@@ -1,37 +1,47 @@
-"""What a PxWeb client sends: query parameters, selections with expressions, and saved queries.
+"""What a PxWeb client sends (query parameters, selections with expressions, saved queries), and the table that it asks for.
 
     ?valuecodes[sex]=1,2&codelist[area]=...&heading=sex
     {"selection": [{"variableCode": "sex", "valueCodes": ["1", "2"]}], "placement": {"heading": ["sex"]}}
     1,2   *   1?   TOP(3)   TOP(3,1)   BOTTOM(2)   RANGE(a,b)   FROM(a)   TO(b)   [a code, with a comma]
 
 Expressions refer to the codes in the order of the metadata, with the total `_T` last. A code of the variable is always
-taken literally. Each other expression scans all codes, so their number is limited as for a request's patterns
-(`model/selection.py`).
+taken literally. Each other expression scans all codes, so their number is limited (`model/selection.py`). A saved query is
+not stored: its id is base64url(deflate(JSON of the query)).
 
-A saved query is not stored: its id is base64url(deflate(JSON of the query)).
-
-Source: PxTools, PxApiSpecs, PxAPI-2.yml.
+A variable that is not named, or named without a value, is eliminated. A selection takes cells of the table of its variables
+and is never a filter. Without one, the first variable that is allowed alone is selected. Source: PxApiSpecs, PxAPI-2.yml.
 """
 
-from __future__ import annotations
-
 import base64
-import binascii
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
+from pydantic import AliasChoices, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic.alias_generators import to_camel
 from starlette.datastructures import QueryParams
 
-from discreet.errors import BadRequest, NotFound, UnknownCategory
+from discreet.errors import BadRequest, DiscreetError, NotFound, UnknownCategory, UnknownVariable
 from discreet.model.messages.text import nearest
+from discreet.model.request import TableRequest
 from discreet.model.selection import match_form, most_read
+from discreet.model.shape import Dimension
+from discreet.model.variable import TOTAL
+from discreet.release.dataset_registry import DatasetService
+from discreet.web.pxweb.metadata import (
+    CodeList,
+    Content,
+    code_lists,
+    contents_name,
+    contents_of,
+    dimension_of,
+)
 from discreet.web.urls import read_single
 
-Kind = TypeVar("Kind")
 #: Query parameters by their names in lower case.
 Parameters = dict[str, list[str]]
 #: The only language; `EN` and `en-GB` are English, too.
@@ -45,15 +55,7 @@ _CLOSES = {"(": ")", "[": "]"}
 
 
 def read_parameters(query: QueryParams, known: Iterable[str] = ()) -> Parameters:
-    """Parse a query string; the variable in `valuecodes[Sex]` keeps its case.
-
-    Args:
-        query: The query string.
-        known: The parameters of the URL in addition to `lang`; `name[]` is given by variable.
-
-    Raises:
-        BadRequest: A parameter is unknown, or the language is not available.
-    """
+    """Parse a query string with `lang` and the `known` parameters; `name[]` is given by variable, whose case stays."""
     allowed = ["lang", *known]
     found: Parameters = {}
     for name, text in query.multi_items():
@@ -107,10 +109,6 @@ def expand(name: str, expressions: Iterable[str], codes: Sequence[str]) -> tuple
 
     >>> expand("age", ["TOP(1)", "ol*"], ["child", "adult", "old", "_T"])
     ('child', 'old')
-
-    Raises:
-        UnknownCategory: There is no such code; the nearest is named.
-        BadRequest: An expression cannot be parsed or selects nothing, or there are too many.
     """
     known = _Codes(name, codes)
     once = dict.fromkeys(expressions)
@@ -166,7 +164,9 @@ def _places(expression: str, known: _Codes) -> Sequence[int]:
             return range(known.place(last) + 1)
         case "range", [first, last]:
             return range(known.place(first), known.place(last) + 1)
-        case "top" | "bottom", [count, *offset] if len(offset) < 2 and _are_numbers(given):
+        case "top" | "bottom", [count, *offset] if len(offset) < 2 and all(
+            text.isascii() and text.isdigit() for text in given
+        ):
             start = int(offset[0][:9]) if offset else 0
             chosen = range(start, min(start + int(count[:9]), size))
             return chosen if function == "top" else [size - 1 - place for place in chosen]
@@ -176,8 +176,54 @@ def _places(expression: str, known: _Codes) -> Sequence[int]:
     )
 
 
-def _are_numbers(texts: Iterable[str]) -> bool:
-    return all(text.isascii() and text.isdigit() for text in texts)
+_camel = with_config(ConfigDict(alias_generator=to_camel))
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxPick:
+    """What is selected of one variable: codes or expressions, and the code list that they speak of."""
+
+    variable_code: str
+    value_codes: list[str] | None = None
+    codelist: Annotated[str | None, Field(validation_alias=AliasChoices("codelist", "codeList"))] = None
+
+
+@dataclass(frozen=True, slots=True)
+class PxPlacement:
+    """The order of the variables."""
+
+    heading: list[str] | None = None
+    stub: list[str] | None = None
+
+
+#: What R writes where it means an empty object.
+Nothing = Annotated[list[str], Field(max_length=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class PxSelection:
+    """A selection, as it is sent."""
+
+    selection: list[PxPick] | None = None
+    placement: PxPlacement | Nothing | None = None
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxQuery:
+    """A query that has an address; `version` is the version of the dataset that answers, where it names one."""
+
+    table_id: str
+    selection: PxSelection | None = None
+    language: str | None = None
+    output_format: str | None = None
+    output_format_params: list[str] | None = None
+    version: str | None = None
+    id: str | None = None
+
+
+_SELECTION, _QUERY = TypeAdapter(PxSelection | None), TypeAdapter(PxQuery)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,45 +262,26 @@ def selection_from_query(parameters: Mapping[str, Sequence[str]]) -> RawSelectio
     return RawSelection(tuple(picks), heading, stub)
 
 
-def selection_from_body(document: object) -> RawSelection:
-    """The selection of a JSON body.
-
-    Raises:
-        BadRequest: It is no selection.
-    """
+def selection_from_body(body: bytes) -> RawSelection:
+    """The selection of a JSON body; an empty body selects nothing."""
     try:
-        body: Any = {} if document is None else document
-        placement = _value_of(body.get("placement"), dict)
-        picks = tuple(_pick(entry) for entry in _value_of(body.get("selection"), list))
-        return RawSelection(picks, _texts(placement.get("heading")), _texts(placement.get("stub")))
-    except (AttributeError, KeyError, TypeError):
+        return _raw_selection(_SELECTION.validate_json(body.strip() or b"null"))
+    except ValidationError:
         raise BadRequest(
             "The selection cannot be read.",
             'Send {"selection": [{"variableCode": "sex", "valueCodes": ["1", "2"]}]}.',
         ) from None
 
 
-def _pick(entry: Mapping[str, Any]) -> Pick:
-    name, code_list = entry["variableCode"], _value_of(entry.get("codelist", entry.get("codeList")), str)
-    if not isinstance(name, str):
-        raise TypeError
-    return Pick(name, _texts(entry.get("valueCodes")), code_list)
-
-
-def _texts(given: object) -> tuple[str, ...]:
-    texts = _value_of(given, list)
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
-    return tuple(texts)
-
-
-def _value_of(value: object, kind: type[Kind]) -> Kind:
-    """A value of a type; an empty one for null, and for [], which R also writes for an empty object."""
-    if value is None or value == []:
-        return kind()
-    if not isinstance(value, kind):
-        raise TypeError
-    return value
+def _raw_selection(sent: PxSelection | None) -> RawSelection:
+    if sent is None:
+        return RawSelection()
+    placed = sent.placement if isinstance(sent.placement, PxPlacement) else PxPlacement()
+    picks = (
+        Pick(each.variable_code, tuple(each.value_codes or ()), each.codelist or "")
+        for each in sent.selection or ()
+    )
+    return RawSelection(tuple(picks), tuple(placed.heading or ()), tuple(placed.stub or ()))
 
 
 def selection_json(selection: RawSelection) -> dict[str, Any]:
@@ -283,11 +310,7 @@ class SavedQuery:
 
     @property
     def id(self) -> str:
-        """The packed query.
-
-        Raises:
-            BadRequest: It is too long.
-        """
+        """The packed query, unless it is too long."""
         text = json.dumps(saved_query_json(self), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
         packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
         if len(packed) > LONGEST_ID:
@@ -310,44 +333,160 @@ def saved_query_json(query: SavedQuery) -> dict[str, Any]:
     }
 
 
-def read_saved_query(document: object) -> SavedQuery:
-    """A query from JSON.
-
-    Raises:
-        BadRequest: It is no query.
-    """
-    if not isinstance(document, dict) or not isinstance(document.get("tableId"), str):
-        raise BadRequest("The query names no table.", 'Send {"tableId": "census", "selection": {...}}.')
-    for name in ("outputFormat", "version"):
-        if not isinstance(document.get(name), str | None):
-            raise BadRequest(f"{name} cannot be read.", f'Send "{name}" as a text, or leave it out.')
-    parameters = document.get("outputFormatParams")
-    if parameters is not None and not (
-        isinstance(parameters, list) and all(isinstance(p, str) for p in parameters)
-    ):
-        raise BadRequest("The output format cannot be read.", 'Send "outputFormatParams": ["UseCodes"].')
+def read_saved_query(body: bytes) -> SavedQuery:
+    """A query from JSON."""
+    try:
+        sent = _QUERY.validate_json(body)
+    except ValidationError:
+        raise BadRequest(
+            "The query cannot be read.", 'Send {"tableId": "census", "selection": {...}}.'
+        ) from None
     return SavedQuery(
-        document["tableId"],
-        selection_from_body(document.get("selection")),
-        document.get("outputFormat") or "",
-        tuple(parameters or ()),
-        document.get("version") or "",
+        sent.table_id,
+        _raw_selection(sent.selection),
+        sent.output_format or "",
+        tuple(sent.output_format_params or ()),
+        sent.version or "",
     )
 
 
 def unpack(query_id: str) -> SavedQuery:
-    """The query of an id.
-
-    Raises:
-        NotFound: The id is invalid.
-    """
+    """The query of an id; NotFound for an invalid one."""
     try:
         packed = base64.b64decode(
             query_id[:LONGEST_ID] + "=" * (-len(query_id) % 4), altchars=b"-_", validate=True
         )
-        text = zlib.decompressobj().decompress(packed, LONGEST_QUERY)
-        return read_saved_query(json.loads(text))
-    except (ValueError, binascii.Error, zlib.error, BadRequest, RecursionError):
+        return read_saved_query(zlib.decompressobj().decompress(packed, LONGEST_QUERY))
+    except (ValueError, zlib.error, BadRequest):
         raise NotFound(
             "There is no saved query with this id.", "Save it again with POST /savedqueries."
         ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The selected values of one variable."""
+
+    dimension: Dimension
+    codes: tuple[str, ...]
+    code_list: CodeList | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A resolved selection: the variables in the order of the dataset; the contents variable is in the heading or stub."""
+
+    chosen: tuple[Chosen, ...]
+    contents: tuple[Content, ...]
+    heading: tuple[str, ...]
+    stub: tuple[str, ...]
+
+    @property
+    def cells(self) -> int:
+        """The number of selected cells."""
+        return math.prod(len(each.codes) for each in self.chosen) * len(self.contents)
+
+    def request(self, dataset: str, measure: str) -> TableRequest:
+        """The request of the whole table."""
+        names = {each.dimension.name for each in self.chosen}
+        levels = tuple(
+            (each.dimension.name, each.code_list.levels)
+            for each in self.chosen
+            if each.code_list is not None and each.code_list.levels
+        )
+        rows, columns = (tuple(n for n in placed if n in names) for placed in (self.stub, self.heading))
+        return TableRequest(dataset, rows=rows, columns=columns, levels=levels, measure=measure)
+
+
+def canonical_selection(service: DatasetService, selected: Selected) -> RawSelection:
+    """The selection with every code spelt out."""
+    picks = [
+        Pick(each.dimension.name, each.codes, each.code_list.id if each.code_list else "")
+        for each in selected.chosen
+    ]
+    contents = Pick(contents_name(service.dataset), tuple(content.code for content in selected.contents))
+    return RawSelection((*picks, contents), selected.heading, selected.stub)
+
+
+def select(service: DatasetService, selection: RawSelection) -> Selected:
+    """Resolve a selection."""
+    contents = contents_name(service.dataset)
+    known = [*(variable.name for variable in service.dataset.variables), contents]
+    picks: dict[str, Pick] = {}
+    for pick in selection.picks:
+        name = any_case(pick.variable, known)
+        if name is None:
+            raise UnknownVariable(
+                f'The table has no variable "{pick.variable}".', nearest(pick.variable, known)
+            )
+        if name in picks:
+            raise BadRequest(f'The variable "{name}" is selected twice.', "Give all its values together.")
+        picks[name] = pick
+    measured = picks.pop(contents, None)
+    chosen = []
+    for name, pick in ((name, picks[name]) for name in known if name in picks and picks[name].expressions):
+        code_list = find_code_list(service, name, pick.code_list) if pick.code_list else None
+        dimension = dimension_of(service, name, code_list.levels if code_list else ())
+        chosen.append(Chosen(dimension, expand(name, pick.expressions, dimension.codes), code_list))
+    if not chosen:
+        chosen = [default_choice(service, total=bool(selection.picks))]
+    offered = {content.code: content for content in contents_of(service.dataset)}
+    codes = expand(contents, measured.expressions, list(offered)) if measured else ()
+    shown = [offered[code] for code in codes] or [next(iter(offered.values()))]
+    heading, stub = _placement(selection, [*(each.dimension.name for each in chosen), contents])
+    return Selected(tuple(chosen), tuple(shown), heading, stub)
+
+
+def any_case(name: str, known: Iterable[str]) -> str | None:
+    """The known name that equals a name, or the only one that differs by case alone."""
+    names = list(known)
+    if name in names:
+        return name
+    alike = [other for other in names if other.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def find_code_list(service: DatasetService, variable: str, wanted: str) -> CodeList:
+    """The code list of a variable, by its id in any case."""
+    lists = {each.id: each for each in code_lists(service.dataset, variable)}
+    found = any_case(wanted, lists)
+    if found is None:
+        advice = nearest(wanted, lists) if lists else "Leave the code list out."
+        raise BadRequest(f'"{variable}" has no code list "{wanted}".', advice)
+    return lists[found]
+
+
+def default_choice(service: DatasetService, *, total: bool = False) -> Chosen:
+    """The first variable that is allowed alone, geography last; or its total, where all variables are eliminated."""
+    dataset = service.dataset
+    names = [variable.name for variable in dataset.variables]
+    refusals: list[DiscreetError] = []
+    for name in sorted(names, key=lambda name: name in dataset.geography):
+        try:
+            service.check(TableRequest(dataset.id, rows=(name,), measure=contents_of(dataset)[0].measure))
+        except DiscreetError as refusal:
+            refusals.append(refusal)
+            continue
+        dimension = dimension_of(service, name)
+        return Chosen(dimension, (TOTAL,) if total else dimension.codes)
+    raise refusals[0] if refusals else NotFound("The table has no variable.", "Choose another table.")
+
+
+def _placement(selection: RawSelection, order: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Heading and stub as sent, the rest in the stub; by default the last variable and the contents are the heading."""
+
+    def known(name: str) -> str:
+        found = any_case(name, order)
+        if found is None:
+            raise BadRequest(f'"{name}" is placed and not selected.', nearest(name, order))
+        return found
+
+    heading, stub = (list(map(known, names)) for names in (selection.heading, selection.stub))
+    if len({*heading, *stub}) < len(heading) + len(stub):
+        raise BadRequest("A variable is placed twice.", "Place each variable once.")
+    rest = [name for name in order if name not in {*heading, *stub}]
+    if not heading and not stub:
+        return tuple(order[-2:]), tuple(order[:-2])
+    if not heading:
+        return tuple(rest), tuple(stub)
+    return tuple(heading), (*stub, *rest)

@@ -1,7 +1,5 @@
 """The documents of /config, /tables and /tables/{id}."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -74,19 +72,7 @@ def tables_document(
     base: str,
     earliest: str = "",
 ) -> dict[str, Any]:
-    """A page of the tables that contain every word of a query.
-
-    Args:
-        datasets: The datasets with their load times.
-        query: The words.
-        page_number: From 1 on.
-        page_size: Tables on a page.
-        base: The URL of the API.
-        earliest: Only datasets loaded then or later.
-
-    Raises:
-        NotFound: There is no such page.
-    """
+    """A page of the tables, with their load times, that contain every word of a query and were loaded since `earliest`."""
     found = [each for each in datasets if _matches(each[0], query) and each[1] >= earliest]
     pages = max(1, -(-len(found) // page_size))
     if page_number > pages:

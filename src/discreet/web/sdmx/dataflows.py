@@ -4,26 +4,14 @@
     census-sex-age     the table of sex by age
     potatoes-weighted  people represented in place of records counted; and so potatoes-weighted-age
 
-The longest dataset id at the start of a name is its dataset: `census-dp-sex` is a table of `census-dp`. The agency is
-ignored, since clients send their own name of this source.
+The longest dataset id at the start of a name is its dataset. The agency is ignored: clients send their own name of it. A
+key selects codes of each dimension: `1+2..R01` the codes 1 and 2 of the first, all of the second, R01 of the third; an empty
+position, `*` or the key `all` all codes, the total `_T` included. In the dataflow of a whole dataset a dimension with the
+code `_T` alone is no variable of the table: so a key chooses the table. Codes select cells and are never a filter.
 
-A key selects codes of each dimension:
-
-    1+2..R01      the codes 1 and 2 of the first dimension, all of the second, R01 of the third
-    all           everything
-
-An empty position, or `*`, means all codes of its dimension, the total `_T` included. In the dataflow of a whole dataset
-a dimension with the code `_T` alone is no variable of the table: so a key chooses the table. Codes select cells of that
-table and are never a filter.
-
-`Accept` chooses the format: `application/vnd.sdmx.data+csv` or `text/csv` is SDMX-CSV, everything else SDMX-JSON. A
-client that asks for SDMX-ML gets SDMX-JSON too: sdmx1 asks for SDMX-ML wherever it knows a structure, and parses by the
-type of the response.
-
-Source: SDMX REST 1.5, "Data queries", the parameter key.
+A client that asks for SDMX-ML data gets SDMX-JSON: sdmx1 asks for SDMX-ML wherever it knows a structure, and parses by the
+type of the response. Source: SDMX REST 1.5, "Data queries", the parameter key.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
@@ -31,18 +19,15 @@ from dataclasses import dataclass
 
 from discreet.errors import BadRequest, NotFound, Refused, UnknownCategory, UnknownVariable
 from discreet.formats import Format, format_by_name
-from discreet.formats.sdmx_csv import sdmx_csv
-from discreet.formats.sdmx_json import sdmx_json
+from discreet.formats.sdmx_data import sdmx_csv, sdmx_json
 from discreet.model.dataset import Dataset
-from discreet.model.measure import Measure
 from discreet.model.messages.text import nearest
 from discreet.model.release import Release, subset_release
-from discreet.model.request import TableRequest
+from discreet.model.request import Measure, TableRequest
 from discreet.model.sdmx import Flow, dataset_flow, sdmx_id
 from discreet.model.variable import TOTAL, Variable
 from discreet.release.checked_request import CheckedRequest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.release.measures import measures_of
 from discreet.web.negotiation import parse_accept
 from discreet.web.responses import check_request
@@ -54,15 +39,7 @@ LATEST = ALL | {"latest", "+", "~"}
 
 @dataclass(frozen=True, slots=True)
 class DescribedFlow:
-    """A dataflow and its dataset.
-
-    Args:
-        dataset: The public description.
-        flow: Name, version and dimensions.
-        measure: The measure of the values.
-        is_whole: Whether it has all variables of the dataset, so that a key chooses the table.
-        note: The note that every reader must see.
-    """
+    """A dataflow and its dataset, with the note that every reader must see; in a whole one a key chooses the table."""
 
     dataset: Dataset
     flow: Flow
@@ -86,18 +63,10 @@ class DescribedFlow:
 
 
 def open_flow(registry: DatasetRegistry, reference: str) -> tuple[DatasetService, DescribedFlow]:
-    """The dataflow of a data query, and its dataset.
-
-    Args:
-        registry: The datasets.
-        reference: `ID`, `AGENCY,ID` or `AGENCY,ID,VERSION`.
-
-    Raises:
-        NotFound: There is no such dataflow, or not in this version.
-    """
+    """The dataset and dataflow of a data query: `ID`, `AGENCY,ID` or `AGENCY,ID,VERSION`."""
     parts = reference.split(",")
     name = parts[0] if len(parts) == 1 else parts[1]
-    service = registry.door(dataset_of(registry.ids(), name))
+    service = registry.open(dataset_of(registry.ids(), name))
     found = find_flow(service, name)
     check_version(found.flow.version, parts[2] if len(parts) > 2 else "latest")
     return service, found
@@ -123,11 +92,7 @@ def whole_flows(service: DatasetService) -> list[DescribedFlow]:
 
 
 def find_flow(service: DatasetService, name: str) -> DescribedFlow:
-    """The dataflow of a dataset that has this name.
-
-    Raises:
-        NotFound: A variable is unknown or is named twice.
-    """
+    """The dataflow of a dataset that has this name; its variables are known and named once."""
     dataset = service.dataset
     first, *others = measures_of(dataset)
     words = name[len(dataset.id) + 1 :].split("-") if name != dataset.id else []
@@ -155,12 +120,7 @@ KeyCodes = dict[str, tuple[str, ...]]
 
 
 def parse_key(described: DescribedFlow, key: str) -> KeyCodes:
-    """The codes of a key.
-
-    Raises:
-        BadRequest: It does not have one position for each dimension.
-        UnknownCategory: There is no such code.
-    """
+    """The codes of a key, which has one position for each dimension."""
     names = described.flow.dimensions
     if key in {"", "all", "*"}:
         return {}
@@ -206,13 +166,7 @@ _JSON = ("application/vnd.sdmx.data+json", "application/json", "text/json", "*/*
 
 @dataclass(frozen=True, slots=True)
 class DataQuery:
-    """A data query, checked against the rules of shape.
-
-    Args:
-        described: The dataflow.
-        wanted: The selected codes.
-        checked: The request of the whole table.
-    """
+    """A data query, checked against the rules of shape."""
 
     described: DescribedFlow
     wanted: KeyCodes
@@ -220,12 +174,7 @@ class DataQuery:
 
 
 def parse_data_query(service: DatasetService, described: DescribedFlow, key: str) -> DataQuery:
-    """The data query of a key.
-
-    Raises:
-        BadRequest, UnknownCategory: The key cannot be parsed.
-        Refused: A rule does not allow the table of its variables.
-    """
+    """The data query of a key, checked against the rules of shape."""
     wanted = parse_key(described, key)
     variables = table_variables(described, wanted)
     table = TableRequest(service.dataset.id, rows=variables, measure=described.measure.name)

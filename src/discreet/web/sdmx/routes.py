@@ -4,12 +4,10 @@
     GET /data/{flow}/{key}/{provider}
 
 Parts of a path may be left out from the end. The types below describe SDMX-JSON in the OpenAPI document, their docstrings
-included; a test compares them with `formats/sdmx_json.py`.
+included; a test compares them with `formats/sdmx_data.py`.
 
 Source: https://github.com/sdmx-twg/sdmx-rest, tag v1.5.0, which is the web service of SDMX 2.1.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,13 +17,13 @@ from fastapi import APIRouter, Path, Request
 from pydantic import ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from discreet.errors import BadRequest, UnknownFormat
 from discreet.formats import Format, format_by_name
 from discreet.model.file_io import gather
 from discreet.model.messages.text import nearest
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.api.openapi import (
     OPTIONAL_KEY,
@@ -65,22 +63,13 @@ FlowId = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class SdmxSender:
-    """Who sends the data."""
-
-    id: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class SdmxHeader:
+class SdmxHeader(TypedDict):
     """Which message it is."""
 
     id: str
     test: bool
     prepared: str
-    sender: SdmxSender
+    sender: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +100,7 @@ class SdmxComponents:
     observation: list[SdmxComponent]
 
 
-@dataclass(frozen=True, slots=True)
-class SdmxStructure:
+class SdmxStructure(TypedDict):
     """What the indices of the observations mean."""
 
     uri: str
@@ -121,8 +109,7 @@ class SdmxStructure:
     attributes: SdmxComponents
 
 
-@dataclass(frozen=True, slots=True)
-class SdmxDataSet:
+class SdmxDataSet(TypedDict):
     """The observations: by the indices of a cell its value, then those of its attributes."""
 
     action: str
@@ -131,8 +118,7 @@ class SdmxDataSet:
 
 
 @with_config(ConfigDict(alias_generator=to_camel))
-@dataclass(frozen=True, slots=True)
-class SdmxData:
+class SdmxData(TypedDict):
     """Data as SDMX-JSON."""
 
     header: SdmxHeader
@@ -152,14 +138,11 @@ _PARTS = {
 def structure_spec(*parts: str) -> dict[str, Any]:
     """The OpenAPI description of a structure URL; `parts` are those of its path after the kind."""
     content = {MEDIA_TYPE.partition(";")[0]: {"schema": {"type": "string", "description": "SDMX-ML 2.1."}}}
-    references = "Which related structures come with it: `children`, `all` and so on."
-    return {
-        "responses": {
-            **_found("The structures.", content),
-            **problem_responses(400, 404, 410, 414, 503),
-        },
-        "openapi_extra": _takes(parts, {"references": references, "detail": "`full`, or stubs."}),
+    parameters = {
+        "references": "Which related structures come with it: `children`, `all` and so on.",
+        "detail": "`full`, or stubs.",
     }
+    return _spec(parts, parameters, "The structures.", content, (400, 404, 410, 414, 503))
 
 
 def data_spec(*parts: str) -> dict[str, Any]:
@@ -174,36 +157,29 @@ def data_spec(*parts: str) -> dict[str, Any]:
         "detail": "`full`, the only one.",
         "dimensionAtObservation": "`AllDimensions`, the only one.",
     }
+    spec = _spec(parts, parameters, "The values.", content, (400, 401, 403, 404, 410, 414, 503))
+    spec["openapi_extra"]["security"] = OPTIONAL_KEY
+    return spec
+
+
+def _spec(
+    parts: Iterable[str],
+    parameters: dict[str, str],
+    description: str,
+    content: dict[str, Any],
+    problems: Iterable[int],
+) -> dict[str, Any]:
+    """Responses, parts of the path (which may be left out from the end) and parameters of a URL."""
+    in_path = [{**text_parameter(name, _PARTS[name]), "in": "path", "required": True} for name in parts]
+    in_query = [text_parameter(name, text) for name, text in parameters.items()]
     return {
         "responses": {
-            **_found("The values.", content),
-            **problem_responses(400, 401, 403, 404, 410, 414, 503),
+            200: {"description": description, "content": content},
+            304: {"description": "Not modified: the copy named by If-None-Match still holds."},
+            **problem_responses(*problems),
         },
-        "openapi_extra": {**_takes(parts, parameters), "security": OPTIONAL_KEY},
+        "openapi_extra": {"parameters": [*in_path, *in_query, version_parameter()]},
     }
-
-
-def _found(description: str, content: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
-    return {
-        200: {"description": description, "content": content},
-        304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-    }
-
-
-def _takes(parts: Iterable[str], parameters: dict[str, str]) -> dict[str, Any]:
-    """The parts of a path, which may be left out from the end, and the parameters of a URL."""
-    in_path = [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "description": _PARTS[name],
-            "schema": {"type": "string"},
-        }
-        for name in parts
-    ]
-    in_query = [text_parameter(name, description) for name, description in parameters.items()]
-    return {"parameters": [*in_path, *in_query, version_parameter()]}
 
 
 _STRUCTURE_PARAMETERS = ("references", "detail")

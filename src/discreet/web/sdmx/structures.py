@@ -13,10 +13,8 @@ The note of a dataset is an annotation of each dataflow. Characters that XML doe
 Source: SDMX REST 1.5, "Structural metadata queries"; SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
 
@@ -44,62 +42,44 @@ _REFERENCES = ("none", "parents", "parentsandsiblings", "children", "descendants
 _FULL = ("full", "referencepartial")
 _STUBS = ("allstubs", "allcompletestubs")
 _REFERENCE_STUBS = ("referencestubs", "referencecompletestubs")
-#: Code lists without a dataset, and their version.
-OWN_LISTS = {
-    "CL_OBS_STATUS": ("Observation status", OBS_STATUS),
-    "CL_CONF_STATUS": ("Confidentiality", CONF_STATUS),
-}
-OWN_VERSION = "1.0.0"
 
 
 @dataclass(frozen=True, slots=True)
-class CodeListOf:
-    """The code list of a variable, its total last; or one of `OWN_LISTS` without a dataset."""
+class StructureCodeList:
+    """A code list, with the ids and labels of its codes."""
 
-    dataset: Dataset | None
-    name: str
+    id: str
+    label: str
+    version: str
+    codes: tuple[tuple[str, str], ...]
 
-    @property
-    def id(self) -> str:
-        """Its id; no dataset id has an underscore, so it can be parsed."""
-        return self.name if self.dataset is None else f"CL_{self.dataset.id}_{self.name}"
 
-    @property
-    def label(self) -> str:
-        """Its label."""
-        return OWN_LISTS[self.name][0] if self.dataset is None else self.dataset.variable(self.name).label
+def _list_of_variable(dataset: Dataset, name: str) -> StructureCodeList:
+    """The codes of a variable, its total last. No dataset id has an underscore, so the id can be parsed."""
+    variable = dataset.variable(name)
+    codes = ((sdmx_id(category.code), category.label) for category in variable.categories)
+    version = structure_version(dataset)
+    return StructureCodeList(f"CL_{dataset.id}_{name}", variable.label, version, (*codes, (TOTAL, "Total")))
 
-    @property
-    def version(self) -> str:
-        """The version of its dataset."""
-        return OWN_VERSION if self.dataset is None else structure_version(self.dataset)
 
-    def codes(self) -> Iterator[tuple[str, str]]:
-        """Ids and labels."""
-        if self.dataset is None:
-            yield from OWN_LISTS[self.name][1]
-            return
-        for category in self.dataset.variable(self.name).categories:
-            yield sdmx_id(category.code), category.label
-        yield TOTAL, "Total"
+#: Code lists without a dataset.
+OWN_LISTS = {
+    each.id: each
+    for each in (
+        StructureCodeList("CL_OBS_STATUS", "Observation status", "1.0.0", tuple(OBS_STATUS)),
+        StructureCodeList("CL_CONF_STATUS", "Confidentiality", "1.0.0", tuple(CONF_STATUS)),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Structures:
-    """The answer to a query.
-
-    Args:
-        dataflows: The dataflows.
-        datastructures: The dataflows whose data structures are included.
-        conceptschemes: The datasets whose concepts are included.
-        codelists: The code lists.
-        stubs: The kinds that are included by name only.
-    """
+    """The answer to a query; kinds in `stubs` are included by name only."""
 
     dataflows: tuple[DescribedFlow, ...]
     datastructures: tuple[DescribedFlow, ...]
     conceptschemes: tuple[Dataset, ...]
-    codelists: tuple[CodeListOf, ...]
+    codelists: tuple[StructureCodeList, ...]
     stubs: frozenset[str]
 
 
@@ -150,11 +130,7 @@ class Query:
 
 
 def find_structures(registry: DatasetRegistry, query: Query) -> Structures:
-    """The structures of a query.
-
-    Raises:
-        NotFound: There is no such artefact, or not in this version.
-    """
+    """The structures of a query; NotFound if there is no such artefact, or not in this version."""
     flows = _flows(registry, query)
     kinds = query.shown | {query.kind}
     datasets = tuple({each.dataset.id: each.dataset for each in flows}.values())
@@ -182,7 +158,7 @@ def _flows(registry: DatasetRegistry, query: Query) -> tuple[DescribedFlow, ...]
     name = query.id
     if query.kind not in {"dataflow", "datastructure"} and name.startswith(("CL_", "CS_")):
         name = name.split("_")[1]
-    found = find_flow(registry.door(dataset_of(registry.ids(), name)), name)
+    found = find_flow(registry.open(dataset_of(registry.ids(), name)), name)
     if query.kind == "codelist" and query.id not in {each.id for each in _code_lists((found,))}:
         raise NotFound(
             f'There is no codelist "{query.id}".', "Ask for the datastructure with references=all."
@@ -191,14 +167,14 @@ def _flows(registry: DatasetRegistry, query: Query) -> tuple[DescribedFlow, ...]
     return (found,)
 
 
-def _code_lists(flows: tuple[DescribedFlow, ...]) -> tuple[CodeListOf, ...]:
+def _code_lists(flows: tuple[DescribedFlow, ...]) -> tuple[StructureCodeList, ...]:
     """The code lists of the dimensions and attributes of dataflows, each once."""
     of_variables = {
-        (each.dataset.id, name): CodeListOf(each.dataset, name)
+        (each.dataset.id, name): _list_of_variable(each.dataset, name)
         for each in flows
         for name in each.flow.dimensions
     }
-    return (*of_variables.values(), *(CodeListOf(None, name) for name in OWN_LISTS))
+    return (*of_variables.values(), *OWN_LISTS.values())
 
 
 MEDIA_TYPE = "application/vnd.sdmx.structure+xml; version=2.1; charset=utf-8"
@@ -225,7 +201,10 @@ def structure_message(structures: Structures) -> bytes:
     for flow in structures.dataflows:
         _dataflow(_within(body, "Dataflows"), flow, stub="dataflow" in stubs)
     for code_list in structures.codelists:
-        _codelist(_within(body, "Codelists"), code_list, stub="codelist" in stubs)
+        stub, parent = "codelist" in stubs, _within(body, "Codelists")
+        element = _artefact(parent, "Codelist", code_list.id, code_list.version, code_list.label, stub=stub)
+        if not stub:
+            _items(element, "str:Code", code_list.codes)
     for dataset in structures.conceptschemes:
         _concepts(_within(body, "Concepts"), dataset, stub="conceptscheme" in stubs)
     for flow in structures.datastructures:
@@ -252,12 +231,6 @@ def _dataflow(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
     )
 
 
-def _codelist(parent: Element, code_list: CodeListOf, *, stub: bool) -> None:
-    element = _artefact(parent, "Codelist", code_list.id, code_list.version, code_list.label, stub=stub)
-    if not stub:
-        _items(element, "str:Code", code_list.codes())
-
-
 def _concepts(parent: Element, dataset: Dataset, *, stub: bool) -> None:
     name, version = scheme_id(dataset), structure_version(dataset)
     element = _artefact(parent, "ConceptScheme", name, version, dataset.label, stub=stub)
@@ -282,26 +255,21 @@ def _datastructure(parent: Element, described: DescribedFlow, *, stub: bool) -> 
     dimensions = SubElement(parts, _name("str:DimensionList"), id="DimensionDescriptor")
     for place, name in enumerate(flow.dimensions, start=1):
         component = _component(dimensions, "Dimension", name, dataset, position=str(place))
-        _code_element(component, CodeListOf(dataset, name))
+        _code_element(component, _list_of_variable(dataset, name))
     attributes = SubElement(parts, _name("str:AttributeList"), id="AttributeDescriptor")
     for name in (*OF_VALUES, *OF_TABLES):
-        _attribute(attributes, name, dataset)
+        always = name in OF_TABLES or f"CL_{name}" in OWN_LISTS
+        status = "Mandatory" if always else "Conditional"
+        component = _component(attributes, "Attribute", name, dataset, assignmentStatus=status)
+        if f"CL_{name}" in OWN_LISTS:
+            _code_element(component, OWN_LISTS[f"CL_{name}"])
+        relation = SubElement(component, _name("str:AttributeRelationship"))
+        if name in OF_TABLES:
+            SubElement(relation, _name("str:None"))
+        else:
+            SubElement(SubElement(relation, _name("str:PrimaryMeasure")), "Ref", id="OBS_VALUE")
     measures = SubElement(parts, _name("str:MeasureList"), id="MeasureDescriptor")
     _component(measures, "PrimaryMeasure", "OBS_VALUE", dataset)
-
-
-def _attribute(parent: Element, name: str, dataset: Dataset) -> None:
-    """An attribute of the values, or of the whole table."""
-    always = name in OF_TABLES or f"CL_{name}" in OWN_LISTS
-    status = "Mandatory" if always else "Conditional"
-    component = _component(parent, "Attribute", name, dataset, assignmentStatus=status)
-    if f"CL_{name}" in OWN_LISTS:
-        _code_element(component, CodeListOf(None, f"CL_{name}"))
-    relation = SubElement(component, _name("str:AttributeRelationship"))
-    if name in OF_TABLES:
-        SubElement(relation, _name("str:None"))
-    else:
-        SubElement(SubElement(relation, _name("str:PrimaryMeasure")), "Ref", id="OBS_VALUE")
 
 
 def _component(parent: Element, tag: str, name: str, dataset: Dataset, **attributes: str) -> Element:
@@ -322,7 +290,7 @@ def _component(parent: Element, tag: str, name: str, dataset: Dataset, **attribu
     return component
 
 
-def _code_element(component: Element, code_list: CodeListOf) -> None:
+def _code_element(component: Element, code_list: StructureCodeList) -> None:
     representation = SubElement(component, _name("str:LocalRepresentation"))
     enumeration = SubElement(representation, _name("str:Enumeration"))
     _reference(enumeration, "codelist", "Codelist", code_list.id, code_list.version)

@@ -1,4 +1,6 @@
-"""An invented land with many areas."""
+"""An invented land with many areas, and what a form shows."""
+
+from itertools import pairwise
 
 from discreet.model.dataset import Dataset
 from discreet.model.variable import Category, Hierarchy, Variable
@@ -13,3 +15,12 @@ LAND = Dataset(
     "id",
     hierarchies=(Hierarchy("places", "Places", ("region", "area"), geography=True),),
 )
+
+
+def chosen(page):
+    """What each select shows, in order."""
+    position = [i for i, e in enumerate(page.elements) if e["tag"] == "select"] + [len(page.elements)]
+    return [
+        next((e["value"] for e in page.elements[a:b] if e["tag"] == "option" and "selected" in e), "")
+        for a, b in pairwise(position)
+    ]
