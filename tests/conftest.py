@@ -1,7 +1,5 @@
 """Fixtures that several folders use: a small invented town, its description, and a workspace with it."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import io
@@ -23,7 +21,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,16 +36,8 @@ from discreet.workspace.versions import load_version as load
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
 
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.rules.rule import Rule
-
-
-def _memory() -> str | None:
+def _memory():
     """A file system in memory with room for the files of tests: nobody waits there until a disk has written."""
     place = Path("/dev/shm")
     usable = place.is_dir() and os.access(place, os.W_OK) and not os.statvfs(place).f_flag & os.ST_NOEXEC
@@ -61,11 +50,11 @@ if MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 #: Every rule set that the test at hand declares.
-DECLARED_RULES: set[frozenset[Rule]] = set()
+DECLARED_RULES = set()
 parse_rules = declared.parse_rules
 
 
-def _remembered(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple[Rule, ...]:
+def _remembered(entries, dataset):
     rules = parse_rules(entries, dataset)
     DECLARED_RULES.add(frozenset(rules))
     return rules
@@ -181,7 +170,7 @@ JOINT_TOWN = TOWN[: TOWN.index("[protection]")] + JOINT
 PRIVATE_TOWN = TOWN[: TOWN.index("[protection]")] + PRIVATE
 
 
-def town_records(records: int = 3000, seed: int = 5) -> pa.Table:
+def town_records(records=3000, seed=5):
     """Records of the town: ids, five variables, children without a job.
 
     `RandomState` gives the same numbers in every version of NumPy: the golden releases rest on them.
@@ -214,11 +203,11 @@ class Town:
 
     def load(
         self,
-        folder: Path,
-        description: str | None = None,
-        records: object = None,
-        engine: str | None = None,
-    ) -> Workspace:
+        folder,
+        description=None,
+        records=None,
+        engine=None,
+    ):
         """A workspace with (a variant of) the town and the tests' own secret."""
         write_secret(folder)
         records = self.records if records is None else records
@@ -226,7 +215,7 @@ class Town:
         return Workspace(folder)
 
 
-def write_secret(folder: Path) -> None:
+def write_secret(folder):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "secret"
     if not path.exists():
@@ -234,22 +223,22 @@ def write_secret(folder: Path) -> None:
         path.chmod(0o600)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     """What `tests/golden` does with its numbers: compare them, add new ones, or replace those that differ."""
     parser.addoption("--golden", choices=("check", "record", "overwrite"), default="check")
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Thousands of tests stay until the end: no collection of garbage needs to look at them again."""
     gc.freeze()
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure():
     gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
-def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+def _no_loop_of_a_browser(request):
     """Playwright lives in a loop that seems to run until the session ends: other tests do not see it."""
     loop = asyncio._get_running_loop()
     if loop is None or "chromium" in request.fixturenames:
@@ -261,22 +250,22 @@ def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def secret() -> Secret:
+def secret():
     return Secret(SECRET_BYTES)
 
 
 @pytest.fixture(scope="session")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+def town(tmp_path_factory):
     return Town(TOWN, town_records(), tmp_path_factory.mktemp("town"))
 
 
 @pytest.fixture(scope="session")
-def town_workspace(town: Town) -> Workspace:
+def town_workspace(town):
     return town.load(town.folder / "workspace")
 
 
 @pytest.fixture(scope="session")
-def town_original(town: Town) -> Path:
+def town_original(town):
     """A workspace with the town that nobody changes: tests that change one copy it."""
     folder = town.folder / "original"
     town.load(folder).close()
@@ -284,13 +273,13 @@ def town_original(town: Town) -> Path:
 
 
 @pytest.fixture
-def town_folder(town_original: Path, tmp_path: Path) -> Path:
+def town_folder(town_original, tmp_path):
     """A workspace with the town that a test may change."""
     return shutil.copytree(town_original, tmp_path / "w")
 
 
 @pytest.fixture(scope="session")
-def town_versions(town: Town) -> Path:
+def town_versions(town):
     """A workspace with three versions: "0" is closed by "1", from which one record differs; "2" is served beside "1"."""
     folder = town.folder / "versions"
     for version, records in (
@@ -304,31 +293,31 @@ def town_versions(town: Town) -> Path:
 
 
 @pytest.fixture(scope="session")
-def town_release(town_workspace: Workspace) -> Release:
+def town_release(town_workspace):
     """Age by job by sex: children have no job, so some cells cannot occur."""
     request = request_from_text("town", rows=["age"], columns=["job"], layers=["sex"])
     return release_table(town_workspace.stored("town"), request)
 
 
 @pytest.fixture(scope="session")
-def joint_town(town: Town) -> Town:
+def joint_town(town):
     """The town as a joint universe: its description, its records and a folder for workspaces."""
     return Town(JOINT_TOWN, town.records, town.folder / "joint")
 
 
 @pytest.fixture(scope="session")
-def joint_workspace(joint_town: Town) -> Workspace:
+def joint_workspace(joint_town):
     return joint_town.load(joint_town.folder / "workspace")
 
 
 @pytest.fixture(scope="session")
-def private_description() -> str:
+def private_description():
     """The town's description under `dp`."""
     return PRIVATE_TOWN
 
 
 @pytest.fixture(scope="session")
-def private_folder(town: Town) -> Path:
+def private_folder(town):
     """A workspace with the town under `dp` that nobody spends: tests that spend copy it."""
     folder = town.folder / "private"
     town.load(folder, PRIVATE_TOWN).close()
@@ -336,19 +325,19 @@ def private_folder(town: Town) -> Path:
 
 
 @pytest.fixture
-def private_town(town: Town, private_folder: Path, tmp_path: Path) -> Town:
+def private_town(town, private_folder, tmp_path):
     """The town under `dp`, in a workspace that a test may spend."""
     return Town(PRIVATE_TOWN, town.records, shutil.copytree(private_folder, tmp_path / "private"))
 
 
 @pytest.fixture(scope="session")
-def unattacked() -> Callable[[], set[frozenset[Rule]]]:
+def unattacked():
     """Take what tests declared since the last look: the rule sets that withhold areas and are not attacked."""
     from discreet_studies.attacks.rule_sets import RULE_SETS, on_counts
 
     attacked = {frozenset(), *(each.parsed() for each in RULE_SETS)}
 
-    def taken() -> set[frozenset[Rule]]:
+    def taken():
         ours = [rules for rules in DECLARED_RULES if all(map(_is_ours, rules))]
         DECLARED_RULES.clear()
         return {on_counts(rules) for rules in ours} - attacked
@@ -356,17 +345,17 @@ def unattacked() -> Callable[[], set[frozenset[Rule]]]:
     return taken
 
 
-def _is_ours(rule: Rule) -> bool:
+def _is_ours(rule):
     """Whether a kind is shipped; those that tests register are strangers."""
     return type(rule).__module__.startswith("discreet.rules.")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _a_secret_by_its_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _a_secret_by_its_place(tmp_path_factory):
     """A load without a secret makes one of its folder's name: noise fails a test in every run or in none."""
     base = tmp_path_factory.getbasetemp()
 
-    def create(path: Path) -> None:
+    def create(path):
         first, *others = Path(os.path.relpath(path.absolute(), base)).parts
         place = "/".join((first.rstrip("0123456789"), *others))
         write_guarded(path, hashlib.blake2b(place.encode(), digest_size=BYTES).digest())
@@ -377,7 +366,7 @@ def _a_secret_by_its_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _rules_are_attacked(unattacked: Callable[[], set[frozenset[Rule]]]) -> Iterator[None]:
+def _rules_are_attacked(unattacked):
     """A test that declares rules that withhold areas fails, unless `discreet attack withheld --rules` attacks them."""
     yield
     unknown = [sorted(map(str, rules)) for rules in unattacked()]
@@ -385,7 +374,7 @@ def _rules_are_attacked(unattacked: Callable[[], set[frozenset[Rule]]]) -> Itera
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_settings_from_outside(monkeypatch):
     """Tests do not depend on the caller's environment."""
     for name in [
         name
@@ -405,12 +394,12 @@ class Done:
 
 
 @pytest.fixture
-def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+def run_here(monkeypatch):
     """Run `discreet` in this process: what a person sees, without a second of imports each time."""
 
-    def run(*arguments: object, **environment: str) -> Done:
+    def run(*arguments, **environment):
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-        code: object = 0
+        code = 0
         with monkeypatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
             for name, value in environment.items():
@@ -439,14 +428,14 @@ FIGURES = os.environ.get("DISCREET_DRILLS", "")
 class Drill:
     """One drill, by the name of its test."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name):
         self._name = name
 
-    def times(self, quick: int, full: int) -> int:
+    def times(self, quick, full):
         """How often a fault is made: a few times among the tests, often in `make drills`."""
         return full if FIGURES else quick
 
-    def note(self, **figures: int) -> None:
+    def note(self, **figures):
         """What came of it."""
         if FIGURES:
             kept = Path(FIGURES)
@@ -455,13 +444,13 @@ class Drill:
 
 
 @pytest.fixture
-def drill(request: pytest.FixtureRequest) -> Drill:
+def drill(request):
     """How often a fault is made, and a place for what came of it."""
     return Drill(request.node.name.removeprefix("test_"))
 
 
 @contextmanager
-def _serving(folder: Path, below: str = "") -> Iterator[str]:
+def _serving(folder, below=""):
     """The address of a workspace while it is served, at the root or below a path."""
     from dataclasses import replace
 
@@ -472,12 +461,12 @@ def _serving(folder: Path, below: str = "") -> Iterator[str]:
     from discreet.web.run import listen
     from discreet.workspace.options import read_options
 
-    doors = open_registry(folder, threads=1)
+    registry = open_registry(folder, threads=1)
     listening = listen("127.0.0.1", 0)
     options = read_options(folder)
     if below:
         options = replace(options, public_url=f"http://127.0.0.1:{listening.getsockname()[1]}{below}")
-    app = create_app(doors, options)
+    app = create_app(registry, options)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -487,16 +476,16 @@ def _serving(folder: Path, below: str = "") -> Iterator[str]:
         server.should_exit = True
         thread.join(timeout=30)
         listening.close()
-        doors.close()
+        registry.close()
 
 
 @pytest.fixture(scope="session")
-def served() -> Callable[..., AbstractContextManager[str]]:
+def served():
     """Serve a workspace on loopback: `with served(folder) as address`."""
     return _serving
 
 
-def _postgres_programs() -> Path:
+def _postgres_programs():
     """The folder of `initdb` and `pg_ctl`; Debian keeps them off the path."""
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
@@ -505,7 +494,7 @@ def _postgres_programs() -> Path:
     return folders[-1]
 
 
-def _server_account() -> tuple[str, list[str]]:
+def _server_account():
     """Who runs the server, and what leads its commands: PostgreSQL refuses to run as root."""
     if os.geteuid():
         return pwd.getpwuid(os.geteuid()).pw_name, []
@@ -520,36 +509,36 @@ def _server_account() -> tuple[str, list[str]]:
 class PostgresHome:
     """A folder with the data of a PostgreSQL server of our own: no network, no password, a socket in the folder."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         pytest.importorskip("psycopg")
         self._programs, (account, self._led_by) = _postgres_programs(), _server_account()
         # short: the path of a socket has at most 107 characters
         self.folder = tempfile.mkdtemp(prefix="pg-", dir=MEMORY)
         shutil.chown(self.folder, account)
 
-    def run(self, program: str, *arguments: str) -> None:
+    def run(self, program, *arguments):
         command = [*self._led_by, str(self._programs / program), "-D", f"{self.folder}/data", *arguments]
         subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=self.folder)
 
-    def make(self) -> None:
+    def make(self):
         self.run("initdb", "-U", "me", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 
-    def start(self, more: str = "") -> None:
+    def start(self, more=""):
         options = (
             f"-c listen_addresses='' -k {self.folder} -c max_connections=100 -c shared_buffers=16MB {more}"
         )
         self.run("pg_ctl", "-w", "-o", options, "-l", f"{self.folder}/log", "start")
 
-    def stop(self) -> None:
+    def stop(self):
         self.run("pg_ctl", "-w", "-m", "immediate", "stop")
 
     @property
-    def process(self) -> int:
+    def process(self):
         return int(Path(self.folder, "data", "postmaster.pid").read_text().split()[0])
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
+def postgres_server():
     """The folder of the socket of a server, gone at the end.
 
     One that is installed and does not start is a failure and not a reason to skip.
@@ -565,7 +554,7 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_homes() -> Iterator[list[PostgresHome]]:
+def postgres_homes():
     """Three folders for servers that a test makes, starts and kills."""
     homes = [PostgresHome() for _ in range(3)]
     try:
@@ -604,12 +593,12 @@ appender.file.layout.pattern = %d %p %c: %m%n%ex
 
 
 @pytest.fixture(scope="session")
-def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def spark_home(tmp_path_factory):
     """Spark in this process, one session for all tests; the folder has what an office's Spark would have."""
     pytest.importorskip("pyspark")
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Java is not installed; as root `make test` installs it")
-    from discreet.records.spark.spark_session import stop_spark
+    from discreet.records.engines.spark import stop_spark
 
     home = tmp_path_factory.mktemp("spark")
     (home / "events").mkdir()
@@ -625,7 +614,7 @@ _databases = count()
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
+def postgres_url(postgres_server):
     """An empty database of its own for each test."""
     from sqlalchemy import create_engine, text
 

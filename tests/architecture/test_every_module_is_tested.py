@@ -14,21 +14,15 @@ from .source import SOURCE, modules, read_source
 TESTS = Path(__file__).parents[1]
 #: Modules that no test imports or names, and the test file that drives them.
 THROUGH = {
-    "cli/commands/bench.py": "cli/test_registry.py",
-    "cli/commands/reproduce.py": "cli/test_registry.py",
-    "model/description/label_translations.py": "model/description/test_dataset_toml.py",
-    "pictures/charts/dots.py": "pictures/charts/test_charts.py",
+    "model/description/sections.py": "model/description/test_dataset_toml.py",
     "pictures/charts/lines.py": "pictures/charts/test_charts.py",
-    "pictures/charts/pyramid.py": "pictures/charts/test_charts.py",
-    "pictures/charts/stacked.py": "pictures/charts/test_charts.py",
     "pictures/drawing_program.py": "pictures/test_drawing.py",
-    "records/kernel.py": "records/test_compiled_count.py",
-    "records/readers/parquet.py": "records/readers/test_readers.py",
-    "records/readers/sqlite.py": "records/readers/test_readers.py",
+    "records/readers/arrow_parquet.py": "records/readers/test_readers.py",
+    "records/readers/duckdb_sqlite.py": "records/readers/test_readers.py",
+    "release/measures/count.py": "release/test_pipeline.py",
     "rules/kinds/areas.py": "rules/test_kinds.py",
-    "rules/kinds/combinations.py": "rules/test_kinds.py",
     "rules/kinds/groups.py": "rules/test_kinds.py",
-    "rules/kinds/size_limits.py": "rules/test_rule_set.py",
+    "rules/kinds/request_limits.py": "rules/test_rule_set.py",
 }
 
 

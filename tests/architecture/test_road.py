@@ -12,7 +12,7 @@ from discreet.records.engine import SparseCells
 from discreet.records.keys import Secret
 from discreet.records.tabulate import tabulate
 from discreet.release import checked_request as questions
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService
 
 from .source import SOURCE, modules, read_source
 
@@ -29,7 +29,6 @@ ALSO = {
 }
 #: What a face may import of the road when it runs.
 OPEN_TO_FACES = {
-    "dataset_service",
     "checked_request",  # the value that a service returns from its check
     "dataset_registry",
     "load_cautions",
@@ -38,6 +37,7 @@ OPEN_TO_FACES = {
     "notes",
     "budget_document",
     "joint_margins",
+    "methodology_document",  # the type of its JSON
 }
 #: What a face may never import: through these a record could be reached.
 CLOSED_TO_FACES = {
@@ -90,7 +90,7 @@ def test_only_release_and_assess_hold_an_exact_table_and_a_release_at_once():
             assert folder(path) in {"release", "assess"}, path
 
 
-def test_a_face_reaches_the_road_through_its_door_only():
+def test_a_face_reaches_the_road_through_its_service_only():
     for path in modules():
         if folder(path) in FACES:
             source = read_source(path.read_text("utf-8"))
@@ -105,7 +105,7 @@ def test_a_face_reaches_the_road_through_its_door_only():
 
 
 def test_a_face_that_reaches_inside_would_be_found():
-    assert read_source("door._stored.engine").inside == {"_stored"}
+    assert read_source("service._stored.engine").inside == {"_stored"}
     assert not read_source("self._doors").inside
 
 
@@ -134,7 +134,7 @@ def reachable(thing, depth=6):
 
 
 @pytest.fixture
-def door(town_workspace):
+def service(town_workspace):
     return DatasetService(town_workspace.stored("town"))
 
 
@@ -153,8 +153,8 @@ def is_exact(thing, exact):
 
 
 @pytest.fixture
-def asked(door):
-    return door.check(TableRequest("town", ("sex",), ("age",)))
+def asked(service):
+    return service.check(TableRequest("town", ("sex",), ("age",)))
 
 
 @pytest.fixture
@@ -163,8 +163,8 @@ def exact(asked, town_workspace):
     return tabulate(town_workspace.stored("town").engine, asked.shape)
 
 
-def test_nothing_exact_is_reachable_from_what_a_face_holds(door, asked, exact, town_workspace):
-    for held in (door, asked, door.answer(asked)):
+def test_nothing_exact_is_reachable_from_what_a_face_holds(service, asked, exact, town_workspace):
+    for held in (service, asked, service.answer(asked)):
         assert not [type(thing) for thing in reachable(held) if is_exact(thing, exact)]
     behind = list(reachable(town_workspace.stored("town")))
     assert any(
@@ -172,9 +172,9 @@ def test_nothing_exact_is_reachable_from_what_a_face_holds(door, asked, exact, t
     )  # the walk does find an engine where there is one
 
 
-def test_exact_counts_in_plain_arrays_would_be_found(door, asked, exact):
+def test_exact_counts_in_plain_arrays_would_be_found(service, asked, exact):
     """Wrong alternatives: a face gets the true counts, or key sums, as an array, or in the memory behind one."""
-    release, size = door.answer(asked), exact.counts.size
+    release, size = service.answer(asked), exact.counts.size
     memory = np.concatenate([release.values.ravel(), exact.counts.ravel()])
     box = np.array([exact.counts[0], None], dtype=object)
     views = (exact.counts.ravel(), exact.key_sums, memory[:size].reshape(release.values.shape), box)

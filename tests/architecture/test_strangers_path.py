@@ -51,7 +51,7 @@ class NoJobs(Rule):
     "release/measures/stranger.py": '''
 """A measure of a stranger: hundreds of people."""
 from discreet.release.measures import MeasureKind, MeasureValues
-from discreet.model.measure import Measure
+from discreet.model.request import Measure
 MEASURE = MeasureKind(
     Measure("hundreds", lambda d: "Hundreds", lambda d: "Hundreds of people", "One count by itself"),
     lambda question, exact, cells: MeasureValues(cells.noisy * 100),

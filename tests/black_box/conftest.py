@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -69,6 +70,22 @@ def open_site(folder: Path, dataset: str = "town") -> Site:
     )
 
 
+def load_under(secret: bytes, folder: Path, description: str, records: object) -> None:
+    """Load records with a secret of our own in a new workspace."""
+    folder.mkdir(parents=True)
+    (folder / "secret").write_bytes(secret)
+    (folder / "secret").chmod(0o600)
+    load.load_dataset(folder, description, records)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder for hundreds of workspaces."""
+    folder = tmp_path_factory.mktemp("boxes")
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def site_of():
     """Opens a workspace behind the HTTP application."""
@@ -96,7 +113,7 @@ class SwappedDoors(DatasetRegistry):
     """Doors whose workspace can be changed behind an application."""
 
     def behind(self, gate: Authoriser) -> DatasetRegistry:
-        """These doors themselves, behind a gate."""
+        """These registry themselves, behind a gate."""
         self._gate = gate
         return self
 
@@ -109,11 +126,11 @@ def next_site():
     def opened(folder: Path, dataset: str = "town") -> Site:
         workspace = Workspace(folder, threads=1)
         if not kept:
-            doors = SwappedDoors(workspace)
+            registry = SwappedDoors(workspace)
             options = replace(read_options(folder), cache_mb=0)  # a question is asked again with a fault
-            kept.append((doors, TestClient(create_app(doors, options))))
-        doors, client = kept[0]
-        doors._workspace = workspace
+            kept.append((registry, TestClient(create_app(registry, options))))
+        registry, client = kept[0]
+        registry._workspace = workspace
         return Site(folder, workspace, client, dataset)
 
     return opened

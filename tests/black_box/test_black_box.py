@@ -1,11 +1,9 @@
-"""`dp` seen through the HTTP application and nothing else: the stated law, the stated promise, no shared noise.
+"""`dp` seen through the HTTP application and nothing else: the stated distribution, the stated promise, no shared noise.
 
 10,000 disjoint cells with one true count under 20 secrets, one request each: 200,000 draws a side. Every check is a
 function of what came over HTTP; it passes for the product, and the same function finds out a product with one fault.
-The law that noise is checked against is the closed form, not the product's own table.
+The distribution that noise is checked against is the closed form, not the product's own table.
 """
-
-from __future__ import annotations
 
 import io
 import itertools
@@ -32,6 +30,8 @@ from discreet.release.verdicts import verdict_of
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.verdict import rule_table_shape
 from discreet.workspace.versions.load_version import load_dataset
+
+from .conftest import load_under
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ most = 0.5
     1,
 )
 #: Discrete Laplace: p(k) = tanh(eps/2) exp(-eps |k|).
-LAW = {k: math.tanh(EPSILON / 2) * math.exp(-EPSILON * abs(k)) for k in range(-80, 81)}
+DISTRIBUTION = {k: math.tanh(EPSILON / 2) * math.exp(-EPSILON * abs(k)) for k in range(-80, 81)}
 
 
 @cache
@@ -122,19 +122,8 @@ def table(site, name="a"):
 
 def watch(site_of, folder, secret, description, *, data):
     """Publish records with a secret of our own in a new workspace, and open it."""
-    folder.mkdir(parents=True)
-    (folder / "secret").write_bytes(secret)
-    (folder / "secret").chmod(0o600)
-    load_dataset(folder, description, data)
+    load_under(secret, folder, description, data)
     return site_of(folder, "cells")
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """A folder for hundreds of workspaces."""
-    folder = tmp_path_factory.mktemp("boxes")
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -238,11 +227,11 @@ def true_counts(patch):
 # Checks: functions of released numbers alone ----------------------------------------------------------------------
 
 
-def follows_law(noise, law=None):
-    """Chi-square against the exact law, rare values taken together."""
-    law = law or LAW
-    values = np.array(sorted(law))
-    expected = np.array([law[value] for value in values.tolist()]) * noise.size
+def follows_distribution(noise, distribution=None):
+    """Chi-square against the exact distribution, rare values taken together."""
+    distribution = distribution or DISTRIBUTION
+    values = np.array(sorted(distribution))
+    expected = np.array([distribution[value] for value in values.tolist()]) * noise.size
     common = expected >= 20
     counts = np.array([(noise == value).sum() for value in values[common].tolist()])
     observed = np.append(counts, noise.size - counts.sum())
@@ -301,8 +290,8 @@ def jointly(one, other):
 
 
 def agrees_by_chance(one, other):
-    """Whether two noises of one law agree as often as independent ones do."""
-    chance = sum(p * p for p in LAW.values())
+    """Whether two noises of one distribution agree as often as independent ones do."""
+    chance = sum(p * p for p in DISTRIBUTION.values())
     low, high = clopper_pearson(one == other, FALSE_ALARM)
     return low <= chance <= high
 
@@ -330,21 +319,21 @@ def one(collect):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_noise_has_the_stated_law_on_empty_cells_and_on_others(empty, one, name):
+def test_noise_has_the_stated_distribution_on_empty_cells_and_on_others(empty, one, name):
     assert empty[name].size == one[name].size == 200_000
-    assert follows_law(empty[name])
-    assert follows_law(one[name] - 1)
+    assert follows_distribution(empty[name])
+    assert follows_distribution(one[name] - 1)
 
 
 def test_a_scale_five_per_cent_off_is_found_out(empty, one):
-    assert not follows_law(empty["scale"])
-    assert not follows_law(one["scale"] - 1)
+    assert not follows_distribution(empty["scale"])
+    assert not follows_distribution(one["scale"] - 1)
     assert not keeps_promise(thresholds(empty["scale"], one["scale"]), EPSILON, 1e-9)
 
 
 def test_zeros_without_noise_are_found_out(empty, one):
-    assert not follows_law(empty["zeros"])
-    assert follows_law(one["zeros"] - 1)
+    assert not follows_distribution(empty["zeros"])
+    assert follows_distribution(one["zeros"] - 1)
     assert not keeps_promise(thresholds(empty["zeros"], one["zeros"]), EPSILON, 1e-9)
 
 
@@ -401,7 +390,7 @@ def test_a_record_that_moved_costs_twice_and_not_more(moved):
     events = quadrants(before["right"], after["right"])
     assert keeps_promise(events, 2 * EPSILON, 1e-9)
     assert spends_it(events, 2 * EPSILON)
-    assert follows_law(before["right"] - np.tile([1, 0], AREAS * MOVED))
+    assert follows_distribution(before["right"] - np.tile([1, 0], AREAS * MOVED))
     assert not keeps_promise(quadrants(before["wrong"], after["wrong"]), 2 * EPSILON, 1e-9)
 
 

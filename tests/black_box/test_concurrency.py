@@ -1,7 +1,5 @@
 """A hundred clients at once never overspend: what is answered is what the budget allows, and every answer is charged."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,11 +1,9 @@
-"""A joint universe seen through the HTTP application and nothing else: the stated law, the stated promise, agreement.
+"""A joint universe seen through the HTTP application alone: the stated distribution, the promise, agreement.
 
 Zones are blocks of five cells, and contrasts within a block are independent from zone to zone: 500 draws a load, under 20
 secrets a side. The person who is there or not has three records, of which a load keeps one. Every check is a function of
 what came over HTTP; it passes for the product, and the same function finds out a product with one fault.
 """
-
-from __future__ import annotations
 
 import io
 import itertools
@@ -19,7 +17,7 @@ import pyarrow.csv as pv
 import pytest
 from scipy import stats
 
-from discreet.margins.residual_table import UNIT
+from discreet.margins.residual_space import UNIT
 from discreet.noise.table import NoiseTable
 from discreet.privacy.composition import gaussian_delta
 from discreet.protect import joint_residuals as joint_noise
@@ -28,7 +26,8 @@ from discreet.protect.description_keys import NoiseContext, residual_keys
 from discreet.protect.joint_plan import JointPlan
 from discreet.protect.joint_residuals import StoredResiduals
 from discreet.records.staging import ContributionBounds
-from discreet.workspace.versions.load_version import load_dataset
+
+from .conftest import load_under
 
 pytestmark = pytest.mark.slow
 
@@ -158,26 +157,15 @@ def stated(site, others=4):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """A folder for hundreds of workspaces."""
-    folder = tmp_path_factory.mktemp("joint-boxes")
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
 def load(home, next_site, parsed_once):
     """Publish records under a secret in a new workspace, with a fault, and look at it."""
     numbered = itertools.count()
 
     def loaded(secret, look, *, somebody=False, part=PARTS[0], text=DESCRIPTION, fault=lambda _patch: None):
         folder = home / str(next(numbered))
-        folder.mkdir(parents=True)
-        (folder / "secret").write_bytes(secret)
-        (folder / "secret").chmod(0o600)
         with pytest.MonkeyPatch.context() as patch:
             fault(patch)
-            load_dataset(folder, text, records(somebody=somebody, part=part))
+            load_under(secret, folder, text, records(somebody=somebody, part=part))
             site = next_site(folder, "cells")
             try:
                 return look(site)
@@ -252,8 +240,8 @@ def rounding_first(patch):
 # Checks: functions of released numbers alone ----------------------------------------------------------------------
 
 
-def follows_law(noise, variances):
-    """Chi-square of squares, and of counts in tenths of the normal law, for each contrast."""
+def follows_distribution(noise, variances):
+    """Chi-square of squares, and of counts in tenths of the normal distribution, for each contrast."""
     for each, variance in zip(noise, variances, strict=True):
         total = float((each**2).sum() / variance)
         if min(stats.chi2.cdf(total, each.size), stats.chi2.sf(total, each.size)) < FALSE_ALARM:
@@ -331,12 +319,14 @@ def variances(load):
     return load(bytes(range(32)), stated)
 
 
-def test_contrasts_have_the_stated_law_and_residuals_noise_of_their_own(nobody, somebody, variances, collect):
+def test_contrasts_have_the_stated_distribution_and_residuals_noise_of_their_own(
+    nobody, somebody, variances, collect
+):
     assert nobody.shape == somebody.shape == (3, 10_000)
-    assert follows_law(nobody, variances)
-    assert follows_law(somebody - 1, variances)
+    assert follows_distribution(nobody, variances)
+    assert follows_distribution(somebody - 1, variances)
     assert independent(nobody)
-    assert not follows_law(collect(SCALED, fault=scale), variances)
+    assert not follows_distribution(collect(SCALED, fault=scale), variances)
     assert not independent(collect(FEW, fault=one_key))
 
 
@@ -399,13 +389,13 @@ def test_persons_of_a_zone_are_exact_and_where_in_it_a_person_is_cannot_be_told(
     variances = load(rng.bytes(32), lambda site: stated(site, 1), text=HELD)
     assert (persons == 1).all()
     assert (others == 1).all()
-    assert follows_law(first - 1, variances)
-    assert follows_law(second + 1, variances)
+    assert follows_distribution(first - 1, variances)
+    assert follows_distribution(second + 1, variances)
     with_one, mu = told(first, variances)
     without, _ = told(second, variances)
     assert keeps_promise(without, with_one, EPSILON, DELTA)
     # The sides are two apart in every contrast.
     assert not keeps_promise(without, with_one, SMALL, 0.3 * gaussian_delta(2 * mu, SMALL))
-    assert not follows_law(sides(PARTS[0], fault=scale)[0] - 1, variances)
+    assert not follows_distribution(sides(PARTS[0], fault=scale)[0] - 1, variances)
     _, gone = sides(PARTS[0], FEW, somebody=False)
     assert not keeps_promise(gone.astype(float), persons.astype(float), EPSILON, DELTA)

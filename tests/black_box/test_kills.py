@@ -4,8 +4,6 @@ Children are forked from a parent that has answered a request and holds no data 
 itself and writes what it was answered to a file, as a server writes to its socket: only after the answer is there.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import multiprocessing
@@ -27,7 +25,6 @@ from discreet.ledger.ledger import STEPS
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.records.keys import read_secret
 from discreet.workspace.ledger_location import LEDGER
-from discreet.workspace.versions import charge_load as booking
 from discreet.workspace.versions import load_version as publishing
 from discreet.workspace.versions.checkpoints import MARK, read_checkpoint
 from discreet.workspace.versions.load_version import load_dataset
@@ -77,14 +74,12 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def dies_after(function, when=True):
+def dies_after(function):
     """The function, and the end of the process when it has returned."""
 
     def last(*arguments, **named):
-        result = function(*arguments, **named)
-        if when:
-            die()
-        return result
+        function(*arguments, **named)
+        die()
 
     return last
 
@@ -310,14 +305,14 @@ def load_and_die(folder, description, step, engine):
     names |= {"settled": "_settle", "pointed": "set_current"}
     if step in names:
         setattr(publishing, names[step], dies_after(getattr(publishing, names[step])))
-    opened = booking.ledger_for_loading
+    opened = publishing.ledger_for_loading
 
     def watched(place):
         ledger = opened(place)
         ledger._on_step = lambda done: f"charge: {done}" == step and die()
         return ledger
 
-    booking.ledger_for_loading = watched
+    publishing.ledger_for_loading = watched
     load_dataset(folder, description, RECORDS, engine=engine)
     os._exit(0)
 

@@ -49,11 +49,7 @@ def test_one_request_has_one_set_of_numbers(town_workspace, served):
     found = {}
     program = [sys.executable, "-c", "from discreet.cli.main import run; run()"]
     asked = ["table", "town", "--rows", "age", "--columns", "sex", "--format", "csv"]
-    printed = subprocess.run(
-        [*program, *asked, "--workspace", str(folder)],
-        capture_output=True,
-        check=True,
-    )
+    printed = subprocess.run([*program, *asked, "--workspace", str(folder)], capture_output=True, check=True)
     found["command line"] = from_csv(printed.stdout.decode())
     for run in ("first", "after a restart"):
         with served(folder) as base:

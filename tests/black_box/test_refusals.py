@@ -4,8 +4,6 @@ Random requests go to the town, the town without one person, with one person els
 the shape refuses is refused by the same bytes everywhere, dry runs and charges included.
 """
 
-from __future__ import annotations
-
 import io
 import random
 
@@ -18,8 +16,8 @@ import discreet.release.verdicts
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.release.checked_request import check_request, unlock
 from discreet.rules.noisy_table import NoisyTable
-from discreet.workspace.versions.load_version import load_dataset
-from discreet.workspace.workspace import Workspace
+
+from .conftest import load_under
 
 pytestmark = pytest.mark.slow
 
@@ -72,10 +70,7 @@ def sites(private_town, tmp_path, site_of):
         )
         for name, records in neighbours_of(private_town.records).items():
             folder = tmp_path / f"{name} {bool(rules)}"
-            folder.mkdir()
-            (folder / "secret").write_bytes((private_town.folder / "secret").read_bytes())
-            (folder / "secret").chmod(0o600)
-            load_dataset(folder, described, records)
+            load_under((private_town.folder / "secret").read_bytes(), folder, described, records)
             found[folder] = site_of(folder)
         return {
             name: found[tmp_path / f"{name} {bool(rules)}"] for name in neighbours_of(private_town.records)
@@ -221,10 +216,7 @@ def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, 
     sites = []
     for name, described in (("ruled", ruled), ("plain", plain)):
         folder = tmp_path / name
-        folder.mkdir()
-        (folder / "secret").write_bytes((private_town.folder / "secret").read_bytes())
-        (folder / "secret").chmod(0o600)
-        load_dataset(folder, described, private_town.records)
+        load_under((private_town.folder / "secret").read_bytes(), folder, described, private_town.records)
         sites.append(site_of(folder))
     site, twin = sites
     keys = [each.share("ann", 5) for each in sites]
@@ -330,13 +322,3 @@ def test_nothing_is_read_before_it_is_charged(site, monkeypatch):
     assert site.get(outside, key).status_code == 200
     assert reads
     assert set(reads) == {charges + 1}
-
-
-def test_python_and_the_workspace_agree_on_the_cost(site):
-    import discreet as package
-
-    key = site.share("ann", 2)
-    with package.open(site.folder, key=key) as catalogue:
-        found = catalogue.dry_run("town", rows=["sex", "job"], columns=["area"])
-    assert found["cost"]["epsilon"] == pytest.approx(0.5)
-    assert Workspace(site.folder).stored("town").dp is not None

@@ -5,8 +5,6 @@ one, levels that are the variable's own, defaults written out. The layout is pre
 reasons and none of the charge's.
 """
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

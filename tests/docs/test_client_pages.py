@@ -1,11 +1,4 @@
-"""The first minute of a reader's own tool: every example runs as it stands, and reads the numbers that were released.
-
-The page about PxWebApi: its Python runs against a server of the demo, and it names what there is.
-
-The page about the HTTP API names what the API has.
-
-The page about the question language: each example means what stands beside it, each error is as printed.
-"""
+"""Pages on other tools and on the HTTP interfaces: their examples run as they stand, and they name what there is."""
 
 import contextlib
 import csv
@@ -15,11 +8,10 @@ import re
 import shutil
 import subprocess
 import urllib.request
-from pathlib import Path
 
 import pytest
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, all_errors
 from discreet.formats import formats
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
@@ -27,25 +19,22 @@ from discreet.model.selection import LONG, LONGEST_NAME, MOST_LOOKED_AT, MOST_RE
 from discreet.web.admission import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from discreet.web.api.routes import API_PARAMETERS
 from discreet.web.pxweb.output import CSV_PARAMETERS, FORMATS
-from discreet.web.pxweb.routes import LARGEST_BODY, PREFIX
+from discreet.web.pxweb.routes import PREFIX
 from discreet.web.pxweb.selection_syntax import LONGEST_ID
-from discreet.web.security import HEADERS
+from discreet.web.response_headers import HEADERS
 from discreet.workspace.demo import census_description
 
-PAGES = Path(__file__).parents[2] / "docs" / "how-to"
+from .pages import blocks, run_python, text_of
+
 NAMES = ("pandas", "polars", "duckdb", "curl", "javascript", "excel")
 DEMO = "http://127.0.0.1:8000"
 #: What a page shows and the tests cannot run; it says so.
 NOT_RUN = {"sql", "powerquery"}
 
 
-def text_of(name):
-    return (PAGES / f"from-{name}.md").read_text("utf-8")
-
-
-def blocks(name):
+def examples(name):
     """The examples of a page with their languages, in order."""
-    return re.findall(r"```(\w+)\n(.*?)```", text_of(name), re.DOTALL)
+    return re.findall(r"```(\w+)\n(.*?)```", text_of(f"how-to/from-{name}.md"), re.DOTALL)
 
 
 @pytest.fixture
@@ -55,11 +44,11 @@ def run(demo_address, tmp_path, monkeypatch):
 
     def whole(name):
         names, printed = {"__name__": name}, io.StringIO()
-        for language, code in blocks(name):
+        for language, code in examples(name):
             here = code.replace(DEMO, demo_address)
             with contextlib.redirect_stdout(printed):
                 if language == "python":
-                    exec(compile(here, f"from-{name}.md", "exec"), names)  # noqa: S102 - our own pages
+                    run_python(f"from-{name}.md", here, names)
                 elif language not in NOT_RUN:
                     printed.write(_program(language, here))
         return names, printed.getvalue()
@@ -93,11 +82,11 @@ def told(ages, kinds, values):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_says_what_is_missing_what_must_be_told_and_what_was_not_run(name):
-    text = text_of(name)
+    text = text_of(f"how-to/from-{name}.md")
     assert DEMO in text
     for part in ("`c` is withheld", "`z` cannot occur", "mandatory", "zero" if name != "curl" else "empty"):
         assert part in text, part
-    if {language for language, _ in blocks(name)} & NOT_RUN:
+    if {language for language, _ in examples(name)} & NOT_RUN:
         assert "not run" in text
     assert all(f"(from-{other}.md)" in text for other in NAMES if other != name)
 
@@ -170,71 +159,42 @@ def test_the_workbook_holds_the_released_numbers_and_the_note(run, released, tmp
     )
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "pxweb.md").read_text("utf-8")
+PXWEB, HTTP = text_of("reference/pxweb.md"), text_of("reference/http.md")
 
 
 @pytest.mark.slow
-def test_the_first_minute_runs(demo_address):
-    found = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def test_the_first_minute_of_pxweb_runs(demo_address):
     made = []
-    for code in found:
-        names = {"__name__": "example"}
+    for code in blocks("reference/pxweb.md", "python"):
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(code.replace("http://127.0.0.1:8000", demo_address), "pxweb.md", "exec"), names)  # noqa: S102
-        made.append(names)
+            made.append(run_python("pxweb.md", code.replace(DEMO, demo_address)))
     assert len(made[0]["rows"]) == 3 * 4
     assert len(made[0]["regions"]) == 12
-    assert len(made[1]["frame"]) == 3 * 6
-    assert len(made[2]["frame"]) == 2 * 6
+    assert [len(each["frame"]) for each in made[1:3]] == [3 * 6, 2 * 6]
 
 
-@pytest.mark.parametrize("name", [*FORMATS, *CSV_PARAMETERS])
-def test_every_format_and_parameter_is_documented(name):
-    assert f"`{name}`" in PAGE
-
-
-def test_limits_are_documented():
-    assert f"`{PREFIX}`" in PAGE
-    assert f"{LARGEST_BODY:,} bytes" in PAGE
-    assert f"{LONGEST_ID:,} letters" in PAGE
-
-
-PAGE_HTTP_REFERENCE = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize("name", [*API_PARAMETERS, *(form.name for form in formats())])
-def test_every_parameter_and_format_is_documented(name):
-    assert f"`{name}`" in PAGE_HTTP_REFERENCE
-
-
-@pytest.mark.parametrize("header", HEADERS)
-def test_every_security_header_is_documented(header):
-    assert header in PAGE_HTTP_REFERENCE.lower()
-
-
-def test_the_limits_of_a_query_and_a_body_are_documented():
-    assert f"{MAX_QUERY_BYTES:,} bytes" in PAGE_HTTP_REFERENCE
-    assert f"{MAX_BODY_BYTES:,} bytes" in PAGE_HTTP_REFERENCE
+def test_every_format_parameter_header_and_limit_is_documented():
+    pxweb = [f"`{name}`" for name in (*FORMATS, *CSV_PARAMETERS, PREFIX)]
+    pxweb += [f"{MAX_BODY_BYTES:,} bytes", f"{LONGEST_ID:,} letters"]
+    http = [f"`{name}`" for name in (*API_PARAMETERS, *(form.name for form in formats()))]
+    http += [f"{MAX_QUERY_BYTES:,} bytes", f"{MAX_BODY_BYTES:,} bytes"]
+    assert [word for word in pxweb if word not in PXWEB] == []
+    assert [word for word in http if word not in HTTP] == []
+    assert [header for header in HEADERS if header not in HTTP.lower()] == []
 
 
 def test_every_documented_code_exists_with_its_status():
-    from discreet.errors import all_errors
-
     statuses = {kind.code: kind.http_status for kind in all_errors()}
-    table = re.findall(r"^\| (\d{3}) \| (.+) \|$", PAGE_HTTP_REFERENCE, flags=re.MULTILINE)
+    table = re.findall(r"^\| (\d{3}) \| (.+) \|$", HTTP, flags=re.MULTILINE)
     assert len(table) == 13
     for status, words in table:
         for code in re.findall(r"`([a-z-]+)`", words):
             assert statuses[code] == int(status)
 
 
-PAGE_QUESTION_LANGUAGE = (
-    Path(__file__).parents[2] / "docs" / "reference" / "question-language.md"
-).read_text("utf-8")
-SAME = re.findall(
-    r"^\| `(filter|group|levels)` \| `(.+?)` \| `(.+?)` \|$", PAGE_QUESTION_LANGUAGE, flags=re.MULTILINE
-)
-ERRORS = re.findall(r"^\| `([a-z]+!?=.+?)` \| (.+?) \|$", PAGE_QUESTION_LANGUAGE, flags=re.MULTILINE)
+QUESTIONS = text_of("reference/question-language.md")
+SAME = re.findall(r"^\| `(filter|group|levels)` \| `(.+?)` \| `(.+?)` \|$", QUESTIONS, flags=re.MULTILINE)
+ERRORS = re.findall(r"^\| `([a-z]+!?=.+?)` \| (.+?) \|$", QUESTIONS, flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +216,7 @@ def test_the_page_has_examples_of_all_that_can_be_written():
 
 
 @pytest.mark.parametrize(("parameter", "written", "codes"), SAME)
-def test_an_example_asks_what_stands_beside_it(census, parameter, written, codes):
+def test_an_example_means_the_codes_beside_it(census, parameter, written, codes):
     asked = ask(census, parameter, written)
     assert asked == ask(census, parameter, codes)
     assert asked.filters or asked.groups or asked.names or asked.levels
@@ -270,8 +230,11 @@ def test_an_error_is_as_printed(census, written, said):
 
 
 def test_the_limits_are_those_of_the_program():
-    assert f"at most {MOST_READ} ranges" in PAGE_QUESTION_LANGUAGE
-    assert f"may look at {MOST_LOOKED_AT:,} categories" in PAGE_QUESTION_LANGUAGE
-    assert f"more than {MOST_LOOKED_AT // MOST_READ:,} categories" in PAGE_QUESTION_LANGUAGE
-    assert f"at most {LONGEST_NAME} characters" in PAGE_QUESTION_LANGUAGE
-    assert f"more than {LONG} codes" in PAGE_QUESTION_LANGUAGE
+    for words in (
+        f"at most {MOST_READ} ranges",
+        f"may look at {MOST_LOOKED_AT:,} categories",
+        f"more than {MOST_LOOKED_AT // MOST_READ:,} categories",
+        f"at most {LONGEST_NAME} characters",
+        f"more than {LONG} codes",
+    ):
+        assert words in QUESTIONS

@@ -1,14 +1,9 @@
-"""The examples of README and first steps run: Python blocks as they stand, commands through the same code.
-
-The README's first screen: a newcomer makes a table of their own data with the commands that it prints.
-"""
+"""The examples of the README and of the first steps run: Python blocks as they stand, commands through the same code."""
 
 import csv
-import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import pyarrow.csv as pc
 import pytest
@@ -26,9 +21,10 @@ from discreet.workspace.demo import (
 )
 from discreet.workspace.versions.load_version import load_dataset
 
-ROOT = Path(__file__).parents[2]
-WITH_PYTHON = ["README.md", "docs/start/first-table.md", "docs/reference/question-language.md"]
-PAGES = [*WITH_PYTHON, "docs/reference/cli.md", "docs/book/02-noise-tables.md"]
+from .pages import blocks, run_python, text_of
+
+WITH_PYTHON = ["README.md", "start/first-table.md", "reference/question-language.md"]
+PAGES = [*WITH_PYTHON, "reference/cli.md", "book/02-noise-tables.md"]
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +37,6 @@ def demo(tmp_path_factory):
     return folder
 
 
-def blocks(path, language):
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text("utf-8"), re.DOTALL)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_PYTHON)
 def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
@@ -53,7 +45,7 @@ def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
     found = blocks(path, "python")
     assert found
     for code in found:
-        exec(compile(code, path, "exec"), {"__name__": "example"})  # noqa: S102 - our own pages
+        run_python(path, code)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +58,8 @@ def server(served, demo):
 def test_the_python_of_the_clients_page_runs_against_a_server(server, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "example"}
-    for code in blocks("docs/how-to/from-python.md", "python"):
-        exec(compile(code.replace("https://example.org", server), "from-python.md", "exec"), names)  # noqa: S102
+    for code in blocks("how-to/from-python.md", "python"):
+        run_python("from-python.md", code.replace("https://example.org", server), names)
     assert (tmp_path / "employment.xlsx").stat().st_size > 1000
     assert (tmp_path / "employment.png").read_bytes().startswith(b"\x89PNG")
 
@@ -77,7 +69,7 @@ def test_r_reads_the_numbers_that_python_reads(server, demo, tmp_path):
     """The recipe as it stands, then the table as R has it, cell by cell; codes such as "01" stay text."""
     if not shutil.which("Rscript"):
         pytest.skip("R is not here (apt-get install r-base-core)")
-    recipe = "\n".join(blocks("docs/how-to/from-r.md", "r")).replace("https://example.org", server)
+    recipe = "\n".join(blocks("how-to/from-r.md", "r")).replace("https://example.org", server)
     wanted = "rows=age&columns=sex&filter=region=R01"
     more = f"""
     other <- read_table("{server}", "census", "{wanted}")
@@ -130,13 +122,11 @@ def test_the_commands_of_a_page_run(path, demo, monkeypatch, tmp_path):
         assert result.exit_code == 0
 
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+README = text_of("README.md")
 
 
 def own_data_commands():
-    block = next(
-        block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "discreet describe" in block
-    )
+    block = next(block for block in blocks("README.md", "sh") if "discreet describe" in block)
     lines = [line.split("#")[0].strip() for line in block.splitlines()]
     return [shlex.split(line)[1:] for line in lines if line.startswith("discreet ")]
 

@@ -1,11 +1,4 @@
-"""The page "Operate a workspace": every command runs as it stands, in order.
-
-The page "Publish": every command runs as it stands, in order, and its section is one.
-
-The page "Audit a ledger": every command runs as it stands, in order.
-
-The page "From your file to a table": its commands run as they are printed, on small files that look real.
-"""
+"""How-to pages on operating, publishing, auditing and loading: every command runs as it stands, in order."""
 
 import json
 import re
@@ -19,11 +12,19 @@ import pytest
 
 from discreet.web import run as web_run
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operate.md"
+from .pages import text_of
+
+FILES = text_of("how-to/from-your-file-to-a-table.md")
+
+
+def commands_of(page, count):
+    found = re.findall(r"^discreet (.*)$", text_of(page), re.MULTILINE)
+    assert len(found) == count
+    return found
 
 
 @pytest.mark.slow
-def test_the_page_runs(town, tmp_path, monkeypatch, run_here):
+def test_the_page_on_operation_runs(town, tmp_path, monkeypatch, run_here):
     monkeypatch.chdir(tmp_path)
     description = town.description.replace('id = "town"', 'id = "census"')
     for version, records in (("2025", town.records.slice(200)), ("2026", town.records)):
@@ -32,10 +33,8 @@ def test_the_page_runs(town, tmp_path, monkeypatch, run_here):
     Path("office").chmod(0o700)
     served = description.replace('version = "1"', 'version = "2025"')
     Path("census.toml").write_text(served.replace('label = "Male"', 'label = "Men"'), "utf-8")
-    commands = re.findall(r"^discreet (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert len(commands) > 10
     place = "office"
-    for words in commands:
+    for words in commands_of("how-to/operate.md", 15):
         if words == "remove census --version 2025 --yes -w office":
             assert run_here("use", "census", "2026", "-w", "office").returncode == 0
         done = run_here(*words.replace("-w office", f"-w {place}").split())
@@ -43,50 +42,38 @@ def test_the_page_runs(town, tmp_path, monkeypatch, run_here):
         place = "elsewhere" if words.startswith("move") else place
 
 
-PAGE_PUBLISH_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "publish.md"
-
-
 @pytest.mark.slow
-def test_the_page_runs_publish_page(town, tmp_path, monkeypatch, run_here):
+def test_the_page_on_publishing_runs(town, tmp_path, monkeypatch, run_here):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(web_run, "serve", lambda *_given: None)
-    text = PAGE_PUBLISH_PAGE.read_text("utf-8")
-    section = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0]
+    section = re.findall(r"```toml\n(.*?)```", text_of("how-to/publish.md"), re.DOTALL)[0]
     for ours, theirs in (("district", "area"), ("employment", "job"), ("up_to = 2", "up_to = 1")):
         section = section.replace(ours, theirs)
     description = town.description.replace('id = "town"', 'id = "census"')
     town.load(Path("office"), description).close()
     Path("census.toml").write_text(description + section, "utf-8")
-    commands = re.findall(r"^discreet (.*)$", text, re.MULTILINE)
-    assert len(commands) == 6
-    for words in commands:
+    for words in commands_of("how-to/publish.md", 6):
         done = run_here(*words.split())
         assert done.returncode == 0, (words, done.stderr)
     assert Path("public/publication.json").is_file()
     assert Path("site/census/index.html").is_file()
 
 
-PAGE_AUDIT_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "audit-a-ledger.md"
-
-
-def test_the_page_runs_audit_page(private_town, tmp_path, monkeypatch, run_here):
+def test_the_page_on_audits_runs(private_town, tmp_path, monkeypatch, run_here):
     monkeypatch.chdir(tmp_path)
     private_town.folder.rename("office")
-    commands = re.findall(r"^discreet (.*)$", PAGE_AUDIT_PAGE.read_text("utf-8"), re.MULTILINE)
-    assert len(commands) == 6
-    for words in commands:
+    for words in commands_of("how-to/audit-a-ledger.md", 6):
         done = run_here(*words.split())
         assert done.returncode == 0, (words, done.stderr)
     assert "add up to epsilon" in done.stdout
     assert "are there, and no cap was raised" in done.stdout
 
 
-PAGE_FILE_PAGES = (Path(__file__).parents[2] / "docs/how-to/from-your-file-to-a-table.md").read_text("utf-8")
 N = 600
 
 
 def section(title):
-    text = PAGE_FILE_PAGES.split(f"## {title}")[1].split("\n## ")[0]
+    text = FILES.split(f"## {title}")[1].split("\n## ")[0]
     lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
     return [shlex.split(line)[1:] for line in lines if line.startswith("discreet ")]
 
@@ -153,7 +140,7 @@ def test_the_commands_run_as_they_are_printed(title, make, tmp_path, monkeypatch
 
 
 def test_json_of_a_wrong_file_has_the_keys_that_the_reference_names(tmp_path, run_here, town):
-    page = (Path(__file__).parents[2] / "docs/reference/files.md").read_text("utf-8")
+    page = text_of("reference/files.md")
     (tmp_path / "town.toml").write_text(town.description)
     town.records.to_pandas().assign(sex="x").to_csv(tmp_path / "town.csv", index=False)
     told = json.loads(run_here("check", tmp_path / "town.csv", tmp_path / "town.toml", "--json").stdout)

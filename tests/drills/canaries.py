@@ -104,10 +104,8 @@ def canary_workspace(folder, step: int) -> dict[str, str]:
     load_dataset(folder, described("closed", '[access]\nwho = "analyst"\n'), records, beside=folder)
     load_dataset(folder, weighted, records.slice(3), beside=folder)
     joint = JOINT.replace('"town"', '"guarded"')
-    for (
-        strong,
-        weak,
-    ) in DP:  # with noise of the size of a step, one released count in `step` is a multiple by chance
+    # With noise of the size of a step, one released count in `step` is a multiple by chance.
+    for strong, weak in DP:
         assert strong in joint
         joint = joint.replace(strong, weak)
     load_dataset(folder, described("guarded").split("[protection]")[0] + joint, records, beside=folder)

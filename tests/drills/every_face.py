@@ -17,24 +17,11 @@ from discreet.pictures.charts import charts
 FORMATS = [form.name for form in formats() if not form.is_picture]
 NAMES = ("sex", "age", "job", "area", "region")
 VIEWS = [
-    ("percent", "row"),
-    ("percent", "column"),
-    ("percent", "table"),
-    ("rank", "yes"),
-    ("top", "2"),
-    ("sort", "-value"),
-    ("hide_empty", "yes"),
-    ("levels", "area=region,area"),
-    ("levels", "job=work"),
-    ("levels", "age=grown"),
-    ("measure", "weighted"),
-    ("additivity", "interior"),
-    ("additivity", "fitted"),
-    ("totals", "no"),
-    ("lang", "de"),
-    ("version", "1"),
-    ("download", "1"),
-]
+    ("percent", "row"), ("percent", "column"), ("percent", "table"), ("rank", "yes"), ("top", "2"), ("sort", "-value"),
+    ("hide_empty", "yes"), ("levels", "area=region,area"), ("levels", "job=work"), ("levels", "age=grown"),
+    ("measure", "weighted"), ("additivity", "interior"), ("additivity", "fitted"), ("totals", "no"), ("lang", "de"),
+    ("version", "1"), ("download", "1"),
+]  # fmt: skip
 ENCODINGS = ["gzip", "br", "zstd", "identity", "gzip;q=0, *;q=0.5", "nonsense"]
 HOSTILE = [
     "%00",
@@ -99,9 +86,8 @@ def table(rng, name):
 def chart(rng, name):
     query = [("rows", rng.choice(NAMES)), ("columns", rng.choice(NAMES)), ("format", "svg")]
     kinds = [each.name for each in charts()]
-    return Asked(
-        address(f"/api/datasets/{name}/table", [*query, ("chart", rng.choice(kinds))][: rng.choice([3, 4])])
-    )
+    query = [*query, ("chart", rng.choice(kinds))][: rng.choice([3, 4])]
+    return Asked(address(f"/api/datasets/{name}/table", query))
 
 
 def dry_run(rng, name):
@@ -135,10 +121,8 @@ def pxweb(rng, name):
     base, chosen = "/api/pxweb/v2", rng.sample(NAMES, rng.choice([1, 2, 2, 3]))
     if rng.random() < 0.3:
         places = [f"/tables/{name}", f"/tables/{name}/metadata", "/tables", "/config"]
-        return Asked(
-            base
-            + rng.choice([*places, f"/tables/{name}/defaultselection", f"/codelists/agg_{name}_job.work"])
-        )
+        places += [f"/tables/{name}/defaultselection", f"/codelists/agg_{name}_job.work"]
+        return Asked(base + rng.choice(places))
     if rng.random() < 0.3:
         selection = [{"variableCode": each, "valueCodes": ["*"]} for each in chosen]
         body = json.dumps({"selection": selection}).encode()
@@ -190,26 +174,14 @@ def hostile(rng, name):
     ]
     method = rng.choice(["GET", "GET", "GET", "POST", "PUT", "DELETE", "OPTIONS"])
     body = rng.choice([None, b"{", b"\x00\xff" * 40, b'{"selection": 7}'])
-    headers = rng.choice(
-        [{}, {"accept": bad[:20].encode("ascii", "replace").decode()}, {"host": "evil.example"}]
-    )
+    accepts = {"accept": bad[:20].encode("ascii", "replace").decode()}
+    headers = rng.choice([{}, accepts, {"host": "evil.example"}])
     return Asked(rng.choice(paths), method, headers, body)
 
 
 #: Every face, with how often it is asked.
-FACES = {
-    table: 34,
-    page: 16,
-    dry_run: 6,
-    inference: 9,
-    pxweb: 10,
-    sdmx: 7,
-    frame: 4,
-    document: 5,
-    operations: 4,
-    hostile: 4,
-    chart: 1,
-}
+FACES = {table: 34, page: 16, dry_run: 6, inference: 9, pxweb: 10, sdmx: 7, frame: 4, document: 5}
+FACES |= {operations: 4, hostile: 4, chart: 1}
 
 
 def random_asked(rng, datasets, faces=None):

@@ -100,16 +100,16 @@ def _told(content: bytes, words: list[bytes]) -> set[str]:
 def served(folder) -> tuple[str, bytes]:
     """The digest of the version that is served, and the bytes of its table; nothing where it is refused."""
     try:
-        doors = open_registry(folder, threads=1)
+        registry = open_registry(folder, threads=1)
     except DiscreetError:
         return "", b""
     try:
-        door = doors.door("counted")
-        return door.digest, b"".join(format_by_name("csv").pieces(door.release(TABLE)))
+        service = registry.open("counted")
+        return service.digest, b"".join(format_by_name("csv").pieces(service.release(TABLE)))
     except DiscreetError:
         return "", b""
     finally:
-        doors.close()
+        registry.close()
 
 
 #: What a program does to files, as Python tells its audit hooks before it is done; and what of it needs room.

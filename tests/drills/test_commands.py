@@ -71,9 +71,9 @@ def restores(folder):
 
 
 def publishes(folder):
-    doors = open_registry(folder, threads=1)
-    publish(doors, "counted", FolderStorage(folder.parent / "public"), signing_key(folder))
-    doors.close()
+    registry = open_registry(folder, threads=1)
+    publish(registry, "counted", FolderStorage(folder.parent / "public"), signing_key(folder))
+    registry.close()
 
 
 def rotates(folder):
@@ -135,10 +135,10 @@ def test_a_command_struck_before_any_change(template, tmp_path, name, fault, dri
 def _whole_or_none(base) -> None:
     """A publication that was broken off is none, or whole."""
     try:
-        doors = open_publication(FolderStorage(base / "public"), signing_key(base / "w").public)
+        registry = open_publication(FolderStorage(base / "public"), signing_key(base / "w").public)
     except PublicationUnusable:
         return
-    doors.verify("counted")
+    registry.verify("counted")
 
 
 def test_a_rotation_killed_before_any_change_is_finished_by_the_next(template, tmp_path, drill):

@@ -77,9 +77,8 @@ class Scan:
         self.look(asked.path, told.encode())
         whole = answered.status_code == 200  # a part of a packed file cannot be unpacked
         for content in contents(answered.content, media) if whole else [answered.content]:
-            grouped = "html" in media or "svg" in media
+            grouped, noisy = "html" in media or "svg" in media, "guarded" in asked.path
             kept = content if answered.status_code == 206 else without_derived(content, media)
-            noisy = "guarded" in asked.path
             public = asked.path.partition("?")[0].endswith("/noise")
             derived = noisy or is_derived(asked.path)
             self.look(asked.path, kept, grouped=grouped, derived=derived, public=public)
@@ -119,24 +118,21 @@ def scanning(filled, step, monkeypatch):
     folder, keys = filled(step)
     canaries = Canaries(step, secret_words(keys.values()), keys_of_records(step))
     watch_keys(canaries, monkeypatch)
-    doors = open_registry(folder, threads=1)
+    registry = open_registry(folder, threads=1)
     options = replace(read_options(folder), pxweb_calls=1_000_000)
     said, spans = io.StringIO(), InMemorySpanExporter()
     handler = logging.StreamHandler(said)
     logging.getLogger().addHandler(handler)
     logging.getLogger("discreet").setLevel(logging.DEBUG)
     try:
-        with open_state(doors, options) as state:
+        with open_state(registry, options) as state:
             start_tracing("otlp", spans)
-            client = TestClient(create_app(doors, options, state), client=("127.0.0.1", 1))
+            client = TestClient(create_app(registry, options, state), client=("127.0.0.1", 1))
             scan = Scan(client, canaries, keys | {"wrong": "dk_wrong", "nearly": keys["analyst"][:-1] + "_"})
             yield scan
             metrics = state.metrics.text()
-        for where, text in (
-            ("metrics", metrics),
-            ("logging", said.getvalue().encode()),
-            ("traces", traced(spans)),
-        ):
+        told = {"metrics": metrics, "logging": said.getvalue().encode(), "traces": traced(spans)}
+        for where, text in told.items():
             scan.look(where, text)
         scan.tells_nobody("metrics and traces", metrics + traced(spans))
         lines = logged(state.folder / "log")
@@ -146,7 +142,7 @@ def scanning(filled, step, monkeypatch):
         start_tracing(None)
         logging.getLogger().removeHandler(handler)
         logging.getLogger("discreet").setLevel(logging.NOTSET)
-        doors.close()
+        registry.close()
 
 
 def traced(spans):
@@ -237,7 +233,7 @@ def count_in_a_metric(monkeypatch):
 
 
 def count_in_a_trace(monkeypatch):
-    monkeypatch.setattr("discreet.web.audit.entry.span", lambda name: tracing.span(f"{name} of 5045"))
+    monkeypatch.setattr("discreet.web.audit.log.span", lambda name: tracing.span(f"{name} of 5045"))
     return [TABLE + "csv"]
 
 

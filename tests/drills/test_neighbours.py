@@ -30,8 +30,7 @@ from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros
 from discreet.release import checked_request as questions
 from discreet.release import verdicts
-from discreet.release.dataset_registry import DatasetRegistry
-from discreet.release.dataset_service import unlock_service
+from discreet.release.dataset_registry import DatasetRegistry, unlock_service
 from discreet.release.verdicts import count_cells
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.verdict import rule_table_shape, verdict_of
@@ -94,15 +93,9 @@ def alone(records):
     """The records with one more person, in a cell that is empty otherwise."""
     names = ("area", "sex", "age", "job")
     taken = set(zip(*(records[name].to_pylist() for name in names), strict=True))
-    free = [
-        (area, sex, age, job)
-        for area in ("N1", "N2", "S1", "S2", "S3")
-        for sex in "12"
-        for age in ("adult", "old")
-        for job in "012"
-        if (area, sex, age, job) not in taken
-    ]
-    person = dict(zip(names, free[0], strict=True)) | {"region": free[0][0][0], "person": 9_999}
+    cells = product(("N1", "N2", "S1", "S2", "S3"), "12", ("adult", "old"), "012")
+    free = next(cell for cell in cells if cell not in taken)
+    person = dict(zip(names, free, strict=True)) | {"region": free[0][0], "person": 9_999}
     return pa.concat_tables([records, pa.Table.from_pylist([person], schema=records.schema)])
 
 
@@ -190,14 +183,10 @@ def compared(sites, keys, rng, requests):
     for _ in range(requests):
         face, asked = random_asked(rng, ["town"], FACES)
         if rng.random() < 0.3:
-            asked = Asked(
-                every_face.address("/api/datasets/town/table", [*question(rng, 1), ("format", "csv")])
-            )
+            query = [*question(rng, 1), ("format", "csv")]
+            asked = Asked(every_face.address("/api/datasets/town/table", query))
         who = rng.choice([None, None, "ann", "bob"])
-        one, other = (
-            answered(site, asked, None if who is None else own[who])
-            for site, own in zip(sites, keys, strict=True)
-        )
+        one, other = (answered(site, asked, own.get(who)) for site, own in zip(sites, keys, strict=True))
         seen[one.status_code] += 1
         if one.status_code >= 400 and one.content.startswith(b"{"):
             seen[one.json().get("code", one.json().get("title"))] += 1
@@ -308,20 +297,15 @@ def withheld_areas(site, names, filters):
         return None
     place = next((name for name in names if name in {"district", "region"}), None)
     lines = list(csv.DictReader(io.StringIO(answer.text)))
-    areas = {id(line): "_T" if place is None else line[place] for line in lines}
-    return set(areas.values()) - {areas[id(line)] for line in lines if line["status"] != "c"}, set(
-        areas.values()
-    )
+    areas = ["_T" if place is None else line[place] for line in lines]
+    shown = {area for area, line in zip(areas, lines, strict=True) if line["status"] != "c"}
+    return set(areas) - shown, set(areas)
 
 
 def unlike_released(site, twin, rng, requests):
     """The questions whose withheld areas do not follow from released counts; and what became of all of them."""
-    stored, known, found, seen = (
-        unlock_service(DatasetRegistry(site.workspace).door("people")),
-        {},
-        [],
-        Counter(),
-    )
+    stored = unlock_service(DatasetRegistry(site.workspace).open("people"))
+    known, found, seen = {}, [], Counter()
     for _ in range(requests):
         names, filters = people_question(rng)
         request = request_from_text("people", rows=names, filters=filters)
@@ -354,11 +338,8 @@ def test_withholding_follows_from_released_counts(withholding, drill):
 
 def test_a_rule_on_true_counts_is_found(withholding, monkeypatch):
     """Wrong alternative: the same rules look at the true counts."""
-    stored = unlock_service(DatasetRegistry(withholding[0].workspace).door("people"))
-    monkeypatch.setattr(
-        verdicts,
-        "NoisyTable",
-        lambda shape, _noisy, impossible: NoisyTable(shape, count_cells(stored, shape).counts, impossible),
-    )
+    stored = unlock_service(DatasetRegistry(withholding[0].workspace).open("people"))
+    exact = lambda shape, _noisy, impossible: NoisyTable(shape, count_cells(stored, shape).counts, impossible)  # noqa: E731
+    monkeypatch.setattr(verdicts, "NoisyTable", exact)
     found, _ = unlike_released(*withholding, random.Random(4), 40)
     assert found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import os
 import signal
 import socket
 import threading
@@ -207,12 +206,3 @@ def test_two_hosts_on_one_workspace_tell_one_story(town, loaded, running, drill)
     assert len(told) == loads + 1
     check_after_fault(loaded)
     drill.note(loads=loads, answers=asked, versions=len(told), two_stories=0)
-
-
-def test_the_drills_see_a_server_that_dies(loaded, running):
-    """Without a running process there is nothing that these drills could pass on."""
-    with running(loaded) as server:
-        os.kill(server.process.pid, signal.SIGKILL)
-        server.process.wait(30)
-        with pytest.raises(httpx.TransportError):
-            server.get("rows=sex")

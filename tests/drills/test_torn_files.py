@@ -48,15 +48,15 @@ def answers(folder):
     """The bytes of two tables, or None where they are not answered."""
     found = []
     try:
-        doors = open_registry(folder, threads=1)
+        registry = open_registry(folder, threads=1)
     except DiscreetError:
         return [None] * len(QUESTIONS)
     for question in QUESTIONS:
         try:
-            found.append(b"".join(format_by_name("csv").pieces(doors.door("town").release(question))))
+            found.append(b"".join(format_by_name("csv").pieces(registry.open("town").release(question))))
         except DiscreetError:
             found.append(None)
-    doors.close()
+    registry.close()
     return found
 
 

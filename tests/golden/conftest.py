@@ -8,20 +8,14 @@ The second and third run in one process (no `-n`). A number that comes from floa
 is compared only on a machine whose floating point gives the same bits (`float_bits`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HOW_TO = (
     "Golden numbers: what is here may never change. New entries: `python -m pytest tests/golden --golden record`. "
@@ -30,7 +24,7 @@ HOW_TO = (
 
 
 @cache
-def float_bits() -> str:
+def float_bits():
     """A hash of what this machine's elementary functions and sums give: equal bits, equal designs."""
     at = np.linspace(-30, 3, 997)
     matrix = np.cos(np.arange(9.0).reshape(3, 3)) + 3 * np.eye(3)
@@ -42,19 +36,19 @@ def float_bits() -> str:
 class Golden:
     """The golden numbers of one test module."""
 
-    def __init__(self, path: Path, mode: str) -> None:
+    def __init__(self, path, mode):
         self.path, self.mode = path, mode
         known = json.loads(path.read_text("utf-8")) if path.exists() else {}
-        self.entries: dict[str, Any] = known.get("entries", {})
-        self.float_bits: str = known.get("float_bits", float_bits())
+        self.entries = known.get("entries", {})
+        self.float_bits = known.get("float_bits", float_bits())
         self.changed = False
 
     @property
-    def same_floats(self) -> bool:
+    def same_floats(self):
         """Whether the numbers were written down on a machine whose floating point is that of this one."""
         return self.float_bits == float_bits()
 
-    def check(self, name: str, found: object) -> None:
+    def check(self, name, found):
         """Compare a number with what was written down, or write it down."""
         found = json.loads(json.dumps(found))
         if (self.mode == "record" and name not in self.entries) or self.mode == "overwrite":
@@ -63,7 +57,7 @@ class Golden:
         assert name in self.entries, f"{name} is not written down: run with --golden record"
         assert found == self.entries[name], name
 
-    def save(self) -> None:
+    def save(self):
         """Write the file again if something was added or replaced."""
         if self.changed:
             assert self.same_floats, (
@@ -78,7 +72,7 @@ class Golden:
 
 
 @pytest.fixture(scope="module")
-def golden(request: pytest.FixtureRequest) -> Iterator[Golden]:
+def golden(request):
     """The golden numbers of a module `test_x.py`, in `x.json`."""
     path = Path(request.path)
     kept = Golden(

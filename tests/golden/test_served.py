@@ -73,8 +73,8 @@ def test_the_publication_opens_with_its_public_key_and_answers_as_the_workspace(
     published = open_publication(FolderStorage(folder / "public"), key)
     asked = {"rows": "sex", "columns": "age", "format": "csv"}
     here, there = (
-        TestClient(create_app(doors, options_from({}))).get("/api/datasets/town/table", params=asked)
-        for doors in (open_registry(folder), published)
+        TestClient(create_app(registry, options_from({}))).get("/api/datasets/town/table", params=asked)
+        for registry in (open_registry(folder), published)
     )
     assert here.status_code == there.status_code == 200
     assert here.content == there.content

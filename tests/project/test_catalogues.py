@@ -11,7 +11,7 @@ from babel.messages.pofile import read_po
 from discreet.errors import all_errors
 from discreet.model.messages.text import Message
 from discreet.rules.rule import kinds
-from discreet.web.i18n.messages import LOCALE, languages
+from discreet.web.i18n.translation import LOCALE, languages
 from discreet.web.problems import error_explanations
 
 TEXTS = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "texts"), run_name="texts")

@@ -1,7 +1,4 @@
-"""No file of the repository names a registry's host or a folder of the machine it was written on.
-
-The documents around the code are complete, valid and say the same as pyproject.toml.
-"""
+"""The repository names no registry and no machine, and its documents are complete and agree with pyproject.toml."""
 
 import re
 import subprocess
@@ -48,21 +45,15 @@ def faults(pattern):
     ]
 
 
-def test_no_file_names_a_registry():
-    assert faults(HOST) == []
+@pytest.mark.parametrize("pattern", [HOST, MACHINE], ids=["registry", "folder"])
+def test_no_file_names_a_registry_or_a_folder_of_a_machine(pattern):
+    assert faults(pattern) == []
 
 
-def test_no_file_names_a_folder_of_somebodys_machine():
-    assert faults(MACHINE) == []
-
-
-@pytest.mark.parametrize("word", FOLDERS)
-def test_such_a_folder_would_be_found(word):
-    assert MACHINE.search(f'path = "/{word}/somebody/file.py"')
-    assert not MACHINE.search(f"see src/{word}/file.py and https://example.org/{word}/x")
-
-
-def test_such_a_host_would_be_found():
+def test_such_a_folder_and_such_a_host_would_be_found():
+    for word in FOLDERS:
+        assert MACHINE.search(f'path = "/{word}/somebody/file.py"')
+        assert not MACHINE.search(f"see src/{word}/file.py and https://example.org/{word}/x")
     assert all(HOST.search(f"https://files.{host}/packages/x.whl") for host in HOSTS)
 
 
@@ -75,16 +66,13 @@ def text(name):
     return (ROOT / name).read_text("utf-8")
 
 
-def test_the_citation_has_the_keys_that_cff_requires_and_only_known_ones():
+def test_the_citation_is_valid_and_says_what_pyproject_says():
     required = {"cff-version", "message", "title", "authors"}
     known = {"type", "abstract", "version", "date-released", "license", "keywords"}
     assert required <= set(CITATION) <= required | known
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["type"] == "software"
     assert CITATION["authors"] == [{"name": "The Discreet contributors"}]
-
-
-def test_the_citation_says_what_pyproject_says():
     assert CITATION["version"] == discreet.__version__
     assert CITATION["license"] == PROJECT["license"]
     assert CITATION["keywords"] == PROJECT["keywords"]
@@ -97,25 +85,18 @@ def test_security_says_how_to_report_what_counts_and_what_is_not_promised():
     for fault in ("exact count", "charge is forgotten", "published number changes", "true count"):
         assert fault in page
     assert "(KNOWN_LIMITS.md)" in page
-
-
-def test_the_code_of_conduct_says_whom_to_tell():
     assert "(SECURITY.md)" in text("CODE_OF_CONDUCT.md")
 
 
-@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_issue_forms_have_what_a_form_needs(path):
-    form = yaml.safe_load(path.read_text("utf-8"))
-    assert set(form) == {"name", "description", "labels", "body"}
-    asked = [part for part in form["body"] if part["type"] != "markdown"]
-    assert len({part["id"] for part in asked}) == len(asked) > 0
-    assert all(part["type"] in {"textarea", "input"} and part["attributes"]["label"] for part in asked)
-
-
-def test_there_is_a_form_for_a_fault_a_number_and_a_question():
+def test_there_is_a_sound_form_for_a_fault_a_number_and_a_question():
     assert [path.stem for path in FORMS] == ["bug", "number", "question"]
-    for path in FORMS[:2]:
-        assert "SECURITY.md" in path.read_text("utf-8")
+    assert all("SECURITY.md" in path.read_text("utf-8") for path in FORMS[:2])
+    for path in FORMS:
+        form = yaml.safe_load(path.read_text("utf-8"))
+        assert set(form) == {"name", "description", "labels", "body"}
+        asked = [part for part in form["body"] if part["type"] != "markdown"]
+        assert len({part["id"] for part in asked}) == len(asked) > 0
+        assert all(part["type"] in {"textarea", "input"} and part["attributes"]["label"] for part in asked)
 
 
 def test_addresses_of_the_project_have_one_beginning():

@@ -2,21 +2,20 @@
 
 import json
 from functools import cache
-from math import hypot, log, sqrt
+from math import hypot, log
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, chi2_contingency, norm
+from scipy.stats import binom, norm
 
-from discreet.errors import BadRequest
-from discreet_studies.compute import Done, compute, compute_all
+from discreet_studies.compute import Done, compute_all
 from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
 from discreet_studies.findings_page import document, markdown, reasons, write
-from discreet_studies.measures import entropy_risk, hellinger_distance, losses, pearson
-from discreet_studies.monte_carlo import ERRORS, apart, error_finding, mean_finding, share_finding
-from discreet_studies.papers import PAPERS, papers, wanted_exhibits
+from discreet_studies.measures import entropy_risk
+from discreet_studies.monte_carlo import ERRORS, error_finding, mean_finding, share_finding
+from discreet_studies.papers import PAPERS
 
 
 @pytest.mark.parametrize(
@@ -54,21 +53,6 @@ def test_another_reading_is_counted_apart():
     assert [f["agrees"] for f in reading["findings"]] == [True, False]
 
 
-def test_an_exhibit_counts_its_verdicts():
-    exhibit = Exhibit("table 1", "t", (Finding("a", 1, 1), Finding("b", 1, 2), Finding("c", None, 2)))
-    assert exhibit.verdict == (1, 1, 1)
-
-
-def test_a_document_says_why_only_where_numbers_differ():
-    same, other = Finding("a", 1, 1, why="w").document(), Finding("a", 1, 2, why="w").document()
-    assert (same["why"], other["why"]) == ("", "w")
-    assert set(same) == {"what", "relation", "printed", "ours", "tolerance", "agrees", "why"}
-
-
-def test_quick_asks_for_fewer_repetitions():
-    assert (Effort().of(100, 10), Effort(quick=True).of(100, 10)) == (100, 10)
-
-
 QUICK = Effort(quick=True)
 JOBS = [("bailie2020", "table 2"), ("shlomo2019", "table 4"), ("bailie2020", "section 4")]
 
@@ -81,18 +65,6 @@ def test_processes_give_what_one_process_gives_in_the_order_of_the_jobs():
     assert [(d.paper, d.exhibit) for d in alone] == [(d.paper, d.exhibit) for d in apart]
     assert [(d.paper, d.exhibit.name) for d in alone] == JOBS
     assert len(heard) == 2 * len(JOBS)
-
-
-def test_a_picture_is_drawn_only_when_wanted():
-    assert compute(JOBS[0], QUICK, draw=False).pictures == {}
-    done = compute(JOBS[0], QUICK, draw=True)
-    assert done.pictures["svg"].startswith(b"<svg")
-    assert done.pictures["png"].startswith(b"\x89PNG")
-    assert (done.file, done.exhibit.picture) == ("bailie2020-table-2", None)
-
-
-def test_an_exhibit_without_a_picture_has_none():
-    assert compute(JOBS[2], QUICK, draw=True).pictures == {}
 
 
 #: The chance that one comparison disagrees although both sides simulate the same thing.
@@ -116,7 +88,7 @@ def disagreements(finding, shift=0.0):
     return found
 
 
-def test_two_means_of_one_law_rarely_disagree_and_shifted_ones_mostly_do():
+def test_two_means_of_one_distribution_rarely_disagree_and_shifted_ones_mostly_do():
     def of(printed, ours):
         return mean_finding("m", float(printed.mean()), ours, rounding=0.0, printed_runs=1000)
 
@@ -125,15 +97,13 @@ def test_two_means_of_one_law_rarely_disagree_and_shifted_ones_mostly_do():
     assert disagreements(of, shift=0.6) > 0.95 * COMPARISONS
 
 
-def test_two_standard_errors_of_one_law_rarely_disagree():
+def test_two_standard_errors_of_one_distribution_rarely_disagree():
     def of(printed, ours):
         return error_finding("s", float(printed.std() / np.sqrt(1000)), ours, rounding=0.0, printed_runs=1000)
 
     assert disagreements(of) <= 1.5 * most_disagreements()
-    finding = error_finding(
-        "s", 3 / np.sqrt(1000), np.random.default_rng(1).normal(0, 2, 4000), rounding=0.0, printed_runs=1000
-    )
-    assert finding.agrees is False
+    rng = np.random.default_rng(1)
+    assert of(rng.normal(0, 3, 1000), rng.normal(0, 2, 4000)).agrees is False
 
 
 def test_a_share_of_one_hundred_percent_still_has_room_for_chance_and_no_more():
@@ -168,10 +138,6 @@ def test_a_right_number_fails_by_chance_at_most_once_in_42():
     assert chances[min(chances)] < 1e-3
 
 
-def test_more_runs_make_the_tolerance_smaller_down_to_that_of_the_print():
-    assert apart(1.0, 100, 100) > apart(1.0, 10_000, 100) > ERRORS * 0.1
-
-
 COUNTS = st.lists(st.integers(0, 40), min_size=6, max_size=6).filter(lambda c: sum(c) > 0 and max(c) < sum(c))
 
 
@@ -196,36 +162,6 @@ def slow_risk(a, b):
 @settings(deadline=None, max_examples=100)
 def test_the_risk_measure_is_the_papers_formula(a, b):
     assert entropy_risk([a], [b])[0] == pytest.approx(slow_risk(a, b), abs=1e-9)
-
-
-@given(COUNTS)
-@settings(deadline=None, max_examples=30)
-def test_an_unchanged_table_has_the_greatest_risk_and_no_distance(a):
-    assert entropy_risk([a], [a])[0] == pytest.approx(1.0)
-    assert hellinger_distance([a], [a])[0] == 0
-    assert all(loss[0] == 0 for loss in losses([a], [a]).values())
-
-
-def test_pearsons_statistic_is_scipys():
-    rng = np.random.default_rng(3)
-    tables = rng.poisson(20, (5, 4, 6))
-    found = pearson(tables)
-    for table, x2, df, p in zip(tables, found.pearson, found.df, found.p_value, strict=True):
-        expected = chi2_contingency(table, correction=False)
-        assert (x2, df, p) == pytest.approx((expected.statistic, expected.dof, expected.pvalue))
-
-
-def test_empty_rows_and_columns_do_not_count():
-    table = np.array([[8, 4, 0], [3, 9, 0], [0, 0, 0]])
-    found, small = pearson(table[None]), pearson(table[None, :2, :2])
-    assert found.df.tolist() == [1]
-    assert found.association == pytest.approx(small.association)
-
-
-def test_distances_by_hand():
-    a, b = [4, 9, 0], [1, 16, 4]
-    assert hellinger_distance([a], [b])[0] == pytest.approx(sqrt((1 + 1 + 4) / 2))
-    assert {k: v[0] for k, v in losses([a], [b]).items()} == {"l1": 14, "l2": 9 + 49 + 16, "l3": 1 + 1 + 2}
 
 
 PAPER = PAPERS["bailie2020"]
@@ -261,17 +197,11 @@ def test_a_page_has_the_picture_the_note_the_numbers_and_each_reason_once():
 
 
 def test_writing_leaves_the_page_the_json_and_the_pictures(tmp_path):
-    paths = write(PAPER, DONE, Effort(), tmp_path / "new")
-    assert sorted(path.name for path in paths) == [
-        "bailie2020-table-9.png",
-        "bailie2020-table-9.svg",
-        "bailie2020.json",
-        "bailie2020.md",
-    ]
+    names = {path.name for path in write(PAPER, DONE, Effort(), tmp_path / "new")}
+    assert names == {f"bailie2020{end}" for end in ("-table-9.png", "-table-9.svg", ".json", ".md")}
     read = json.loads((tmp_path / "new" / "bailie2020.json").read_text("utf-8"))
     assert read == document(PAPER, DONE, Effort())
     assert list(read) == ["paper", "title", "reference", "quick", "seed", "exhibits"]
-    assert read["exhibits"][0]["findings"][0]["agrees"] is False
 
 
 #: What the command promises, by paper.
@@ -298,11 +228,6 @@ def exhibit_of(paper, name):
     return PAPERS[paper].exhibits()[name](Look(quick=True) if paper == "yang2012" else QUICK)
 
 
-def test_the_five_papers_are_listed():
-    assert list(PAPERS) == ["rinott2018", "shlomo2019", "yang2012", "sadeghi2022", "bailie2020"]
-    assert [paper.name for paper in papers("all")] == list(PAPERS)
-
-
 @pytest.mark.parametrize("paper", PROMISED)
 def test_every_promised_exhibit_is_there(paper):
     assert set(PROMISED[paper]) <= set(PAPERS[paper].exhibits())
@@ -310,27 +235,13 @@ def test_every_promised_exhibit_is_there(paper):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("paper", "name"), EXHIBITS)
-def test_an_exhibit_has_the_name_it_is_asked_for_and_numbers_that_json_can_hold(paper, name):
+def test_an_exhibit_has_its_name_numbers_that_json_can_hold_and_says_why_a_number_differs(paper, name):
     exhibit = exhibit_of(paper, name)
-    assert exhibit.name == name
-    assert exhibit.findings
     assert json.loads(json.dumps(exhibit.document(), allow_nan=False))["name"] == name
-    assert len({finding.what for finding in exhibit.findings}) == len(exhibit.findings)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("paper", "name"), EXHIBITS)
-def test_what_differs_says_why(paper, name):
-    exhibit = exhibit_of(paper, name)
+    printed = {finding.what: finding.printed for finding in exhibit.findings}
+    assert len(printed) == len(exhibit.findings) > 0
     for finding in [*exhibit.findings, *(f for reading in exhibit.readings for f in reading.findings)]:
         assert finding.agrees is not False or finding.why, finding.what
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("paper", "name"), EXHIBITS)
-def test_a_reading_has_printed_numbers_of_its_exhibit_and_says_that_the_text_says_otherwise(paper, name):
-    exhibit = exhibit_of(paper, name)
-    printed = {finding.what: finding.printed for finding in exhibit.findings}
     for reading in exhibit.readings:
         assert reading.note.startswith("The text says otherwise")
         assert {f.what: f.printed for f in reading.findings}.items() <= printed.items()
@@ -343,14 +254,3 @@ def test_a_seed_repeats_and_another_seed_does_not(paper, name):
     first, again, other = (make(Effort(quick=True, seed=seed)).findings for seed in (1, 1, 2))
     assert first == again
     assert first != other
-
-
-def test_an_unknown_paper_is_refused_with_the_nearest():
-    with pytest.raises(BadRequest, match="rinott2018"):
-        papers("rinot")
-
-
-def test_an_unknown_exhibit_is_refused_with_the_list():
-    with pytest.raises(BadRequest, match=r"bailie2020 has no figure 7 here\. It has: table 2, section 4"):
-        wanted_exhibits(PAPERS["bailie2020"], ["figure 7"])
-    assert wanted_exhibits(PAPERS["bailie2020"], []) == ["table 2", "section 4"]

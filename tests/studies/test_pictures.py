@@ -5,14 +5,10 @@ import re
 import pytest
 from tests.studies.test_exhibit import exhibit_of
 
-from discreet.pictures.save import render
-from discreet_studies.exhibit import Effort
-from discreet_studies.papers import PAPERS
-from discreet_studies.pictures.rinott2018 import rejected_shares
+from discreet.pictures.drawing import render
 
 pytestmark = pytest.mark.slow
 
-QUICK = Effort(quick=True)
 SHOWN = {
     ("rinott2018", "table 2"): "Laplace noise stays nearer",
     ("rinott2018", "figure 1"): "Cramér's V",
@@ -38,21 +34,3 @@ def words_of(chart):
 @pytest.mark.parametrize(("paper", "name"), SHOWN)
 def test_a_picture_renders_with_its_words(paper, name):
     assert SHOWN[paper, name] in words_of(exhibit_of(paper, name).picture())
-
-
-def test_shares_of_rejected_tables_stand_by_kind_and_setting():
-    shares = [
-        {"setting": f"ε = {e}, m = 7, {kind}", "test": test, "ours": 50.0, "printed": 40.0}
-        for e in (0.1, 0.5)
-        for kind in ("independent", "dependent")
-        for test in ("Original", "Naive", "LR test")
-    ]
-    words = words_of(rejected_shares(shares))
-    assert words.count("Noise-aware test") == words.count("Naive test") == 4
-    assert words.count("ε = 0.5, m = 7") == 2
-
-
-def test_every_figure_has_a_picture():
-    for paper in ("rinott2018", "shlomo2019"):
-        for name in PAPERS[paper].exhibits():
-            assert not name.startswith("figure") or (paper, name) in SHOWN

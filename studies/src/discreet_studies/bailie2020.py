@@ -7,8 +7,6 @@ The published values are single draws and cannot be recomputed; the intervals ar
 Source: Bailie (2020), sections 3.3 and 4.1, Table 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from math import exp, log
@@ -16,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.survey.dp_weights import invariant
+from discreet.survey.dp_weights import average_weight
 from discreet.survey.weight_forms import SurveyDesign
 from discreet_studies.exhibit import Effort, Exhibit, Exhibits, Finding
 
@@ -59,7 +57,7 @@ def laplace_interval(
 def table_2(effort: Effort) -> Exhibit:  # noqa: ARG001 - nothing here is simulated
     """Table 2: the same estimate, perturbed with two sensitivities."""
     likers = np.array([SAMPLE * ESTIMATE // POPULATION])
-    findings = [Finding("estimate from 1,125 of 1,500", ESTIMATE, float(invariant(likers, _DESIGN)[0]))]
+    findings = [Finding("estimate from 1,125 of 1,500", ESTIMATE, float(average_weight(likers, _DESIGN)[0]))]
     for name in PUBLISHED:
         findings += _lines(name)
     return Exhibit(

@@ -4,7 +4,7 @@ A part of a page stands between two comments. The first names the commands, the 
 what the picture shows; everything up to the second is written by `scripts/build-book`:
 
     <!-- made by:
-    discreet design laplace --epsilon 0.5 --plot law.svg
+    discreet design laplace --epsilon 0.5 --plot distribution.svg
     table: noise
     picture: How often each noise value occurs
     -->
@@ -14,8 +14,6 @@ what the picture shows; everything up to the second is written by `scripts/build
 `slow` on a line of its own says that the suite checks the part among its slow tests. Commands run in a copy of
 the book's descriptions (`*.toml`), so a reader can run them in that folder as they stand.
 """
-
-from __future__ import annotations
 
 import json
 import re

@@ -4,8 +4,6 @@ Each function takes the documents of one or several runs of a command and shows 
 is computed here that a reader could not compute from the JSON.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from math import exp
@@ -108,15 +106,18 @@ def averaging(documents: Documents) -> str:
 def noise(documents: Documents) -> str:
     """How often a small true count is released as which number."""
     (design,) = documents
-    rows = [_law(design, count) for count in range(5)]
-    released = sorted({count + value for count, law in enumerate(rows) for value in law})
+    rows = [_distribution(design, count) for count in range(5)]
+    released = sorted({count + value for count, distribution in enumerate(rows) for value in distribution})
     header = ["true count", *(f"shown {number}" for number in released)]
     lines = (
         [
             str(count),
-            *(percent(law[number - count]) if law.get(number - count) else "" for number in released),
+            *(
+                percent(distribution[number - count]) if distribution.get(number - count) else ""
+                for number in released
+            ),
         ]
-        for count, law in enumerate(rows)
+        for count, distribution in enumerate(rows)
     )
     return grid(header, lines)
 
@@ -159,22 +160,24 @@ def epsilons(documents: Documents) -> str:
 
 def _epsilon_row(design: Any) -> list[str]:
     factor = exp(design["parameters"]["epsilon"])
-    law = _law(design, 0)
-    reach = next(k for k in range(len(law)) if sum(p for z, p in law.items() if abs(z) <= k) >= 0.95)
+    distribution = _distribution(design, 0)
+    reach = next(
+        k for k in range(len(distribution)) if sum(p for z, p in distribution.items() if abs(z) <= k) >= 0.95
+    )
     learnt = [percent(factor * prior / (factor * prior + 1 - prior), 1) for prior in (0.5, 0.01)]
-    mean = sum(abs(z) * p for z, p in law.items())
+    mean = sum(abs(z) * p for z, p in distribution.items())
     return [
         small(design["parameters"]["epsilon"]),
         f"{factor:.2f}",
         *learnt,
         f"±{mean:.2f}",
         f"±{reach}",
-        percent(law[0]),
+        percent(distribution[0]),
     ]
 
 
 def families(documents: Documents) -> str:
-    """Laws of noise side by side at one epsilon and delta."""
+    """Distributions of noise side by side at one epsilon and delta."""
     (compared,) = documents
     header = ["noise", "δ", "variance", "noise on average", "exact count shown"]
     rows = (
@@ -265,7 +268,7 @@ def findings(documents: Documents) -> str:
     return grid(["number", "printed", "ours", "agrees"], rows)
 
 
-def _law(design: Any, count: int) -> dict[int, float]:
+def _distribution(design: Any, count: int) -> dict[int, float]:
     """The noise of a count, from the integers that are looked up."""
     rows, repeats = design["rows"], design["repeats"]
     first = len(rows) - repeats

@@ -4,8 +4,6 @@ A process hands back an exhibit and the bytes of its picture, since what draws i
 has streams of random numbers of its own, so the answer does not depend on where it was computed.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -46,7 +44,7 @@ def compute(job: Job, effort: Effort, *, draw: bool) -> Done:
 def _drawn(exhibit: Exhibit) -> dict[str, bytes]:
     if exhibit.picture is None:
         return {}
-    from discreet.pictures.save import render  # noqa: PLC0415 - pictures are an extra
+    from discreet.pictures.drawing import render  # noqa: PLC0415 - pictures are an extra
 
     chart = exhibit.picture()
     return {kind: render(chart, kind) for kind in ("svg", "png")}

@@ -3,7 +3,6 @@
 A `Finding` sets one printed number beside ours; `agrees` is decided by a stated tolerance and never by hand.
 Where a paper is wrong, `why` says what is right. An `Exhibit` is what `discreet reproduce` prints and draws. Where
 the text does not lead to the print and another text would, the exhibit has a `Reading` beside the literal one.
-Comes from: one module a paper. Goes to: the command, its JSON, the methods book.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -141,7 +141,6 @@ class Exhibit:
     Args:
         name: "table 3", "figure 1", "section 7", "example 2": as `--table 3` or `--figure 1` finds it.
         title: What it shows, in the paper's words or plainer.
-        findings: Printed beside ours.
         picture: Draws it; called only when a picture is wanted.
         note: What the reader must know: an erratum, what could not be reproduced and why.
         readings: The same numbers under other readings of the text; `verdict` does not count them.
@@ -170,6 +169,16 @@ class Exhibit:
             "readings": [reading.document() for reading in self.readings],
             **self.extra,
         }
+
+
+def drawn(paper: str, name: str, *data: Any) -> Callable[[], alt.TopLevelMixin]:
+    """Draws data by a function of a paper's module in `pictures/`, imported only then: pictures are an extra."""
+
+    def draw() -> alt.TopLevelMixin:
+        chart: alt.TopLevelMixin = getattr(import_module(f"discreet_studies.pictures.{paper}"), name)(*data)
+        return chart
+
+    return draw
 
 
 #: What a paper's module offers: its exhibits by name, each computed when asked for.

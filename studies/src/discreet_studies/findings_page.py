@@ -1,7 +1,5 @@
 """A paper's reproduction as documents: JSON, and a Markdown page with its tables and pictures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ Every function takes many tables at once, tables along the first axis, and gives
 Source: Rinott et al. (2018), section 4.2; Shlomo, Krenzke & Li (2019), section 3.5; Antal et al. (2014), eq. 4.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

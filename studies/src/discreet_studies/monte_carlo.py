@@ -9,8 +9,6 @@ tables each. By chance it fails once in 370 comparisons where h is small beside 
 small, and at most once in 42 in between. The spread is that of our own runs, since papers rarely print it.
 """
 
-from __future__ import annotations
-
 from math import hypot, sqrt
 
 import numpy as np

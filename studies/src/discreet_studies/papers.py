@@ -4,8 +4,6 @@ A module is imported when its paper is asked for. It exports `EXHIBITS`: from a 
 of the effort.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 

@@ -59,10 +59,3 @@ def test_under_dp_a_second_margin_helps_once_and_the_bound_holds(study, kind):
         assert point["low"] > bound["error"]
         assert point["exact"]["high"] < bound["exact"]
         assert point["low"] * 0.7 < point["expected"] < point["high"] * 1.3
-
-
-def test_two_studies_of_one_seed_are_the_same():
-    runs = [
-        AveragingTrial(people=1_000, targets=20, ways=2, seed=5, against=(CELLKEY,)).run() for _ in range(2)
-    ]
-    assert runs[0] == runs[1]

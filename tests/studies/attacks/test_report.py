@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet_studies.attacks.report import SHOWS, headlines, show_study
+from discreet_studies.attacks.report import SHOWS, headlines
 from discreet_studies.commands.attack import attack
 from discreet_studies.pictures.attacks import PICTURES
 
@@ -19,22 +19,6 @@ def test_a_study_of_versions_is_told_for_each_protection_and_for_collected_corre
     assert second == "keep-keys, 2 people removed a workplace: 40% of the attributes of one of them."
 
 
-def test_the_baseline_of_bob_comes_first():
-    def result(name, certain):
-        return {
-            "protection": name,
-            "curve": [{"certain": certain, "certain_true": certain, "success": 0.9, "queries": 4}],
-        }
-
-    study = {
-        "attack": "bob",
-        "targets": 20,
-        "results": [result("dp", 0)],
-        "baseline": result("unprotected", 20),
-    }
-    assert [sentence.split(" of ")[0] for sentence in headlines(study)] == ["unprotected: 20", "dp: 0"]
-
-
 @pytest.mark.parametrize(("within", "ratio"), [(True, 0.97), (False, 0.42)])
 def test_withheld_areas_that_come_back_are_said_to(within, ratio):
     curves = {"shares": [{"ratio": 1.0}], "fitted": [{"ratio": ratio}]}
@@ -49,18 +33,3 @@ def test_every_attack_is_told_and_drawn():
     assert (
         commands == set(SHOWS) - {"withheld-rules"} == set(PICTURES)
     )  # a study of `withheld`, without a picture
-
-
-def test_a_study_is_told_in_a_table_and_sentences(capsys):
-    point = {"tables": 1, "success": 0.5, "low": 0.4, "high": 0.6, "all_right": 0.25}
-    result = {
-        "protection": "keep-keys",
-        "curve": [point],
-        "error": {"one_version": 1.5, "both_versions": 1.2},
-    }
-    study = {"attack": "versions", "prior": 0.3, "targets": 20, "results": [result], "baseline": None}
-    show_study(study | {"collected": [{"removed": 2, "success": 0.4}]})
-    told = capsys.readouterr().out
-    assert "50%" in told
-    assert "all attributes of 25% of 20 people" in told
-    assert "2 people removed a workplace: 40%" in told

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from discreet.errors import BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.rules import secondary_suppression as complement
 from discreet.rules.rule_set import parse_rules
@@ -21,11 +20,6 @@ def test_every_rule_set_of_the_demo_that_withholds_areas_is_attacked():
         found[name] = on_counts(parse_rules(dataset.rules, dataset))
     assert found["census"] in attacked
     assert {name for name, rules in found.items() if rules} == {"census"}  # the others have no rules
-
-
-def test_rule_sets_differ_and_each_withholds_areas():
-    assert len({each.parsed() for each in RULE_SETS} - {frozenset()}) == len(RULE_SETS)
-    assert len({each.name for each in RULE_SETS}) == len(RULE_SETS)
 
 
 def test_a_rule_set_that_is_not_attacked_is_found_out(town, unattacked):
@@ -50,25 +44,6 @@ def test_a_county_follows_from_its_seed_and_its_figures():
     assert people["N1"] < 20
     assert abs(sum(number for code, number in people.items() if code[0] == "S") - 500) < 100
     assert f"N{AREAS}" not in people  # one area of each region is empty
-
-
-def test_in_homes_nearly_everybody_has_the_same_age_and_no_child_has_a_job():
-    frame = County(200, 3).records().to_pandas()
-    shares = frame.groupby("area")["age"].value_counts(normalize=True).unstack(fill_value=0)
-    largest = shares.max(axis=1)[frame.groupby("area").size() > 40]
-    assert 0.03 < (largest > 0.92).mean() < 0.2
-    assert np.median(largest) < 0.75
-    assert set(frame[frame["age"] == "child"]["job"]) == {"0"}
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_county_is_described_under_every_method(method):
-    county = County(5, 1, regions=2)
-    rule = '{ kind = "share-of-zeros", most = 0.5 }'
-    dataset = parse_dataset(county.described(method, rule, county.records()))
-    assert dataset.rules == ({"kind": "share-of-zeros", "most": 0.5},)
-    assert dataset.protection.is_dp == (method == "dp")
-    assert (dataset.survey is not None) == (method not in {"dp", "cellkey"})
 
 
 #: A right ratio at the limit lies two standard errors below it in one case of forty; the seeds are fixed.
@@ -108,9 +83,3 @@ def test_a_complement_by_people_alone_gives_unusual_areas_back(monkeypatch):
     monkeypatch.setattr(complement, "unusual", lambda people, _cells: np.zeros_like(people))
     wrong = line("marginal-dominance .9", METHODS[0])["curves"]["fitted"]
     assert wrong["ratio"] < LIMIT <= right["ratio"]
-
-
-def test_a_study_of_nothing_is_refused():
-    for wrong in ({"regions": 1}, {"ways": 0}):
-        with pytest.raises(BadRequest, match="are asked for"):
-            RuleSetsTrial(**wrong)

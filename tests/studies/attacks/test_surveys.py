@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.attacks.knowledge import QueryCache
-from discreet.attacks.survey_weights import query_tables
+from discreet.attacks.survey_weights import ReleasedCell, query_tables
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet_studies.attacks.surveys import (
@@ -16,6 +16,7 @@ from discreet_studies.attacks.surveys import (
     SHARED_STEPS,
     STRATA,
     ErrorRule,
+    Experience,
     OpenForm,
     TrueNumbers,
     cell_at,
@@ -30,11 +31,11 @@ WEIGHTED = TableRequest("spudlandia", ("state",), ("likes",), measure="weighted"
 
 def test_open_forms_are_what_their_formulas_say_over_served_noise():
     people = sample(7)
-    with served(people, "average-weight") as door:
-        noisy = door.ask(COUNTS).values
-        average, largest = Fraction(1_000_000, 1500), door.door.dataset.survey.largest_weight
+    with served(people, "average-weight") as service:
+        noisy = service.ask(COUNTS).values
+        average, largest = Fraction(1_000_000, 1500), service.service.dataset.survey.largest_weight
         for form in (CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS):
-            answer = OpenForm(door, people, form).ask(WEIGHTED)
+            answer = OpenForm(service, people, form).ask(WEIGHTED)
             for place in np.ndindex(*noisy.shape):
                 inside = people.inside(cell_at(COUNTS, answer.codes, place))
                 n, weight = int(inside.sum()), Fraction(int(people.weights[inside].sum()), 10_000)
@@ -45,7 +46,7 @@ def test_open_forms_are_what_their_formulas_say_over_served_noise():
                     SHARED_STEPS: (int(weight / largest + Fraction(1, 2)) + shown - n) * largest,
                 }[form]
                 assert abs(int(answer.values[place]) - wanted) <= Fraction(501, 1000), (form, place)
-        truth = TrueNumbers(door.door.dataset, people).ask(COUNTS)
+        truth = TrueNumbers(service.service.dataset, people).ask(COUNTS)
         assert truth.values[-1, -1] == 1500
         assert 0 < np.abs(truth.values - noisy).max() <= 5
 
@@ -53,13 +54,13 @@ def test_open_forms_are_what_their_formulas_say_over_served_noise():
 @pytest.mark.slow
 def test_steps_have_noise_of_their_own_and_no_counts_beside_them():
     people = sample(7)
-    with served(people, "average-weight") as door:
-        noise = door.ask(COUNTS).values - TrueNumbers(door.door.dataset, people).ask(COUNTS).values
-    with served(people, "largest-weight") as door:
+    with served(people, "average-weight") as service:
+        noise = service.ask(COUNTS).values - TrueNumbers(service.service.dataset, people).ask(COUNTS).values
+    with served(people, "largest-weight") as service:
         with pytest.raises(BadRequest, match="not records counted"):
-            door.ask(COUNTS)
-        answer = door.ask(WEIGHTED)
-        step = int(door.door.dataset.survey.largest_weight)
+            service.ask(COUNTS)
+        answer = service.ask(WEIGHTED)
+        step = int(service.service.dataset.survey.largest_weight)
         sums = np.array(
             [
                 people.weights[people.inside(cell_at(COUNTS, answer.codes, p))].sum()
@@ -77,10 +78,12 @@ TABLE = TableRequest("spudlandia", ("state",), ("age", "gender"))
 
 def chances_of_the_truth(people, form):
     """What the rule says of the true count of every cell that it reads."""
-    with served(people, form) as door:
-        reader, outside = reader_of(door, form), people.outside(weights=True)
-        rule = ErrorRule(form, reader.survey, outside, door.door.dataset.weight_decimals, reader.law)
-        seen, _ = query_tables(QueryCache(door), [TABLE], ("count", "weighted"))
+    with served(people, form) as service:
+        reader, outside = reader_of(service, form), people.outside(weights=True)
+        rule = ErrorRule(
+            form, reader.survey, outside, service.service.dataset.weight_decimals, reader.distribution
+        )
+        seen, _ = query_tables(QueryCache(service), [TABLE], ("count", "weighted"))
         found = [rule(cell, each, np.array([people.count(cell)])) for cell, each in seen.items()]
     return np.array([chance[0] for chance in found if chance is not None])
 
@@ -95,3 +98,12 @@ def test_the_rule_never_excludes_the_truth(form):
 
 def test_the_rule_says_nothing_where_nothing_of_a_cell_is_told():
     assert chances_of_the_truth(sample(7), f"{STRATA}+no-design").size == 0
+
+
+def test_errors_made_from_true_counts_teach_them():
+    lessons = [
+        (ReleasedCell(n + noise, 0, round(1000 / n**0.5)), n) for n in range(1, 9) for noise in range(-3, 4)
+    ] * 9
+    factors = Experience(lessons).factors(ReleasedCell(5, 0, 500), np.arange(1, 9))
+    assert np.argmax(factors) == 3  # four people: 1000 / 2
+    assert factors[3] > 2

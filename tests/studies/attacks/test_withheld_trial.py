@@ -5,7 +5,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from discreet.attacks.withheld_questions import STARTS
+from discreet.attacks.withheld_areas import STARTS
 from discreet.errors import BadRequest
 from discreet.release import checked_request as question
 from discreet.rules import verdict
@@ -62,17 +62,3 @@ def test_a_study_of_nothing_claims_nothing(town):
     for wrong in ({"ways": 0}, {"most": 0}, {"most": 4}):
         with pytest.raises(BadRequest, match="are asked for"):
             WithheldTrial(**wrong)
-
-
-def test_a_study_is_told_as_data(town):
-    figures = "{ S3 = 100, N1 = 5000, N2 = 5000, S1 = 5000, S2 = 5000 }"
-    rule = f'[[rule]]\nkind = "minimum-area-size"\nvariable = "area"\nleast = 1000\nfigures = {figures}\n\n[protection]\n'
-    text = town.description.replace("[protection]\n", rule, 1)
-    study = WithheldTrial(ways=1, most=1).attack_on(text, town.records)
-    assert (study["attack"], study["limit"], study["baseline"]) == ("withheld", LIMIT, None)
-    (result,) = study["results"]
-    assert {table["level"] for table in result["tables"]} == {"area"}
-    first = result["tables"][0]
-    assert (first["withheld"], first["complement"]) == (1, 2)
-    assert set(first["curves"]) == set(STARTS)
-    assert set(first["curves"]["shares"][0]) == {"ways", "queries", "guess", "attack", "ratio"}

@@ -1,10 +1,8 @@
 """The readers of the load generator see a wrong byte, a failure and a broken connection for what they are."""
 
-from __future__ import annotations
-
 import asyncio
 
-from discreet_studies.bench.load_generator import Site, Tally, references, run_clients
+from discreet_studies.bench.load_generator import Site, references, run_clients
 
 
 async def served(answers, run):
@@ -42,8 +40,3 @@ def test_the_same_bytes_in_chunks_are_the_same_bytes_and_others_are_wrong():
     assert wrong.wrong == wrong.statuses[200] > 0
     busy = asyncio.run(served([plain(b"abc"), plain(b"no", 503)], run))
     assert (busy.wrong, set(busy.statuses)) == (0, {503})
-
-
-def test_a_quantile_is_one_of_the_times():
-    assert Tally([0.3, 0.1, 0.2]).quantile(0.99) == 0.3
-    assert Tally().quantile(0.5) == 0.0

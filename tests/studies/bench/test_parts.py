@@ -1,16 +1,15 @@
-"""Many margins: a method that is measured has the error that it expects."""
+"""Each part of the benchmark reports what it measures; a method that is measured has the error that it expects."""
 
-import subprocess
 import sys
 
 import pandas as pd
 import pytest
 
 from discreet.errors import MissingExtra
-from discreet_studies.bench import dp, joint, loading, margins, startup, wide
+from discreet_studies.bench import joint, loading, margins, startup, wide
 from discreet_studies.bench.part import Wish
 from discreet_studies.bench.peers import cellkey_seconds, load_ons, load_opendp
-from discreet_studies.bench.startup import commands, load_town
+from discreet_studies.bench.startup import commands
 from discreet_studies.bench.tables import LOAD, WORK, timings
 
 
@@ -21,27 +20,10 @@ def test_the_measured_error_is_near_the_expected_one():
     assert found["measured_error"] == pytest.approx(found["expected_error"], rel=0.1)
 
 
-@pytest.mark.slow
-def test_ours_and_theirs_are_told():
-    pytest.importorskip("opendp")
-    mine, theirs = dp.measure(Wish((2_000,), 1, say=lambda _text: None))
-    assert (mine["who"], theirs["who"]) == ("discreet", "OpenDP")
-    assert mine["cells"] > theirs["cells"] > 0
-    assert mine["expected_error"] > 0
-    assert theirs["ratio"] > 0
-
-
 def test_the_demo_has_the_errors_that_docs_quote():
     by_tables, by_cells = joint.census()
     assert round(by_tables["expected_error"], 1) == 10.5
     assert round(by_cells["expected_error"], 1) == 7.7
-
-
-def test_a_description_of_many_margins_is_planned():
-    """Wrong alternative: shares of their own, which a plan without delta has."""
-    (gaussian, pure) = joint.planning(1)
-    assert gaussian["what"].startswith("plan of 40 margins")
-    assert pure["what"].endswith("delta 0")
 
 
 @pytest.mark.slow
@@ -54,56 +36,6 @@ def test_a_small_run_reports_every_piece_of_work(tmp_path):
         assert timing.peak_mb > 0
     keys = {"work", "rows", "ours_s", "duckdb_s", "ons_s", "ratio_duckdb", "ratio_ons", "peak_mb"}
     assert set(found[1].as_json()) == keys
-
-
-@pytest.mark.slow
-def test_every_format_is_told():
-    found = list(wide.measure(Wish((2_000,), 1, say=lambda _text: None)))
-    assert [line["format"] for line in found] == list(wide.FORMATS)
-    for line in found:
-        assert line["cells"] > line["listed"] > 0
-        assert line["file_mb"] >= 0
-        assert line["peak_mb"] > 0
-        assert all(column(line) for column in wide.PART.columns.values())
-
-
-@pytest.mark.slow
-def test_each_file_is_read_and_loaded(monkeypatch):
-    """Both files are compared; one of them in processes of its own."""
-    run = loading.run
-    monkeypatch.setattr(
-        loading, "run", lambda *given: run(*given) if given[1].suffix == ".csv" else (1.0, 1.0, 11.0)
-    )
-    results = list(loading.measure(Wish(rows=(1000,), say=lambda _what: None)))
-    assert [result["file"] for result in results] == ["csv", "parquet"]
-    assert all(result["load_mb"] > 10 and result["ratio"] > 0 for result in results)
-
-
-def test_both_files_hold_the_same_people(tmp_path):
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
-
-    as_csv, as_parquet = loading.write_files(tmp_path, 1000)
-    table = pq.read_table(as_parquet)
-    assert len(table) == 1000
-    assert pc.read_csv(as_csv).column_names == table.column_names
-
-
-@pytest.mark.slow
-def test_every_command_is_timed_once(tmp_path):
-    said = []
-    results = list(startup.measure(Wish(repeats=1, say=said.append)))
-    assert [result["what"] for result in results] == list(commands(tmp_path))
-    assert all(result["cpu_s"] >= 0 for result in results)
-    assert len(said) == len(results)
-
-
-@pytest.mark.slow
-def test_the_table_that_is_timed_is_a_table(tmp_path):
-    load_town(tmp_path)
-    (words,) = (words for what, words in commands(tmp_path).items() if what.startswith("a table"))
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
-    assert "Persons by sex and age" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -131,3 +63,20 @@ def test_r_is_asked_and_need_not_have_it(monkeypatch, tmp_path, says, seconds):
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if says else str(tmp_path))
     frame = pd.DataFrame({"sex": [0, 1], "record_key": [3, 255]})
     assert cellkey_seconds(frame, ["sex"]) == seconds
+
+
+@pytest.mark.slow
+def test_files_and_commands_and_formats_are_measured(tmp_path, monkeypatch):
+    """Both files are compared, one of them in processes of its own; every command is timed once."""
+    run = loading.run
+    monkeypatch.setattr(
+        loading, "run", lambda *given: run(*given) if given[1].suffix == ".csv" else (1.0, 1.0, 11.0)
+    )
+    quiet = Wish(rows=(1000,), repeats=1, say=lambda _what: None)
+    files = list(loading.measure(quiet))
+    assert [result["file"] for result in files] == ["csv", "parquet"]
+    assert all(result["load_mb"] > 10 and result["ratio"] > 0 for result in files)
+    assert [result["what"] for result in startup.measure(quiet)] == list(commands(tmp_path))
+    found = list(wide.measure(quiet))
+    assert [line["format"] for line in found] == list(wide.FORMATS)
+    assert all(line["cells"] > line["listed"] > 0 and line["peak_mb"] > 0 for line in found)

@@ -1,26 +1,11 @@
 """Eight seconds of the demo's mix by 200 readers, and small attacks: no wrong byte, no failure, bounded memory."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 
 import pytest
 
-from discreet_studies.bench.serve import (
-    LARGEST,
-    MIX,
-    PART,
-    POINTS,
-    SMALL,
-    attacked,
-    garbage_keys,
-    heavy,
-    mixed,
-    non_readers,
-    serving,
-    silent,
-)
+from discreet_studies.bench.serve import attacked, garbage_keys, heavy, mixed, non_readers, serving, silent
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")]
 
@@ -68,22 +53,3 @@ def test_an_ordinary_reader_is_answered_during_an_attack(server, attack):
     assert tally.statuses[200] >= 2
     assert tally.wrong == 0
     assert memory.most < MOST_MEMORY
-
-
-def test_the_points_of_the_benchmark_ask_what_the_demo_has():
-    assert {
-        "bare",
-        "cached",
-        "page",
-        "dp",
-        "uncached",
-        "mix",
-        "silent",
-        "non-readers",
-        "heavy",
-        "keys",
-    } <= set(POINTS)
-    assert len(set(MIX)) == len(MIX)
-    assert LARGEST not in MIX
-    assert len(set(SMALL)) == len(SMALL) > 50
-    assert next(iter(PART.columns)) == "what"

@@ -4,12 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.errors import BadRequest
 from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet_studies.bench import tests_size
-from discreet_studies.bench.part import Wish
-from discreet_studies.bench.size_grid import GRID, NOISES, Point
-from discreet_studies.bench.tests_size import PART, chosen, measured, p_values
+from discreet_studies.bench.size_grid import GRID, Point
+from discreet_studies.bench.tests_size import PART, p_values
 from discreet_studies.commands.bench import markdown_lines
 
 
@@ -24,7 +22,7 @@ def test_the_p_values_are_those_of_the_test_by_default(monkeypatch):
     for point in (Point("maxent", (2, 2), 5), Point("maxent", (6, 8), 8)):
         found = p_values(point, 4, seed=1)
         for table, p, method in zip(seen[-1], found.aware, found.methods, strict=True):
-            own = independence_test(table, point.law())
+            own = independence_test(table, point.distribution())
             assert (own.p_value, own.method) == (pytest.approx(p), method)
 
 
@@ -34,21 +32,6 @@ def test_points_of_one_shape_do_not_share_their_random_numbers():
     one, other = (p_values(point, 5, seed=1).exact for point in points)
     assert not np.isclose(one, other).any()
     assert (p_values(points[0], 5, seed=1).exact == one).all()
-
-
-def test_a_point_is_one_line_of_every_column():
-    result = measured(Point("maxent", (6, 8), 8, effect=0.8), 20)
-    assert result["tables"] == result["by_moments"] == 20
-    assert result["naive"] > 30
-    assert result["power_exact"] is not None
-    assert all(isinstance(text(result), str) for text in PART.columns.values())
-
-
-def test_points_are_chosen_by_name():
-    assert chosen(()) == list(GRID)
-    assert chosen((GRID[3].name,)) == [GRID[3]]
-    with pytest.raises(BadRequest, match="no point"):
-        list(PART.measure(Wish(points=("maxent-3x3-3",))))
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "methods" / "noise-aware-tests.md"
@@ -67,7 +50,7 @@ def test_the_page_has_the_table_that_the_command_made():
     assert table.strip().splitlines() == lines
 
 
-def test_the_published_sizes_reach_the_goal_and_the_chi_square_laws_do_not():
+def test_the_published_sizes_reach_the_goal_and_the_chi_square_distributions_do_not():
     people = {point.name: point.people for point in GRID}
     for each in published():
         for level, most, least in ((0.05, 6.5, 3.5), (0.01, 1.6, 0.5)):
@@ -75,12 +58,6 @@ def test_the_published_sizes_reach_the_goal_and_the_chi_square_laws_do_not():
             assert size <= most, each["point"]
             assert size >= least or people[each["point"]] < 5, each["point"]
     assert sum(each["chi_square"] > 6.5 for each in published()) > 30
-
-
-def test_the_grid_has_at_most_sixty_points_of_different_names_and_every_noise():
-    assert len(GRID) == len({point.name for point in GRID}) <= 60
-    assert {point.noise for point in GRID} == set(NOISES)
-    assert {(2, 2), (3, 5), (6, 8), (10, 10), (20, 20)} <= {point.shape for point in GRID}
 
 
 @pytest.mark.parametrize("point", [GRID[0], Point("maxent", (2, 3, 2), 7, "no three-way interaction")])
@@ -91,9 +68,3 @@ def test_means_follow_the_hypothesis_unless_there_is_an_effect(point):
     assert point.model().fit(means) == pytest.approx(means)
     off = point.means(3, rng, effect=1.0)
     assert point.model().fit(off) != pytest.approx(off, rel=1e-3)
-
-
-def test_given_chances_are_the_hypothesis():
-    point = Point("maxent", (5,), 10, "distribution")
-    assert point.name == "maxent-5-10-distribution"
-    assert point.means(2, np.random.default_rng(1))[0] == pytest.approx(50 * point.model().offset)

@@ -26,11 +26,6 @@ def test_json_stands_alone_on_standard_output(run_here):
     assert json.loads(done.stdout) == [{"what": "nothing", "cpu_s": 0.25}]
 
 
-@pytest.mark.usefixtures("_toy")
-def test_people_see_a_table(run_here):
-    assert "0.25 s" in run_here("bench", "startup").stdout
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -6,8 +6,6 @@ error of the estimate and how often it is right once rounded.
 Source: Rinott et al. (2018), section 2.2; docs/methods/attack-averaging.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -40,12 +38,10 @@ class AveragingTrial:
     """What is to be tried.
 
     Args:
-        people: How many people live in the town.
         targets: How many areas, each with one cell.
         ways: In how many ways each cell is asked.
         epsilon: What the `dp` target promises, for neighbours of one person more or less.
         seed: Of the people and the secrets.
-        against: The protections.
     """
 
     people: int = 36_000

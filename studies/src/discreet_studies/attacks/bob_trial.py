@@ -6,8 +6,6 @@ of even odds applies. Two decisions are scored: by all evidence (Bayes), and by 
 Source: Rinott et al. (2018), section 2.2; docs/methods/attack-bob.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,12 +33,9 @@ class BobTrial:
     """What is to be tried.
 
     Args:
-        people: How many workers there are.
         targets: How many workplaces, each with a Bob.
-        pairs: How many pairs of tables are asked.
         epsilon: What the `dp` target promises, for neighbours in which one person's record is another.
         seed: Of the people, the secrets and the coins that break ties.
-        against: The protections.
     """
 
     people: int = 40_000

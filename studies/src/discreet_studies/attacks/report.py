@@ -3,13 +3,11 @@
 What an attack found, as tables for a terminal, one function an attack, with the sentences of the study.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.cli.console import output, print_text
-from discreet.model.messages.red_team import all_results
+from discreet.model.messages.sentences import all_results
 
 
 def headlines(study: Mapping[str, Any]) -> list[str]:

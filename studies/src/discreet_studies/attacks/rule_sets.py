@@ -16,8 +16,6 @@ it withholds some of them and shows others. `tests/conftest.py` reads what every
 withholds areas and is not listed here makes its test fail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -57,7 +55,6 @@ class County:
         people: The mean number of people of an area.
         seed: Of its people.
         figures: Areas, or regions, of which the number of people is known beforehand.
-        regions: How many regions it has.
     """
 
     people: float
@@ -183,7 +180,6 @@ class RuleSet:
     """Rules that withhold areas, and a county in which they do.
 
     Args:
-        name: What it is called.
         people: The mean number of people of an area.
         rules: Its sections, as inline tables.
         figures: The public figures that its rules declare.

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from discreet.attacks.knowledge import CELLKEY, DP, Answer, Interface, QueryCache
 from discreet.attacks.survey_weights import COUNT, WEIGHTED
-from discreet.attacks.withheld_questions import STARTS, Target
+from discreet.attacks.withheld_areas import STARTS, Target
 from discreet.errors import BadRequest, TableNotReleased
 from discreet.model.request import TableRequest
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService
 from discreet_studies.attacks.rule_sets import METHODS, RULE_SETS, WEIGHTS, RuleSet
 from discreet_studies.attacks.surveys import STRATA
 from discreet_studies.attacks.targets import Served
@@ -62,7 +62,6 @@ class RuleSetsTrial:
 
     Args:
         regions: Counties are drawn for each rule set until areas are withheld in so many of their regions, 12 at most.
-        ways: In how many ways every table is asked.
         seed: Of the first county, and of the secrets.
         in_turn: Whether each rule set is loaded under cell keys and one other method, in turn, and not under all.
     """
@@ -120,14 +119,14 @@ class RuleSetsTrial:
             town = open_ones.enter_context(
                 loaded(county.described(kind, rules.rules, records), records, seed)
             )
-            interface: Interface = Served(town.door)
+            interface: Interface = Served(town.service)
             if method == OPEN:
                 bare = open_ones.enter_context(loaded(county.described(kind, "", records), records, seed))
-                interface = Open(bare.door, town.door)
+                interface = Open(bare.service, town.service)
             notes = QueryCache(interface)
             for levels, names in product((("region",), ("region", "area")), TABLES):
-                request = TableRequest(town.door.dataset.id, (levels[-1],), names, measure=measure)
-                by_rule = withheld_by_rule(town.door, request)
+                request = TableRequest(town.service.dataset.id, (levels[-1],), names, measure=measure)
+                by_rule = withheld_by_rule(town.service, request)
                 if by_rule is None or not by_rule.any():
                     continue
                 variance = _variance(town, method, measure)
@@ -179,11 +178,7 @@ class Sums:
         if len(self.regions) < 2:
             return {**about, "curves": None, "within_limit": None}
         curves = {start: self._ratios(start) for start in STARTS}
-        return {
-            **about,
-            "curves": curves,
-            "within_limit": self._keeps(curves["shares"]),
-        }
+        return {**about, "curves": curves, "within_limit": self._keeps(curves["shares"])}
 
     def _keeps(self, shares: dict[str, float | bool]) -> bool:
         """Whether the attack keeps the limit, in hindsight too where there are regions enough to tell its error."""

@@ -6,8 +6,6 @@ root mean squared error   mean of squares +- z standard errors, as a root
 What the studies of all attacks share: where a curve is told, the noise that was met, and the frame of the JSON.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -43,7 +41,7 @@ def share(hits: int, of: int, confidence: float = CONFIDENCE) -> Measured:
 
 
 def root_mean_square(errors: NDArray[np.float64], confidence: float = CONFIDENCE) -> Measured:
-    """The root mean squared error; its interval is that of the mean of squares, by the normal law."""
+    """The root mean squared error; its interval is that of the mean of squares, by the normal distribution."""
     squares = np.square(errors)
     mean = float(squares.mean())
     half = float(norm.ppf((1 + confidence) / 2)) * float(squares.std()) / math.sqrt(errors.size)
@@ -83,7 +81,7 @@ def noise_in_words(knowledge: Knowledge) -> dict[str, Any]:
     if knowledge.protection == UNPROTECTED:
         return {"noise": None}
     if knowledge.protection != DP:
-        noise = knowledge.law
+        noise = knowledge.distribution
         return {
             "noise": {
                 "family": noise.family,

@@ -1,7 +1,7 @@
 """Invented surveys to be attacked: the shipped one with other people, under each form of weighted counts.
 
-The forms that are served are loaded and asked through their door. Those that are no longer served are made again
-here: the counts come through the door of a dataset that is served, with its noise, and the weighted counts are worked
+The forms that are served are loaded and asked through their service. Those that are no longer served are made again
+here: the counts come through the service of a dataset that is served, with its noise, and the weighted counts are worked
 out as these forms did, from the exact weights of the invented people. So what is attacked is the arithmetic alone.
 
 Source: Shlomo, Krenzke & Li (2019), eqs 4-5, for the forms that are not served.
@@ -16,9 +16,9 @@ that the error of such a cell tells.
 Source: docs/methods/survey-weights.md.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import UNPROTECTED, Answer, Interface, noise_table
+from discreet.attacks.knowledge import UNPROTECTED, Answer, Interface
 from discreet.attacks.survey_weights import (
     CELL_AVERAGE,
     COUNT,
@@ -53,10 +53,14 @@ from discreet.release.dataset_registry import open_registry
 from discreet.release.measures.weighted import survey_design
 from discreet.survey.sampling_error import relative_errors
 from discreet.survey.variance import SMALL, design_effects, effect_steps, minimum_effects, stratum_variance
-from discreet.survey.weight_forms import SurveyDesign, relative_variance
-from discreet.survey.weights import cell_average, nearest_quotient, on_grid, overall_average
+from discreet.survey.weight_forms import (
+    SurveyDesign,
+    nearest_quotient,
+    on_grid,
+)
 from discreet.workspace.demo import spudlandia
-from discreet_studies.attacks.targets import Served, load_people
+from discreet_studies.attacks.targets import Served, load_people, noise_table
+from discreet_studies.average_weights import cell_average, overall_average, relative_variance
 
 AVERAGE, STRATA = "average-weight", "public-strata"
 #: What ships, and what is kept here to show why it does not.
@@ -84,7 +88,6 @@ class Sample:
     """The respondents of one invented survey.
 
     Args:
-        records: Codes and weights.
         seed: Of the people and of the secret.
     """
 
@@ -94,7 +97,7 @@ class Sample:
     @cached_property
     def codes(self) -> dict[str, NDArray[np.str_]]:
         """The code of each respondent in each variable."""
-        names = [variable.name for variable in spudlandia.VARIABLES]
+        names = list(spudlandia.CODES)
         return {name: np.array(self.records.column(name).to_pylist()) for name in names}
 
     @cached_property
@@ -137,13 +140,13 @@ class Sample:
 
     def outside(self, *, weights: bool) -> PublicFacts:
         """What the public knows: what was calibrated to what, the states' samples and, if wanted, all weights."""
-        ages = dict(zip(spudlandia.AGES, map(str, spudlandia.AGE_GROUPS), strict=True))
+        ages = dict(zip(spudlandia.CODES["age"], map(str, spudlandia.AGE_GROUPS), strict=True))
         classes = {
-            "state": {code: code for code in spudlandia.STATE.codes},
+            "state": {code: code for code in spudlandia.CODES["state"]},
             "age": ages,
             "gender": {"M": "M", "F": "other", "N": "other"},
         }
-        states = [frozenset({("state", code)}) for code in spudlandia.STATE.codes]
+        states = [frozenset({("state", code)}) for code in spudlandia.CODES["state"]]
         everybody: Cell = frozenset()
         totals = dict(zip(states, map(float, spudlandia.STATE_POPULATION), strict=True))
         counts = dict(zip(states, map(int, spudlandia.STATE_SAMPLE), strict=True))
@@ -225,7 +228,7 @@ class OpenForm:
     def _released(
         self, noisy: NDArray[np.int64], counts: NDArray[np.int64], sums: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        dataset = self.served.door.dataset
+        dataset = self.served.service.dataset
         assert dataset.survey is not None  # noqa: S101 - a survey is what is attacked here
         design = survey_design(dataset, dataset.survey)
         if self.form == SHARED_STEPS:
@@ -239,25 +242,25 @@ def served(people: Sample, form: str) -> Iterator[Served]:
     """A form that is served, loaded and opened; the workspace is gone afterwards."""
     with TemporaryDirectory(prefix="discreet-red-team-") as folder:
         load_people(Path(folder) / "survey", people.description(form), people.records, people.seed)
-        with closing(open_registry(Path(folder) / "survey", threads=1)) as doors:
-            yield Served(doors.door("spudlandia"))
+        with closing(open_registry(Path(folder) / "survey", threads=1)) as registry:
+            yield Served(registry.open("spudlandia"))
 
 
-def reader_of(door: Served, form: str) -> Reader:
-    """What is public of a served survey: its constants, and the law of the noise."""
-    dataset = door.door.dataset
+def reader_of(service: Served, form: str) -> Reader:
+    """What is public of a served survey: its constants, and the distribution of the noise."""
+    dataset = service.service.dataset
     form = form.partition("+")[0]
     measure = WEIGHTED if form == STEPS else COUNT
-    release = door.door.release(TableRequest(dataset.id, ("state",), measure=measure))
+    release = service.service.release(TableRequest(dataset.id, ("state",), measure=measure))
     assert dataset.survey is not None  # noqa: S101 - a survey is what is attacked here
     return Reader(form, dataset.survey, noise_table(release))
 
 
-def interface_of(door: Served, people: Sample, form: str) -> Interface:
+def interface_of(service: Served, people: Sample, form: str) -> Interface:
     """Who answers for a form."""
     if form == UNPROTECTED:
-        return TrueNumbers(door.door.dataset, people)
-    return OpenForm(door, people, form) if form in OPEN else door
+        return TrueNumbers(service.service.dataset, people)
+    return OpenForm(service, people, form) if form in OPEN else service
 
 
 #: Numbers that stand for the secret one.
@@ -270,17 +273,14 @@ class ErrorRule:
 
     Args:
         form: The form, with its design.
-        survey: What is declared.
         outside: The weights of the classes and the samples of the states, which are the strata.
-        decimals: Of weights.
-        law: Of the noise.
     """
 
     form: str
     survey: Survey
     outside: PublicFacts
     decimals: int
-    law: NoiseTable
+    distribution: NoiseTable
 
     def __call__(
         self, cell: Cell, seen: ReleasedCell, counts: NDArray[np.int64]
@@ -323,8 +323,8 @@ class ErrorRule:
     @property
     def _noise_variance(self) -> float:
         """Of counts that are not small."""
-        law = self.law.row(10**6).probabilities()
-        return float(sum(noise**2 * chance for noise, chance in law.items()))
+        distribution = self.distribution.row(10**6).probabilities()
+        return float(sum(noise**2 * chance for noise, chance in distribution.items()))
 
     @property
     def _design(self) -> SurveyDesign:
@@ -336,3 +336,48 @@ class ErrorRule:
             round(self.survey.largest_weight * scale),
             self.survey.relative_variance,
         )
+
+
+#: Few cases are drawn towards what is believed without an error, as if so many had said it.
+_PRIOR = 20.0
+#: The logarithm of the ratio of two steps in which errors are told apart; a public ladder has wider ones.
+_ERROR_STEP = math.log(1.1)
+
+
+def _shown(seen: ReleasedCell) -> int:
+    """The number that an error refers to."""
+    return int(seen.count if seen.count is not None else seen.weighted or 0)
+
+
+def _error_step(seen: ReleasedCell) -> tuple[int, int | None]:
+    """The error in steps of a tenth of itself (design effects differ a little between surveys), and the noise share."""
+    error = -1 if seen.error is None or seen.error <= 0 else round(math.log(seen.error) / _ERROR_STEP)
+    return error, seen.noise_share
+
+
+class Experience:
+    """The relation of counts to released numbers and errors, learnt where the truth is known.
+
+        factor(n | shown, error) = P(n | shown, error) / P(n | shown)
+
+    Both are shares among the cells of invented surveys, shrunk towards 1 where there are few cases. If the errors are a
+    function of the number shown, every factor is 1.
+    """
+
+    def __init__(self, lessons: Iterable[tuple[ReleasedCell, int]] = ()) -> None:
+        self._with: dict[tuple[int, tuple[int, int | None]], Counter[int]] = defaultdict(Counter)
+        self._without: dict[int, Counter[int]] = defaultdict(Counter)
+        for seen, truth in lessons:
+            if seen.error is not None:
+                self._with[_shown(seen), _error_step(seen)][truth] += 1
+                self._without[_shown(seen)][truth] += 1
+
+    def factors(self, seen: ReleasedCell, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The factor of each count, given the error."""
+        both, alone = self._with.get((_shown(seen), _error_step(seen))), self._without.get(_shown(seen))
+        if not both or both == alone:
+            return np.ones(counts.size)
+        share = np.array([(alone or both)[int(n)] + 1.0 for n in counts])
+        share /= share.sum()
+        cases = np.array([both[int(n)] for n in counts]) + _PRIOR * share
+        return np.asarray(cases / cases.sum() / share)

@@ -6,13 +6,11 @@
 
 Record i of variable v follows from the seed alone. Nothing here is drawn from real data.
 
-Who is asked: the true counts themselves, or datasets under each protection behind their doors.
+Who is asked: the true counts themselves, or datasets under each protection behind their registry.
 
 The baseline counts the invented people with NumPy and shares no code with the pipeline. The protected targets are
-loaded into a workspace of their own and asked through their door, as anybody would.
+loaded into a workspace of their own and asked through their service, as anybody would.
 """
-
-from __future__ import annotations
 
 import hashlib
 import os
@@ -37,19 +35,18 @@ from discreet.attacks.knowledge import (
     Answer,
     Interface,
     Knowledge,
-    noise_table,
     plan_of,
-    read_release,
 )
 from discreet.attacks.query_averaging import Cell
 from discreet.attacks.survey_weights import WEIGHTED
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.release import Release
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import Dimension, table_shape
-from discreet.release.dataset_registry import open_registry
-from discreet.release.dataset_service import DatasetService
+from discreet.noise.table import NoiseTable
+from discreet.release.dataset_registry import DatasetService, open_registry
 from discreet.release.load_cautions import LoadJob, load_with_cautions
 
 #: Fewer people a place than this make cells so small that the noise of small counts is all that is seen.
@@ -78,7 +75,6 @@ class Population:
     """Invented people.
 
     Args:
-        name: What they are called.
         variables: For each variable its codes, in order.
         levels: The variables of the geography, coarse to fine.
         records: For each variable the position of each record's code.
@@ -121,12 +117,7 @@ def works(people: int, places: int, seed: int) -> tuple[Population, list[Bob], N
     records["service"] = rng.integers(1, len(SERVICE), size=people)
     first = np.unique(place, return_index=True)[1]
     records["service"][first] = SERVICE.index("today")
-    variables = {
-        **_place_codes("workplace", places),
-        **TRAITS,
-        "salary": SALARY,
-        "service": SERVICE,
-    }
+    variables = {**_place_codes("workplace", places), **TRAITS, "salary": SALARY, "service": SERVICE}
     population = Population("works", variables, ("region", "workplace"), records)
     traits = {name: population.codes(name)[first] for name in TRAITS}
     names = population.codes("workplace")[first]
@@ -178,7 +169,6 @@ class Budget:
     """What a differentially private target promises.
 
     Args:
-        tables: The declared tables.
         epsilon: The epsilon of all of them together.
         neighbours: `add-remove`, or `replace-one` with a public number of records.
         delta: The delta at which it is stated.
@@ -217,9 +207,7 @@ class TrueCounts:
 
 
 def _crossed(
-    codes: tuple[NDArray[np.int64], ...],
-    dimensions: Sequence[Dimension],
-    weights: NDArray[np.float64] | None,
+    codes: tuple[NDArray[np.int64], ...], dimensions: Sequence[Dimension], weights: NDArray[np.float64] | None
 ) -> NDArray[Any]:
     lengths = tuple(len(dimension.base) for dimension in dimensions)
     counts = np.bincount(np.ravel_multi_index(codes, lengths), weights, minlength=prod(lengths))
@@ -228,13 +216,20 @@ def _crossed(
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A loaded dataset behind its door: nothing but releases comes through."""
+    """A loaded dataset behind its service: nothing but releases comes through."""
 
-    door: DatasetService
+    service: DatasetService
 
     def ask(self, request: TableRequest) -> Answer:
         """The released table."""
-        return read_release(self.door.release(request))
+        release = self.service.release(request)
+        return Answer(
+            tuple(dimension.codes for dimension in release.dimensions),
+            release.values.astype(np.int64),
+            release.missing,
+            release.errors,
+            release.noise_shares,
+        )
 
 
 def targets(
@@ -250,9 +245,9 @@ def targets(
                 yield Knowledge(dataset, protection), TrueCounts(dataset, population)
                 continue
             load_people(Path(folder) / protection, text, records, seed)
-            with closing(open_registry(Path(folder) / protection, threads=1)) as doors:
-                door = doors.door(f"{population.name}-{protection}")
-                yield _knowledge(door, population, protection), Served(door)
+            with closing(open_registry(Path(folder) / protection, threads=1)) as registry:
+                service = registry.open(f"{population.name}-{protection}")
+                yield _knowledge(service, population, protection), Served(service)
 
 
 def as_table(population: Population) -> pa.Table:
@@ -273,13 +268,25 @@ def load_people(workspace: Path, text: str, records: pa.Table, seed: int) -> Non
     load_with_cautions(LoadJob(workspace, text, records))
 
 
-def _knowledge(door: DatasetService, population: Population, protection: str) -> Knowledge:
+def _knowledge(service: DatasetService, population: Population, protection: str) -> Knowledge:
     """What is public of a loaded dataset: its description, and the noise that every release states."""
-    dataset = door.dataset
+    dataset = service.dataset
     if protection == DP:
         return Knowledge(dataset, protection, plan=plan_of(dataset))
-    release = door.release(TableRequest(dataset.id, (population.levels[0],)))
+    release = service.release(TableRequest(dataset.id, (population.levels[0],)))
     return Knowledge(dataset, protection, noise_table(release))
+
+
+def noise_table(release: Release) -> NoiseTable:
+    """The noise table of a release under cell keys.
+
+    Raises:
+        BadRequest: The cells have different noise.
+    """
+    distributions = release.distribution.distributions
+    if len(distributions) != 1 or not isinstance(distributions[0], NoiseTable):
+        raise BadRequest("The cells of this table have no noise table in common.")
+    return distributions[0]
 
 
 def describe(population: Population, protection: str, budget: Budget) -> str:

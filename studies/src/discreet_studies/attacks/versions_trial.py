@@ -6,8 +6,6 @@ custodian are tried in turn: the same keys, a new lineage, and `dp`; then more c
 Source: docs/methods/attack-versions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -147,8 +145,8 @@ def _requests(dataset: str, attributes: list[str]) -> list[TableRequest]:
 
 
 def _kept(workspace: Path, dataset: str, attributes: list[str]) -> Interface:
-    with closing(open_registry(workspace, threads=1)) as doors:
-        served = Served(doors.door(dataset))
+    with closing(open_registry(workspace, threads=1)) as registry:
+        served = Served(registry.open(dataset))
         return Kept({request: served.ask(request) for request in _requests(dataset, attributes)})
 
 

@@ -26,7 +26,7 @@ from discreet.attacks.survey_weights import (
     OVERALL_AVERAGE,
     STEPS,
     WEIGHTED,
-    Experience,
+    Cell,
     Findings,
     PublicFacts,
     ReleasedCell,
@@ -42,6 +42,7 @@ from discreet_studies.attacks.surveys import (
     FORMS,
     SERVED,
     ErrorRule,
+    Experience,
     Sample,
     interface_of,
     reader_of,
@@ -75,10 +76,8 @@ class WeightsTrial:
     """What is to be tried.
 
     Args:
-        surveys: How many invented surveys are attacked.
         tables: How many tables are asked of each, each in all measures.
         seed: Of the people and the secrets.
-        against: The forms, of `FORMS`.
     """
 
     surveys: int = 8
@@ -103,8 +102,8 @@ class WeightsTrial:
         people = [sample(1000 * self.seed + number) for number in range(self.surveys)]
         with ExitStack() as stack:
             progress("counts alone")
-            doors = [stack.enter_context(served(each, AVERAGE)) for each in people]
-            alone = [self._counts_alone(*pair) for pair in zip(people, doors, strict=True)]
+            registry = [stack.enter_context(served(each, AVERAGE)) for each in people]
+            alone = [self._counts_alone(*pair) for pair in zip(people, registry, strict=True)]
         results = []
         for form in self.against:
             progress(form)
@@ -132,10 +131,10 @@ class WeightsTrial:
         }
         return frame(about, KNOWS, results) | {"false_alarm": FALSE_ALARM}
 
-    def _counts_alone(self, people: Sample, door: Served) -> dict[int, Score]:
-        reader, outside = reader_of(door, AVERAGE), people.outside(weights=False)
+    def _counts_alone(self, people: Sample, service: Served) -> dict[int, Score]:
+        reader, outside = reader_of(service, AVERAGE), people.outside(weights=False)
         return {
-            number: _score(attack(door, reader, tables, outside, (COUNT,)), people, outside)
+            number: _score(attack(service, reader, tables, outside, (COUNT,)), people, outside)
             for number, tables in self._steps()
         }
 
@@ -148,10 +147,10 @@ class WeightsTrial:
         """For each survey the scores after 1, 2, ... tables."""
         with ExitStack() as stack:
             base = form if form in SERVED else AVERAGE
-            doors = [stack.enter_context(served(each, base)) for each in people]
+            registry = [stack.enter_context(served(each, base)) for each in people]
             asked = [
-                _Attacked(form, each, door, interface_of(door, each, form))
-                for each, door in zip(people, doors, strict=True)
+                _Attacked(form, each, service, interface_of(service, each, form))
+                for each, service in zip(people, registry, strict=True)
             ]
             if form == UNPROTECTED:
                 return [{number: each.read(tables) for number, tables in self._steps()} for each in asked]
@@ -171,7 +170,6 @@ class Score:
     Args:
         right: For each cell whether its count was found.
         certain: For each cell whether the attack was certain of it.
-        queries: How many tables were asked for.
     """
 
     right: NDArray[np.bool_]
@@ -185,7 +183,7 @@ class _Attacked:
 
     form: str
     people: Sample
-    door: Served
+    service: Served
     interface: Interface
 
     @property
@@ -195,11 +193,21 @@ class _Attacked:
 
     def score(self, tables: Sequence[TableRequest], experience: Experience) -> Score:
         """The attack with all that can be asked."""
-        reader, measures = reader_of(self.door, self.form), measures_of(self.form)
+        reader, measures = reader_of(self.service, self.form), measures_of(self.form)
         rule = ErrorRule(
-            self.form, reader.survey, self.outside, self.door.door.dataset.weight_decimals, reader.law
+            self.form,
+            reader.survey,
+            self.outside,
+            self.service.service.dataset.weight_decimals,
+            reader.distribution,
         )
-        found = attack(self.interface, reader, tables, self.outside, measures, experience, rule)
+
+        def errors(cell: Cell, seen: ReleasedCell, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+            factors = rule(cell, seen, counts)
+            # A rule that no count fits is not the rule of this server.
+            return experience.factors(seen, counts) if factors is None or not factors.any() else factors
+
+        found = attack(self.interface, reader, tables, self.outside, measures, errors)
         return _score(found, self.people, self.outside)
 
     def lessons(self, tables: Sequence[TableRequest]) -> list[tuple[ReleasedCell, int]]:

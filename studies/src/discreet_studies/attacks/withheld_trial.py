@@ -25,21 +25,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.attacks.knowledge import CELLKEY, Interface, Knowledge, QueryCache, noise_table
-from discreet.attacks.withheld_areas import attack
-from discreet.attacks.withheld_questions import STARTS, Target
+from discreet.attacks.knowledge import CELLKEY, Interface, Knowledge, QueryCache
+from discreet.attacks.withheld_areas import STARTS, Target, attack
 from discreet.errors import BadRequest, Refused
 from discreet.model.dataset import Dataset
-from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import Release
-from discreet.model.request import TableRequest
+from discreet.model.request import DEFAULT_MEASURE, TableRequest
 from discreet.release.checked_request import unlock
-from discreet.release.dataset_registry import open_registry
-from discreet.release.dataset_service import DatasetService
+from discreet.release.dataset_registry import DatasetService, open_registry
 from discreet.release.verdicts import verdict_on
 from discreet.workspace.demo import census_batches, census_description
 from discreet_studies.attacks.scoring import frame, noise_in_words
-from discreet_studies.attacks.targets import Population, Served, TrueCounts, load_people
+from discreet_studies.attacks.targets import Population, Served, TrueCounts, load_people, noise_table
 
 KNOWS = (
     "the description of the dataset: variables, categories, levels, rules, protection and the law of its noise",
@@ -57,7 +54,6 @@ class WithheldTrial:
     """What is to be tried.
 
     Args:
-        people: How many people the demo census has.
         ways: In how many ways every table is asked at most.
         seed: Of the people and the secret.
         most: How many variables are crossed at most.
@@ -89,10 +85,10 @@ class WithheldTrial:
         with loaded(text, records, self.seed) as town:
             tables = [
                 table
-                for levels, names in targets(town.door.dataset, self.most)
+                for levels, names in targets(town.service.dataset, self.most)
                 if (table := self._scored(town, levels, names, progress)) is not None
             ]
-            noise = noise_in_words(Knowledge(town.door.dataset, CELLKEY, noise_table(town.release())))
+            noise = noise_in_words(Knowledge(town.service.dataset, CELLKEY, noise_table(town.release())))
         if not tables:
             raise BadRequest(
                 "No table was found in which a rule withholds areas and others are shown.",
@@ -103,18 +99,14 @@ class WithheldTrial:
         return frame({**about, "limit": LIMIT}, KNOWS, [result])
 
     def _scored(
-        self,
-        town: Loaded,
-        levels: tuple[str, ...],
-        names: tuple[str, ...],
-        progress: Callable[[str], None],
+        self, town: Loaded, levels: tuple[str, ...], names: tuple[str, ...], progress: Callable[[str], None]
     ) -> dict[str, Any] | None:
         """One table at each number of ways; None where it withholds nothing by a rule, or is refused."""
-        by_rule = withheld_by_rule(town.door, TableRequest(town.door.dataset.id, (levels[-1],), names))
+        by_rule = withheld_by_rule(town.service, TableRequest(town.service.dataset.id, (levels[-1],), names))
         if by_rule is None or not by_rule.any():
             return None
         progress(f"{levels[-1]} by {', '.join(names)}")
-        notes, variance = QueryCache(Served(town.door)), town.variance()
+        notes, variance = QueryCache(Served(town.service)), town.variance()
         curves: dict[str, list[dict[str, Any]]] = {start: [] for start in STARTS}
         missed: list[Missed] = []
         for start, ways in product(STARTS, sorted({1, self.ways})):
@@ -136,19 +128,19 @@ class WithheldTrial:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Invented people behind a door, and their true numbers."""
+    """Invented people behind a service, and their true numbers."""
 
-    door: DatasetService
+    service: DatasetService
     truth: TrueCounts
 
     def release(self, measure: str = DEFAULT_MEASURE) -> Release:
         """The table of the coarsest level alone: it states the noise."""
-        first = next(each for each in self.door.dataset.hierarchies if each.geography).levels[0]
-        return self.door.release(TableRequest(self.door.dataset.id, (first,), measure=measure))
+        first = next(each for each in self.service.dataset.hierarchies if each.geography).levels[0]
+        return self.service.release(TableRequest(self.service.dataset.id, (first,), measure=measure))
 
     def variance(self, measure: str = DEFAULT_MEASURE) -> float:
         """The published variance of the noise of one count of records; the largest where they differ."""
-        return float(self.release(measure).law.variance().max())
+        return float(self.release(measure).distribution.variance().max())
 
 
 @contextmanager
@@ -156,10 +148,10 @@ def loaded(text: str, records: pa.Table, seed: int) -> Iterator[Loaded]:
     """Load invented people; the workspace is gone afterwards."""
     with TemporaryDirectory(prefix="discreet-red-team-") as folder:
         load_people(Path(folder) / "people", text, records, seed)
-        with closing(open_registry(Path(folder) / "people", threads=1)) as doors:
-            (name,) = doors.ids()
-            door = doors.door(name)
-            yield Loaded(door, TrueCounts(door.dataset, _population(door.dataset, records)))
+        with closing(open_registry(Path(folder) / "people", threads=1)) as registry:
+            (name,) = registry.ids()
+            service = registry.open(name)
+            yield Loaded(service, TrueCounts(service.dataset, _population(service.dataset, records)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,7 +163,6 @@ class Missed:
         best: The attack's estimate less the truth.
         parents: The area that holds each.
         complement: How many more areas are withheld.
-        queries: How many tables were asked.
     """
 
     guess: NDArray[np.float64]
@@ -185,11 +176,11 @@ def missed_by(
     town: Loaded, interface: Interface, by_rule: NDArray[np.bool_], target: Target
 ) -> Missed | None:
     """Attack one table and compare with the truth; None where no such table is released."""
-    found = attack(interface, town.door.dataset, target)
+    found = attack(interface, town.service.dataset, target)
     if found is None:
         return None
     asked = TableRequest(
-        town.door.dataset.id, (target.levels[-1],), target.variables, totals=False, measure=target.measure
+        town.service.dataset.id, (target.levels[-1],), target.variables, totals=False, measure=target.measure
     )
     true = town.truth.ask(asked).values[by_rule]
     more = int((found.withheld & ~by_rule).sum())
@@ -197,10 +188,10 @@ def missed_by(
     return Missed(guess, best, found.parents[by_rule], more, found.queries)
 
 
-def withheld_by_rule(door: DatasetService, request: TableRequest) -> NDArray[np.bool_] | None:
+def withheld_by_rule(service: DatasetService, request: TableRequest) -> NDArray[np.bool_] | None:
     """The areas of a table that a rule withholds; None where the table is refused, or no rule applies."""
     try:
-        question = door.check(request)
+        question = service.check(request)
         stored, protector = unlock(question)
         verdict = verdict_on(stored, protector, question.asked.counted, question.shape)
     except Refused:

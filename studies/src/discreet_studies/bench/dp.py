@@ -5,8 +5,6 @@ zeros have noise, and tomorrow's answer is the same. OpenDP counts the cells of 
 totals, and its answer is another one each time. Seconds are the best of the repeats; compare the ratio.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,8 +51,11 @@ def ours(rows: int, repeats: int) -> dict[str, Any]:
         release = release_table(stored, request)
         workspace.close()
     # A cell of the declared table has one noise, the smallest there is; a total adds up many.
-    one = min((law for law in release.law.laws if law.variance), key=lambda law: law.variance)
-    first, chances = one.laws[0].law()
+    one = min(
+        (distribution for distribution in release.distribution.distributions if distribution.variance),
+        key=lambda distribution: distribution.variance,
+    )
+    first, chances = one.distributions[0].distribution()
     error = float(np.abs(first + np.arange(len(chances))) @ chances)
     return {"who": "discreet", "seconds": round(seconds, 4), "cells": release.cells, "expected_error": error}
 

@@ -9,8 +9,6 @@ three of nine  the load of a million records with all tables of up to three of n
 large table    an answer of 100,000 cells
 """
 
-from __future__ import annotations
-
 import math
 import resource
 import tempfile

@@ -4,8 +4,6 @@ A reader keeps a connection, asks, compares the hash of the answer's bytes with 
 before, waits a little and asks again. A server that closes a connection between two requests is asked anew.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import time

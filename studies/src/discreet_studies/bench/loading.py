@@ -4,8 +4,6 @@ Each runs in a process of its own. The bare read takes the largest value of ever
 must do. A load checks, keys, sorts, stores and seals every record. Compare the ratios: machines differ.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

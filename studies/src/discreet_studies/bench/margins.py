@@ -7,8 +7,6 @@ equally and, at (1, 1e-6), with our exact Gaussian accounting; its time includes
 absolute errors over all cells, of so many releases as `--repeats` says.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -110,7 +108,7 @@ def opendp_counts(
         flat: Of each table the cell of every record, and how many cells there are.
         delta: Of all tables together; zero for Laplace noise.
         epsilon: Of all tables together.
-        context: By the Context API, which spends rho (zCDP) as its users do, and not the exact law of the noise. Each
+        context: By the Context API, which spends rho (zCDP), not the exact distribution of the noise. Each
             table has a context of its own: the one over Polars frames takes one version of Polars only.
     """
     dp = load_opendp()

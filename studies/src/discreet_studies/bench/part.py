@@ -4,8 +4,6 @@ A result is one line: a dictionary that is also the JSON. Comes from: the module
 Goes to: `discreet bench`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +17,9 @@ class Wish:
     """What somebody wants measured; a part takes its own numbers where none is given.
 
     Args:
-        rows: Numbers of records.
         repeats: Runs of each; the best counts.
         peers: Whether other programs are timed too.
         points: Names of points of a grid; all where there is none.
-        say: Is told what is being done.
     """
 
     rows: tuple[int, ...] = ()

@@ -1,7 +1,5 @@
 """The programs that ours are timed beside. They need not be installed."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

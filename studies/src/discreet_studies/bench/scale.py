@@ -6,8 +6,6 @@ no verdict of an earlier table. A load runs in a process of its own, whose peak 
 count must do: the bytes of the codes and keys of the largest table are looked at once.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile
@@ -74,15 +72,11 @@ class Point:
 
     Args:
         curve: records, cells, dimensions, load, reading, peers, or machine (its `seconds` are those of the run).
-        what: The work.
         by: The engine, or the peer.
-        records: How many there are.
         seconds: Ours, or the peer's.
-        cells: Of the table.
         bare_s: DuckDB's bare count.
         ratio: Ours over the bare count; of a peer, its time over ours; of reading, the time over that of reading.
         cpu_ratio: The same of the processor time of all threads, which other programs on the machine hardly change.
-        peak_mb: The peak of memory.
         bytes_a_record: What a load leaves on disk.
     """
 

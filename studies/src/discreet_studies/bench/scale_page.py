@@ -3,8 +3,6 @@
 Every number of the page follows from the results of one run, which stand beside it as JSON; a test makes the page again.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import groupby
 

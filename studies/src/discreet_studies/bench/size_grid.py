@@ -7,8 +7,6 @@ alternative every mean is multiplied by exp(effect U), U uniform on -1/2 .. 1/2.
 Goes to: `tests_size`, the statistical tests, docs/methods/noise-aware-tests.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -34,8 +32,6 @@ class Point:
 
     Args:
         noise: A name in `NOISES`.
-        shape: The table.
-        people: The mean count.
         kind: `independence`, `no three-way interaction`, or `distribution`: given chances.
         multinomial: Whether the total is public.
         tables: How many tables are tested at most.
@@ -58,7 +54,7 @@ class Point:
         model = "-multinomial" if self.multinomial else ""
         return f"{self.noise}-{lengths}-{self.people}{kind}{model}"
 
-    def law(self) -> NoiseTable | NoiseByCell:
+    def distribution(self) -> NoiseTable | NoiseByCell:
         """The noise of its cells, as a test looks at it."""
         return by_cell(NOISES[self.noise](self.shape), self.shape)
 

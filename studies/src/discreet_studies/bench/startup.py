@@ -5,8 +5,6 @@ threads). Python's compiled files are kept in a folder of this run, so that the 
 not: as with an installed program.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -5,8 +5,6 @@ table, and with ONS `cell-key-perturbation` on a pandas frame of small integers,
 alternate and the best of several counts, so that a busy machine slows all of them alike.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

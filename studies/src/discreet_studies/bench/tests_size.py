@@ -1,15 +1,13 @@
 """How often noise-aware tests reject true hypotheses, over a published grid; and false ones, beside the naive test.
 
 Tables are drawn at each point of `GRID` and tested as `independence_test` does by default, with the same functions:
-by a law where it holds, else by the bootstrap, all tables of a point together. Each point has random numbers of its own:
-its name is part of the seed. At the same tables stand the size by the chi-square law, which was the default once, and
+by a distribution where it holds, else by the bootstrap, all tables of a point together. Each point has its own seed:
+its name is part of it. The same tables give the size by the chi-square distribution, which was the default once, and
 that of the naive test on the released counts. Where a point has an effect, the power at 5 % is measured on tables off
 the hypothesis, beside the naive test on exact counts.
 
     Monte Carlo error of a share p of r tables = sqrt(p (1 - p) / r)
 """
-
-from __future__ import annotations
 
 import time
 import zlib
@@ -46,10 +44,9 @@ class PValues:
 
     Args:
         aware: By the default method.
-        chi_square: The same statistics by the chi-square law.
+        chi_square: The same statistics by the chi-square distribution.
         naive: G2 of the released counts.
         exact: G2 of the true counts.
-        methods: The method of each table.
     """
 
     aware: Floats
@@ -62,25 +59,25 @@ class PValues:
 def p_values(point: Point, tables: int, seed: int, effect: float = 0.0) -> PValues:
     """Draw tables at a point and test them; no other point and no other effect has the same random numbers."""
     rng = np.random.default_rng([seed, zlib.crc32(f"{point.name} {effect:g}".encode())])
-    noise, model = point.law(), point.model()
+    noise, model = point.distribution(), point.model()
     means = point.means(tables, rng, effect)
     true = _drawn(means, rng, multinomial=point.multinomial)
     total = true.reshape(tables, -1).sum(axis=1) if point.multinomial else None
     released = with_noise(true, noise, rng)
     found = likelihood_ratios(released, noise, model, total)
-    law = null_distribution(found, model, noise)
-    aware, methods = law.by_law(found.statistic), ["chi-square"] * tables
+    distribution = null_distribution(found, model, noise)
+    aware, methods = distribution.by_distribution(found.statistic), ["chi-square"] * tables
     draws = np.zeros(tables, dtype=np.int64)
     kind = "multinomial" if point.multinomial else "poisson"
     for table in np.flatnonzero(found.df > 0).tolist():
         methods[table], draws[table] = choose_method(
-            law.of(table), noise, model.offset.size, REPLICATES, kind
+            distribution.of(table), noise, model.offset.size, REPLICATES, kind
         )
     bootstrapped = np.array(methods) == "bootstrap"
     for replicates in np.unique(draws[bootstrapped]).tolist():
         these = bootstrapped & (draws == replicates)
         aware[these] = bootstrap_p_values(
-            law.p_values(found.statistic)[these], found.means[these], model, noise,
+            distribution.p_values(found.statistic)[these], found.means[these], model, noise,
             totals=None if total is None else total[these], replicates=replicates,
         )  # fmt: skip
     return PValues(

@@ -20,8 +20,6 @@ processor time of all threads; the wall time, which a busy machine makes useless
 Source: Reparaz, Balasch & Verbauwhede (2017), "Dude, is my code constant time?".
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import tempfile
@@ -122,16 +120,12 @@ def in_pairs(
     return Times(*times)
 
 
+@dataclass(frozen=True, slots=True)
 class Asking:
-    """An application, asked in this thread.
+    """An application, asked in this thread."""
 
-    Args:
-        loop: What runs it.
-        app: The application.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, app: Any) -> None:
-        self._loop, self._app = loop, app
+    loop: asyncio.AbstractEventLoop
+    app: Any
 
     def ask(self, path: str, key: str = "", copy: str = "") -> tuple[int, Mapping[bytes, bytes]]:
         """The status and the headers of an answer."""
@@ -155,7 +149,7 @@ class Asking:
             "client": ("127.0.0.1", 1),
             "server": ("localhost", 80),
         }
-        return self._loop.run_until_complete(_answered(self._app, scope))
+        return self.loop.run_until_complete(_answered(self.app, scope))
 
     def work(self, path: str, status: int, key: str = "", copy: str = "") -> Callable[[], None]:
         """What asks, and is sure of the status."""
@@ -223,8 +217,8 @@ def build(folder: Path, loop: asyncio.AbstractEventLoop) -> Towns:
             load_dataset(own, text, people(more=more))
         key = open_accounts(own).create("ann", "analyst") if not number else key
         for cache, apps in ((0, fresh), (64, keeping)):
-            doors = open_registry(own, threads=1)
-            apps.append(Asking(loop, create_app(doors, replace(read_options(own), cache_mb=cache))))
+            registry = open_registry(own, threads=1)
+            apps.append(Asking(loop, create_app(registry, replace(read_options(own), cache_mb=cache))))
     return Towns(tuple(fresh), tuple(keeping), key)
 
 

@@ -5,8 +5,6 @@
 Each format is written by `discreet table --nonzero` in a process of its own, start included: its peak of memory is its own.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

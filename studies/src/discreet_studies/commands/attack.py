@@ -1,11 +1,10 @@
 """`discreet attack`: run an attack on invented people under several protections, as anyone could."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -20,6 +19,13 @@ attack = typer.Typer(
     no_args_is_help=True,
 )
 COMMAND = Command(attack, EXAMINE)
+
+
+class Trial(Protocol):
+    """What an attack tries, with its numbers."""
+
+    def run(self, progress: Callable[[str], None]) -> dict[str, Any]: ...
+
 
 PeopleOption = Annotated[int | None, typer.Option(help="How many invented people there are.")]
 TargetsOption = Annotated[int | None, typer.Option(help="How many places, each with one target.")]
@@ -43,13 +49,55 @@ KeepOption = Annotated[
         "--keep", help="Keep the result in the workspace: the methodology of its datasets quotes it."
     ),
 ]
-#: What does not change a study, and is no part of the command that repeats it.
-_BESIDE = frozenset({"as_json", "out", "plot", "keep", "workspace"})
 
 
-@attack.command()
-def bob(
+def _run(
     context: typer.Context,
+    trial: Trial,
+    as_json: JsonOption = False,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Run a trial and show, write, draw or keep what it found, as the options that all attacks share say."""
+    from discreet_studies.attacks.report import show_study
+
+    keeper = _keeper(context, keep, workspace)
+    found = trial.run(lambda protection: messages.print(f"Attacking: {protection}", markup=False))
+    keeper(found)
+    if plot is not None:
+        from discreet_studies.pictures.attacks import PICTURES
+
+        emit_picture(PICTURES[found["attack"]](found), plot)
+    if as_json or out is not None:
+        emit_json(found, out)
+    else:
+        show_study(found)
+
+
+#: The context, and the options that do not change a study and are no part of the command that repeats it.
+_CONTEXT, _, *_SHARED = signature(_run).parameters.values()
+_BESIDE = frozenset(option.name for option in _SHARED)
+
+
+def _attack(make: Callable[..., Trial]) -> Callable[..., Trial]:
+    """The command of an attack: the function makes its trial from its own options."""
+    own = signature(make).parameters
+
+    def command(context: typer.Context, **given: Any) -> None:
+        trial = make(**{name: given[name] for name in own})
+        _run(context, trial, **{name: given[name] for name in _BESIDE})
+
+    shared = (option for option in _SHARED if option.name not in own)
+    asked = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*own.values(), *shared)]
+    command.__signature__ = Signature([_CONTEXT, *asked])  # type: ignore[attr-defined]
+    attack.command(make.__name__, help=make.__doc__)(command)
+    return make
+
+
+@_attack
+def bob(
     people: PeopleOption = None,
     targets: TargetsOption = None,
     pairs: Annotated[int | None, typer.Option(help="How many pairs of tables are asked, up to 34.")] = None,
@@ -57,16 +105,11 @@ def bob(
     seed: SeedOption = 1,
     against: AgainstOption = None,
     quick: QuickOption = False,
-    as_json: JsonOption = False,
-    out: JsonFileOption = None,
-    plot: PlotOption = None,
-    keep: KeepOption = False,
-    workspace: WorkspaceOption = None,
-) -> None:
+) -> Trial:
     """Bob's differencing (Rinott et al. 2.2): pairs of tables that differ by one person, if he is in."""
     from discreet_studies.attacks.bob_trial import BobTrial
 
-    study = BobTrial(
+    return BobTrial(
         people or (4_000 if quick else 40_000),
         targets or (100 if quick else 1_000),
         pairs or (8 if quick else 32),
@@ -74,12 +117,10 @@ def bob(
         seed,
         _protections(against),
     )
-    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
-@attack.command()
+@_attack
 def averaging(
-    context: typer.Context,
     people: PeopleOption = None,
     targets: TargetsOption = None,
     ways: Annotated[int | None, typer.Option(help="In how many ways each count is asked, up to 129.")] = None,
@@ -87,16 +128,11 @@ def averaging(
     seed: SeedOption = 1,
     against: AgainstOption = None,
     quick: QuickOption = False,
-    as_json: JsonOption = False,
-    out: JsonFileOption = None,
-    plot: PlotOption = None,
-    keep: KeepOption = False,
-    workspace: WorkspaceOption = None,
-) -> None:
+) -> Trial:
     """Averaging (Rinott et al. 2.2): one count asked in other words, and as sums of regrouped parts."""
     from discreet_studies.attacks.averaging_trial import AveragingTrial
 
-    study = AveragingTrial(
+    return AveragingTrial(
         people or (4_000 if quick else 36_000),
         targets or (100 if quick else 600),
         ways or (8 if quick else 64),
@@ -104,39 +140,30 @@ def averaging(
         seed,
         _protections(against),
     )
-    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
-@attack.command()
+@_attack
 def versions(
-    context: typer.Context,
     people: PeopleOption = None,
     targets: TargetsOption = None,
     epsilon: EpsilonOption = 1.0,
     seed: SeedOption = 1,
     quick: QuickOption = False,
-    as_json: JsonOption = False,
-    out: JsonFileOption = None,
-    plot: PlotOption = None,
-    keep: KeepOption = False,
-    workspace: WorkspaceOption = None,
-) -> None:
+) -> Trial:
     """Two versions: the same tables before and after one person of every workplace was removed."""
     from discreet_studies.attacks.versions_trial import VersionsTrial
 
-    study = VersionsTrial(
+    return VersionsTrial(
         people or (1_600 if quick else 8_000),
         targets or (40 if quick else 200),
         (1, 2) if quick else (1, 2, 4, 8),
         epsilon,
         seed,
     )
-    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
-@attack.command()
+@_attack
 def withheld(
-    context: typer.Context,
     people: PeopleOption = None,
     ways: Annotated[
         int | None, typer.Option(help="In how many ways every table is asked, 1 or more.")
@@ -152,12 +179,8 @@ def withheld(
     ] = False,
     seed: SeedOption = 1,
     quick: QuickOption = False,
-    as_json: JsonOption = False,
-    out: JsonFileOption = None,
     plot: PlotOption = None,
-    keep: KeepOption = False,
-    workspace: WorkspaceOption = None,
-) -> None:
+) -> Trial:
     """Withheld areas of the demo census: what totals less the areas shown say of them."""
     from discreet_studies.attacks.rule_sets_trial import RuleSetsTrial
     from discreet_studies.attacks.withheld_trial import WithheldTrial
@@ -167,7 +190,7 @@ def withheld(
             "--people, --variables and --plot are about the demo census, and not about --rules.",
             "Leave them out, or leave --rules out.",
         )
-    study = (
+    return (
         RuleSetsTrial(2 if quick else 20, 1 if ways is None else ways, seed, in_turn=quick)
         if rules
         else WithheldTrial(
@@ -177,12 +200,10 @@ def withheld(
             2 if variables is None else variables,
         )
     )
-    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
-@attack.command()
+@_attack
 def weights(
-    context: typer.Context,
     surveys: Annotated[int | None, typer.Option(help="How many invented surveys are attacked.")] = None,
     tables: Annotated[
         int | None, typer.Option(help="How many tables are asked of each, in all measures, up to 6.")
@@ -196,24 +217,18 @@ def weights(
         ),
     ] = None,
     quick: QuickOption = False,
-    as_json: JsonOption = False,
-    out: JsonFileOption = None,
-    plot: PlotOption = None,
-    keep: KeepOption = False,
-    workspace: WorkspaceOption = None,
-) -> None:
+) -> Trial:
     """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
     from discreet_studies.attacks.surveys import FORMS
     from discreet_studies.attacks.weights_trial import WeightsTrial
 
     named = FORMS if against is None else tuple(word.strip() for word in against.split(","))
-    study = WeightsTrial(
+    return WeightsTrial(
         2 if surveys is None and quick else 8 if surveys is None else surveys,
         1 if tables is None and quick else 4 if tables is None else tables,
         seed,
         named,
     )
-    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
 def _protections(against: str | None) -> tuple[str, ...]:
@@ -224,10 +239,6 @@ def _protections(against: str | None) -> tuple[str, ...]:
         if name not in PROTECTIONS:
             raise BadRequest(f'There is no protection "{name}".', nearest(name, PROTECTIONS))
     return tuple(name for name in PROTECTIONS if name in named)
-
-
-def _say(protection: str) -> None:
-    messages.print(f"Attacking: {protection}", markup=False)
 
 
 def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Callable[[dict[str, Any]], None]:
@@ -260,24 +271,3 @@ def _command(context: typer.Context) -> str:
             continue
         words += [option.opts[0], *([] if value is True else [str(value)])]
     return shlex.join(words)
-
-
-def _run(
-    study: Any,
-    as_json: bool,
-    out: Path | None,
-    plot: Path | None,
-    keep: Callable[[dict[str, Any]], None],
-) -> None:
-    from discreet_studies.attacks.report import show_study
-
-    found = study.run(_say)
-    keep(found)
-    if plot is not None:
-        from discreet_studies.pictures.attacks import PICTURES
-
-        emit_picture(PICTURES[found["attack"]](found), plot)
-    if as_json or out is not None:
-        emit_json(found, out)
-    else:
-        show_study(found)

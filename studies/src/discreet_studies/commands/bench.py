@@ -146,7 +146,7 @@ def _write(part: Part, results: list[Result], out: Path) -> None:
     if part.document is not None:
         out.write_text(part.document(markdown_lines(part, results), results), "utf-8")
     for name, chart in part.pictures(results).items():
-        from discreet.pictures.save import save
+        from discreet.pictures.drawing import save
 
         save(chart, out.with_name(f"{out.stem}-{name}.svg"))
 

@@ -1,7 +1,5 @@
 """`discreet reproduce`: the papers' tables and figures, printed numbers beside ours."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

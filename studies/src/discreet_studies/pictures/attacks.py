@@ -3,13 +3,11 @@
 Source: Rinott et al. (2018), section 2.2, for Bob and averaging; the paper has no picture of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.model.messages.red_team import all_results
+from discreet.model.messages.sentences import all_results
 from discreet.pictures.library import alt
 from discreet.pictures.theme import AMBER, BLUE, GREEN, INK, ORANGE, ROSE, SKY, SOFT_INK, apply_theme
 
@@ -75,7 +73,7 @@ def versions_success(study: dict[str, Any]) -> Any:
     y = alt.Y("y:Q").scale(domain=[0.0, 1.0], nice=False).title(title).axis(format="%")
     x = _x_axis("Tables asked of both versions", [r["x"] for r in records])
     subtitle = [
-        f"One person removed from each of {study['targets']:,} workplaces; six attributes each; bands: 95% intervals",
+        f"One person removed from each of {study['targets']:,} workplaces; six attributes each; bands: 95% intervals"
     ]
     chart = alt.layer(*_lines(records, x, y, (0.0, 1.0), title)).properties(width=520, height=_HEIGHT)
     return apply_theme(chart, "What two versions of the same tables give away", subtitle)
@@ -103,7 +101,7 @@ def averaging_error(study: dict[str, Any]) -> Any:
         for kind in kinds
     ]
     subtitle = [
-        f"One count in each of {study['targets']:,} areas, every answer averaged with those before; bands: 95% intervals",
+        f"One count in each of {study['targets']:,} areas, every answer averaged with those before; bands: 95% intervals"
     ]
     joined = alt.hconcat(*panels, spacing=28).resolve_scale(color="shared", y="shared")
     return apply_theme(joined, "What asking for a count again in another way gives away", subtitle)

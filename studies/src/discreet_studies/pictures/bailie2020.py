@@ -1,7 +1,5 @@
 """A picture of Bailie (2020), Table 2: one estimate, published with and without an invariant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.pictures.library import alt

@@ -3,8 +3,6 @@
 The box spans the quartiles, the whiskers reach the last runs within 1.5 interquartile ranges of it (Tukey).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures of Rinott et al. (2018), recomputed: Table 2, Table 3, Figures 1-4 and section 7."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +9,7 @@ from discreet_studies.pictures.boxes import box_layers, five_numbers
 
 Records = list[dict[str, Any]]
 
-_LAWS = alt.Scale(domain=["Laplace", "Normal"], range=[BLUE, ORANGE])
+_DISTRIBUTIONS = alt.Scale(domain=["Laplace", "Normal"], range=[BLUE, ORANGE])
 _TITLES = {
     "p": "p-value of Pearson's test",
     "V": "Cramér's V",
@@ -34,7 +32,7 @@ def within_ranges(records: Records) -> Any:
             .encode(
                 x=alt.X("range:O").title("Within ±").axis(labelAngle=0),
                 y=alt.Y("chance:Q").title("Probability").scale(domain=[0, 1]).axis(format=".0%", tickCount=5),
-                color=alt.Color("name:N", scale=_LAWS).title(None).legend(orient="top"),
+                color=alt.Color("name:N", scale=_DISTRIBUTIONS).title(None).legend(orient="top"),
             )
             .properties(width=190, height=190)
         )
@@ -113,8 +111,11 @@ def _boxes(records: Records, measure: str, truth: float | None) -> Any:
     runs: dict[tuple[str, str], list[float]] = {}
     for record in own:
         runs.setdefault((record["law"], record["epsilon"]), []).append(record["value"])
-    boxes = [{"law": law, "epsilon": e, **five_numbers(values)} for (law, e), values in runs.items()]
-    colour = alt.Color("law:N", scale=_LAWS).title(None).legend(orient="top")
+    boxes = [
+        {"law": distribution, "epsilon": e, **five_numbers(values)}
+        for (distribution, e), values in runs.items()
+    ]
+    colour = alt.Color("law:N", scale=_DISTRIBUTIONS).title(None).legend(orient="top")
     base = alt.Chart(alt.InlineData(values=boxes)).encode(
         x=alt.X("epsilon:N", sort=list(dict.fromkeys(e for _, e in runs))).title("ε").axis(labelAngle=0),
         xOffset=alt.XOffset("law:N").scale(paddingInner=0.2, paddingOuter=0.15),

@@ -1,9 +1,7 @@
-"""Pictures of Sadeghi & Chien: δ against ε, the law of their example, and what the size of keys does.
+"""Pictures of Sadeghi & Chien: δ against ε, the distribution of their example, and what the size of keys does.
 
 Source: Sadeghi & Chien (2022), figures 1-5.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -61,8 +59,8 @@ def chosen_variance(records: Records) -> Any:
     return apply_theme(alt.hconcat(*panels, spacing=30), "A variance chosen by ε has no plateau", subtitle)
 
 
-def law(records: Records, variance: float) -> Any:
-    """Figure 3: the law of Example 1; keys noise, probability."""
+def distribution(records: Records, variance: float) -> Any:
+    """Figure 3: the distribution of Example 1; keys noise, probability."""
     widest, top = max(r["noise"] for r in records), max(r["probability"] for r in records)
     deviation = math.sqrt(variance)
     x = alt.X("noise:Q").title("Noise").scale(domain=[-widest - 1, widest + 1], nice=False)

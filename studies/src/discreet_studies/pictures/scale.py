@@ -1,7 +1,5 @@
 """Pictures of how the cost grows: tables by records, by cells and by dimensions, and loads."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

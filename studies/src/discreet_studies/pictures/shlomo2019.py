@@ -1,7 +1,5 @@
 """Pictures of Shlomo, Krenzke & Li (2019), recomputed: the PRAM matrices and Figures 1-4."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

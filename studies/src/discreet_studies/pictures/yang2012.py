@@ -6,8 +6,6 @@ standard deviation of the runs; the two colours are the published scale and the 
 Source: Yang, Fienberg & Rinaldo (2012), figures 1-6.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Rinott, O'Keefe, Shlomo & Skinner (2018): Tables 2 and 3, Figures 1-4, section 7 and the text's numbers."""
 
-from __future__ import annotations
-
 from discreet_studies.exhibit import Exhibits
 from discreet_studies.rinott2018.independence import table_3
 from discreet_studies.rinott2018.overlapping import section_7

@@ -8,12 +8,9 @@ released ones as if they were true, and the LR test has the noise in its likelih
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1 and Table 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log, sinh
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +21,7 @@ from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalMod
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import laplace
 from discreet.noise.families.laplace import end_probability
-from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
+from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading, drawn
 from discreet_studies.monte_carlo import TOLERANCE_NOTE, error_finding, mean_finding, share_finding
 
 Floats = NDArray[np.float64]
@@ -44,7 +41,7 @@ Row = tuple[float, float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One quarter of Table 3: a noise law, and the three tests as printed."""
+    """One quarter of Table 3: a noise distribution, and the three tests as printed."""
 
     epsilon: float
     m: int
@@ -123,7 +120,7 @@ def table_3(effort: Effort) -> Exhibit:
         "table 3",
         f"Testing independence of 10 x 10 tables ({number:,} tables each; the paper has 1,000)",
         tuple(findings),
-        picture=lambda: _picture(shares),
+        picture=drawn("rinott2018", "rejected_shares", shares),
         note=NOTE + TOLERANCE_NOTE,
         readings=(Reading(_FITTED_NAME, _FITTED_NOTE, fitted),),
     )
@@ -148,7 +145,7 @@ def true_tables(
 def three_tests(
     true: NDArray[np.int64], epsilon: float, m: int, rng: np.random.Generator
 ) -> dict[str, tuple[Floats, Floats]]:
-    """Statistics and p-values of the three tests, all by the chi-square law as in the paper."""
+    """Statistics and p-values of the three tests, all by the chi-square distribution as in the paper."""
     noise = laplace(epsilon=epsilon, m=m)
     found = independence_tests(with_noise(true, noise, rng), noise)
     exact, df = naive_ratios(true, HierarchicalModel.of(((0,), (1,)), np.ones(true.shape[1:])))
@@ -254,15 +251,4 @@ def _many_people(number: int, seed: int) -> Iterator[Finding]:
 
 def _share(finding: Finding) -> dict[str, object]:
     head, _, rest = finding.what.rpartition(", ")
-    return {
-        "setting": head,
-        "test": rest.split(":")[0],
-        "ours": finding.ours,
-        "printed": finding.printed,
-    }
-
-
-def _picture(shares: list[dict[str, object]]) -> Any:
-    from discreet_studies.pictures.rinott2018 import rejected_shares  # noqa: PLC0415 - pictures are an extra
-
-    return rejected_shares(shares)
+    return {"setting": head, "test": rest.split(":")[0], "ours": finding.ours, "printed": finding.printed}

@@ -8,8 +8,6 @@ from interior cells of C categories has √(2 C^(t-k))/ε instead.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 7; its δ and its total are corrected here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import comb, sqrt
 from typing import Any
@@ -68,7 +66,7 @@ def _deviations() -> Iterator[Finding]:
 
 
 def _exact_deviations() -> Iterator[Finding]:
-    """The discrete law at ε = 1 rather than its continuous approximation."""
+    """The discrete distribution at ε = 1 rather than its continuous approximation."""
     for name, d, terms in (("interior", 1, CATEGORIES**2), ("two-way only", 6, 1), ("everything", 15, 1)):
         exact = sqrt(terms * discrete_laplace.ideal_laplace(1 / d, modulus=2**64).last.variance())
         yield Finding(f"SD at ε = 1 of the discrete law: {name}", None, exact)

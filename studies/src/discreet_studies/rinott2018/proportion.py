@@ -1,14 +1,12 @@
-"""Figure 4: the test of one proportion on a noisy count, by its exact law and by the paper's 500 draws.
+"""Figure 4: the test of one proportion on a noisy count, by its exact distribution and by the paper's 500 draws.
 
     T(x) = 2 log(max over p of L(p) / L(p0)),   x = Binomial(80, 1/2) + truncated Laplace noise, ε = 0.5.
 
-T is a function of x alone: its law, the size and the power are sums, and the paper's critical values, being
+T is a function of x alone: its distribution, the size and the power are sums, and the paper's critical values, being
 empirical quantiles, must be values that T can take.
 
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.2 and Figure 4.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
@@ -45,10 +43,7 @@ _LEVEL = (
 
 def figure_4(effort: Effort) -> Exhibit:
     """Figure 4: testing a proportion of 80 people."""
-    note = _NOTE.format(
-        five=_test(5, TRUTH).critical_value(),
-        ten=_test(10, TRUTH).critical_value(),
-    )
+    note = _NOTE.format(five=_test(5, TRUTH).critical_value(), ten=_test(10, TRUTH).critical_value())
     return Exhibit(
         "figure 4",
         "Testing p = 0.5 and p = 0.7 on a noisy count of 80 people, true p = 0.5",

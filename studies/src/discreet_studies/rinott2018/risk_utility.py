@@ -6,8 +6,6 @@ p-value of Pearson's test as if the counts were exact, and the losses l1, l2 and
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 1, section 5.6.2 and Figures 1-3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +26,7 @@ EPSILONS = (0.1, 0.5, 1.0, 1.5, 2.0, 3.0)
 LAPLACE_M = 7
 #: The truncations that the paper prints for normal noise of the same delta.
 NORMAL_M = (8, 10, 12, 12, 13, 14)
-LAWS = ("Laplace", "Normal")
+DISTRIBUTIONS = ("Laplace", "Normal")
 LEVEL = 0.05
 PRINTED_RUNS = 100
 #: What the paper says of the interquartile range of V: less than this.
@@ -62,9 +60,9 @@ _UNSAID = (
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Perturbations of one table under one law and ε: one number a run of each measure."""
+    """Perturbations of one table under one distribution and ε: one number a run of each measure."""
 
-    law: str
+    distribution: str
     epsilon: float
     measures: dict[str, Floats]
 
@@ -75,12 +73,7 @@ def figure_1(effort: Effort) -> Exhibit:
     return Exhibit(
         "figure 1",
         f"Table 1 perturbed {_number(effort):,} times for each ε (the paper: 100)",
-        (
-            *matched_truncations(),
-            *_close_v(runs),
-            *_laplace_wins(runs),
-            *_rejections(runs, printed=1.0),
-        ),
+        (*matched_truncations(), *_close_v(runs), *_laplace_wins(runs), *_rejections(runs, printed=1.0)),
         picture=lambda: _picture(
             runs, TABLE_1, "Laplace noise does less harm: the paper's Table 1", p_values=False
         ),
@@ -116,7 +109,7 @@ def figure_3(effort: Effort) -> Exhibit:
     """Figure 3: a large independent table with small counts."""
     table = typical_table((20, 50), 1.0, np.random.default_rng([effort.seed, 3]))
     runs = simulate(table, effort, 3)
-    shares = {(r.law, r.epsilon): _rejected(r) for r in runs}
+    shares = {(r.distribution, r.epsilon): _rejected(r) for r in runs}
     last = max((e for e in EPSILONS if shares["Laplace", e] >= 0.5), default=0.0)
     least = min(shares["Normal", e] for e in EPSILONS)
     return Exhibit(
@@ -147,7 +140,7 @@ def matched_truncations() -> Iterator[Finding]:
 def independent_table(
     shape: tuple[int, int], concentration: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """10,000 people in cells of chance p(i) q(j), p and q drawn from symmetric Dirichlet laws."""
+    """10,000 people in cells of chance p(i) q(j), p and q drawn from symmetric Dirichlet distributions."""
     rows, columns = (rng.dirichlet(np.full(size, concentration)) for size in shape)
     return rng.multinomial(PEOPLE, np.outer(rows, columns).ravel()).reshape(shape)
 
@@ -162,17 +155,17 @@ def typical_table(
 
 
 def simulate(table: NDArray[np.int64], effort: Effort, stream: int) -> list[Runs]:
-    """The table perturbed many times under either law for every ε."""
+    """The table perturbed many times under either distribution for every ε."""
     many = np.broadcast_to(table, (_number(effort), *table.shape)).copy()
     found = []
     for place, epsilon in enumerate(EPSILONS):
         rng = np.random.default_rng([effort.seed, stream, place])
         noises = (laplace(epsilon=epsilon, m=LAPLACE_M), normal(epsilon=epsilon, m=NORMAL_M[place]))
-        for law, noise in zip(LAWS, noises, strict=True):
+        for distribution, noise in zip(DISTRIBUTIONS, noises, strict=True):
             released = np.maximum(with_noise(many, noise, rng), 0)
             test = pearson(released)
             measures = {"p": test.p_value, "V": test.association, **losses(many, released)}
-            found.append(Runs(law, epsilon, measures))
+            found.append(Runs(distribution, epsilon, measures))
     return found
 
 
@@ -181,19 +174,19 @@ def _number(effort: Effort) -> int:
 
 
 def _close_v(runs: list[Runs]) -> Iterator[Finding]:
-    """The paper: under both laws the interquartile range of V is less than 0.005."""
-    for law in LAWS:
+    """The paper: under both distributions the interquartile range of V is less than 0.005."""
+    for distribution in DISTRIBUTIONS:
         ranges = {
             r.epsilon: float(np.subtract(*np.percentile(r.measures["V"], (75, 25))))
             for r in runs
-            if r.law == law
+            if r.distribution == distribution
         }
         over = ", ".join(
             f"{width:.5f} at ε = {epsilon:g}" for epsilon, width in ranges.items() if width > CLOSE
         )
         why = f"It is {over}. A range of the paper's 100 perturbations has a standard error of some 12 % of itself."
         yield Finding(
-            f"{law}, largest interquartile range of Cramér's V",
+            f"{distribution}, largest interquartile range of Cramér's V",
             CLOSE,
             max(ranges.values()),
             why=why,
@@ -204,7 +197,7 @@ def _close_v(runs: list[Runs]) -> Iterator[Finding]:
 def _laplace_wins(runs: list[Runs]) -> Iterator[Finding]:
     """The paper: Laplace noise has less loss throughout, even for l2, which makes normal noise."""
     for loss in ("l1", "l2", "l3"):
-        medians = {(r.law, r.epsilon): float(np.median(r.measures[loss])) for r in runs}
+        medians = {(r.distribution, r.epsilon): float(np.median(r.measures[loss])) for r in runs}
         least = min(medians["Normal", e] / medians["Laplace", e] for e in EPSILONS)
         what = f"{loss}: least ratio of the normal to the Laplace loss, over ε"
         yield Finding(what, 1.0, least, relation=">=")
@@ -218,7 +211,7 @@ def _truth(table: NDArray[np.int64]) -> Iterator[Finding]:
 
 def _rejections(runs: list[Runs], head: str = "", printed: float | None = None) -> Iterator[Finding]:
     for run in runs:
-        what = f"{head}{run.law}, ε = {run.epsilon:g}: share rejected at 5 %"
+        what = f"{head}{run.distribution}, ε = {run.epsilon:g}: share rejected at 5 %"
         yield Finding(what, printed, _rejected(run))
 
 
@@ -233,7 +226,7 @@ def _picture(runs: list[Runs], table: NDArray[np.int64], title: str, *, p_values
     truth = {"V": float(test.association[0]), "p": float(test.p_value[0])}
     names = ("p", "V", "l1", "l2", "l3") if p_values else ("V", "l1", "l2", "l3")
     records = [
-        {"law": run.law, "epsilon": f"{run.epsilon:g}", "measure": name, "value": float(value)}
+        {"law": run.distribution, "epsilon": f"{run.epsilon:g}", "measure": name, "value": float(value)}
         for run in runs
         for name in names
         for value in run.measures[name]

@@ -1,11 +1,9 @@
-"""Table 2 and the numbers in the text of sections 2, 4 and 5: laws that need no simulation.
+"""Table 2 and the numbers in the text of sections 2, 4 and 5: distributions that need no simulation.
 
     P(|b - a| ≤ k) with negative b set to zero,   δ = p(m),   E|b - a|.
 
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 2 and sections 2.1, 4.1, 5.1, 5.2, 5.6.
 """
-
-from __future__ import annotations
 
 from itertools import product
 from math import comb, exp, log
@@ -20,7 +18,7 @@ from discreet_studies.exhibit import Effort, Exhibit, Finding
 
 _LARGER = "5 and over"
 _COUNTS = ("0", "1", "2", "3", "4", _LARGER)
-#: Table 2 as printed: by law, epsilon and m, the rows of the original values 0..5 over the ranges 0..4.
+#: Table 2 as printed: by distribution, epsilon and m, the rows of the original values 0..5 over the ranges 0..4.
 PRINTED: dict[tuple[str, float, int], tuple[tuple[float, ...], ...]] = {
     ("Laplace", 1.5, 7): (
         (0.82, 0.96, 0.99, 1.00, 1.00),
@@ -68,20 +66,20 @@ def table_2(effort: Effort) -> Exhibit:  # noqa: ARG001 - nothing here is simula
     )
 
 
-def _row(law: str, epsilon: float, m: int) -> IdealRow:
-    design = discrete_laplace.ideal_laplace if law == "Laplace" else truncated_normal.ideal_normal
+def _row(distribution: str, epsilon: float, m: int) -> IdealRow:
+    design = discrete_laplace.ideal_laplace if distribution == "Laplace" else truncated_normal.ideal_normal
     return design(epsilon, m).last
 
 
 def _table_2_cells() -> list[Finding]:
     return [
         Finding(
-            f"{law} m = {m}, ε = {epsilon}: {_COUNTS[count]} within ±{k}",
-            PRINTED[law, epsilon, m][count][k],
-            within(_row(law, epsilon, m), count, k),
+            f"{distribution} m = {m}, ε = {epsilon}: {_COUNTS[count]} within ±{k}",
+            PRINTED[distribution, epsilon, m][count][k],
+            within(_row(distribution, epsilon, m), count, k),
             0.005,
         )
-        for (law, epsilon, m), count, k in product(PRINTED, range(6), range(5))
+        for (distribution, epsilon, m), count, k in product(PRINTED, range(6), range(5))
     ]
 
 
@@ -89,8 +87,8 @@ def _table_2_text() -> list[Finding]:
     """The deltas of its head and what section 5.5 concludes from it."""
     end = discrete_laplace.end_probability
     four = {
-        (law, epsilon, count): within(_row(law, epsilon, m), count, 4)
-        for (law, epsilon, m), count in product(PRINTED, range(6))
+        (distribution, epsilon, count): within(_row(distribution, epsilon, m), count, 4)
+        for (distribution, epsilon, m), count in product(PRINTED, range(6))
     }
     shortfall = [
         100 * (1 - four["Normal", e, count] / four["Laplace", e, count])
@@ -114,11 +112,17 @@ def _picture() -> Any:
 
     return within_ranges(
         [
-            {"law": f"{law}, m = {m}", "epsilon": epsilon, "count": _COUNTS[count], "range": k, "chance": p}
-            for (law, epsilon, m) in PRINTED
+            {
+                "law": f"{distribution}, m = {m}",
+                "epsilon": epsilon,
+                "count": _COUNTS[count],
+                "range": k,
+                "chance": p,
+            }
+            for (distribution, epsilon, m) in PRINTED
             for count in (0, 1, 5)
             for k in range(5)
-            for p in [within(_row(law, epsilon, m), count, k)]
+            for p in [within(_row(distribution, epsilon, m), count, k)]
         ]
     )
 
@@ -173,7 +177,7 @@ def section_5(effort: Effort) -> Exhibit:  # noqa: ARG001
 
 
 def expected_absolute(epsilon: float) -> float:
-    """E|noise| of the untruncated law, 2α/(1-α²) with α = e^-ε; the paper's limit lacks the factor 2.
+    """E|noise| of the untruncated distribution, 2α/(1-α²) with α = e^-ε; the paper's limit lacks the factor 2.
 
     >>> round(expected_absolute(1.0), 6)
     0.850918

@@ -1,14 +1,12 @@
 """Sadeghi & Chien (2022), recomputed: the ABS perturbation method as (ε, δ)-differential privacy.
 
-The examples follow one design from (ε, δ) to a law, to a lookup table, to what is left after quantisation; the
+The examples follow one design from (ε, δ) to a distribution, to a lookup table, to what is left after quantisation; the
 figures show the trade-off and the key sizes. Beside every (ε^Q, δ^Q) of the paper, which looks at one
 direction, stands the exact audit of the same integers in both.
 
 Source: P. Sadeghi and C.-H. Chien, "On the connection between the ABS perturbation methodology and
 differential privacy", 2022.
 """
-
-from __future__ import annotations
 
 from discreet_studies.exhibit import Exhibits
 from discreet_studies.sadeghi2022 import examples, key_sizes, trade_off

@@ -1,13 +1,12 @@
-"""Examples 1-3 and figure 3 of the paper: from a wish (0.5, 1e-4) to a law, a lookup table, and its audit.
+"""Examples 1-3 and figure 3 of the paper: from a wish (0.5, 1e-4) to a distribution, a lookup table, and its audit.
 
 Source: Sadeghi & Chien (2022), Example 1 (eqs 34-35), Example 2 (eq. 41), Example 3 (eq. 47).
 """
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +16,14 @@ from discreet.noise.ideal_distribution import IdealTable
 from discreet.noise.quantise import quantisation_report, quantise
 from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import curve
-from discreet_studies.exhibit import Effort, Exhibit, Finding
-
-if TYPE_CHECKING:
-    import altair as alt
-
+from discreet_studies.exhibit import Effort, Exhibit, Finding, drawn
 
 EPSILON, DELTA, D = 0.5, 1e-4, 25
 KEYS = 2**32
 #: Half a unit of the fifteenth decimal, and the last digit of a double where all are printed.
 _FIFTEEN, _DOUBLE = 5e-16, 1e-19
 #: Eq. 35, as printed.
-_PRINTED_LAW = {
+_PRINTED_DISTRIBUTION = {
     0: 0.056895481243871,
     1: 0.056320120792644,
     2: 0.054628714970934,
@@ -49,24 +44,30 @@ def _shipped(keys: int = KEYS) -> NoiseTable:
     return quantise(_design(), keys, "ceiling")
 
 
-def _law() -> dict[int, float]:
+def _distribution() -> dict[int, float]:
     row = _design().last
     return dict(zip(row.values, row.probabilities, strict=True))
 
 
 def example_1(_effort: Effort) -> Exhibit:
     """D*, δ, V and the pmf for ε = 0.5, δ = 1e-4."""
-    design, law = _design(), _law()
+    design, distribution = _design(), _distribution()
     width = int(design.parameters["D"])
     best, narrow = least_delta(EPSILON, width), least_variance(EPSILON, DELTA, width)
     findings = (
         Finding("D*", 25, width),
         Finding("|ι|", 4e-5, iota(EPSILON, width), 5e-6),
-        Finding("δ", 9.91e-5, law[width], 5e-8),
+        Finding("δ", 9.91e-5, distribution[width], 5e-8),
         Finding("V", 49.00, design.last.variance(), 0.005),
         *(
-            Finding(f"p({z})" if z == 0 else f"p(±{z})", p, law[z], _FIFTEEN, _why_law(z, p, law))
-            for z, p in _PRINTED_LAW.items()
+            Finding(
+                f"p({z})" if z == 0 else f"p(±{z})",
+                p,
+                distribution[z],
+                _FIFTEEN,
+                _why_distribution(z, p, distribution),
+            )
+            for z, p in _PRINTED_DISTRIBUTION.items()
         ),
         Finding("least δ for the same D (numerical optimum)", None, best.delta),
         Finding("least V for the same D, ε and δ (numerical optimum)", None, narrow.V),
@@ -78,37 +79,32 @@ def example_1(_effort: Effort) -> Exhibit:
     return Exhibit("example 1", "A design for ε = 0.5 and δ = 1e-4", findings, note=note)
 
 
-def _why_law(z: int, printed: float, law: dict[int, float]) -> str:
+def _why_distribution(z: int, printed: float, distribution: dict[int, float]) -> str:
     """Which value is printed in the place of another."""
-    other = min(law, key=lambda v: (abs(law[v] - printed), -v))
+    other = min(distribution, key=lambda v: (abs(distribution[v] - printed), -v))
     return (
-        f"What is printed for ±{z} is p(±{abs(other)}); p(±{z}) = {law[z]:.15f}." if abs(other) != z else ""
+        f"What is printed for ±{z} is p(±{abs(other)}); p(±{z}) = {distribution[z]:.15f}."
+        if abs(other) != z
+        else ""
     )
 
 
 def figure_3(_effort: Effort) -> Exhibit:
-    """The law of example 1."""
-    law = _law()
-    records = [{"noise": z, "probability": p} for z, p in law.items()]
+    """The distribution of example 1."""
+    distribution = _distribution()
+    records = [{"noise": z, "probability": p} for z, p in distribution.items()]
     findings = (
-        Finding("highest probability, p(0)", 0.056895481243871, max(law.values()), _FIFTEEN),
-        Finding("lowest probability, p(±25) = δ", 0.000099129808160, min(law.values()), _FIFTEEN),
+        Finding("highest probability, p(0)", 0.056895481243871, max(distribution.values()), _FIFTEEN),
+        Finding("lowest probability, p(±25) = δ", 0.000099129808160, min(distribution.values()), _FIFTEEN),
     )
     return Exhibit(
         "figure 3",
         "The law of Example 1",
         findings,
-        picture=partial(_picture, records),
+        picture=drawn("sadeghi2022", "distribution", records, _design().last.variance()),
         note="The values are those of eq. 35; the figure itself prints none.",
         extra={"curves": records},
     )
-
-
-def _picture(records: list[dict[str, Any]]) -> alt.TopLevelMixin:
-    from discreet_studies.pictures.sadeghi2022 import law  # noqa: PLC0415  pictures are an extra
-
-    chart: alt.TopLevelMixin = law(records, _design().last.variance())
-    return chart
 
 
 def example_2(_effort: Effort) -> Exhibit:
@@ -144,15 +140,15 @@ def example_2(_effort: Effort) -> Exhibit:
 def example_3(_effort: Effort) -> Exhibit:
     """What quantisation leaves: bias, variance, the paper's (ε^Q, δ^Q), and the exact audit."""
     report, row = quantisation_report(_design(), _shipped()).last, _shipped().row(0)
-    law = {z: float(p) for z, p in row.probabilities().items()}
+    distribution = {z: float(p) for z, p in row.probabilities().items()}
     there, at_design = curve(_shipped(), [report.paper_epsilon, EPSILON])
     delta = 9.9129974842e-5
     findings = (
         Finding("c^Q(24)", 4_294_541_537, row.thresholds[-2]),
-        Finding("p^Q(-25)", 0.000099129974842, law[-25], _FIFTEEN),
-        Finding("p^Q(-24)", 0.000163117190823, law[-24], _FIFTEEN),
-        Finding("p^Q(-23)", 0.0002630068920552731, law[-23], _DOUBLE),
-        Finding("p^Q(25)", 0.00009912974201142788, law[25], 1e-20),
+        Finding("p^Q(-25)", 0.000099129974842, distribution[-25], _FIFTEEN),
+        Finding("p^Q(-24)", 0.000163117190823, distribution[-24], _FIFTEEN),
+        Finding("p^Q(-23)", 0.0002630068920552731, distribution[-23], _DOUBLE),
+        Finding("p^Q(25)", 0.00009912974201142788, distribution[25], 1e-20),
         Finding("bias B^Q", -5.820766091346741e-9, float(report.bias), 1e-24),
         Finding("variance V^Q", 49.002167175291106, float(report.variance), 1e-14),
         Finding("ε^Q (eq. 45)", 0.498037038323823, report.paper_epsilon, _FIFTEEN),

@@ -8,8 +8,7 @@ Source: Sadeghi & Chien (2022), Propositions 2 and 3.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,7 @@ from discreet.noise.design import least_delta, symmetric_delta, symmetric_moment
 from discreet.noise.families.maxent import ideal_symmetric, symmetric_gamma
 from discreet.noise.quantise import quantise
 from discreet.privacy.audit import curve
-from discreet_studies.exhibit import Effort, Exhibit, Finding
-
-if TYPE_CHECKING:
-    import altair as alt
-
+from discreet_studies.exhibit import Effort, Exhibit, Finding, drawn
 
 WIDTHS, VARIANCES = (11, 15), (4, 10)
 #: The γ of each variance as printed, and half a unit of its last digit; the figure uses them for both widths.
@@ -47,7 +42,7 @@ def figure_1(effort: Effort) -> Exhibit:
         "figure 1",
         "δ against ε for noise of a fixed variance",
         tuple(findings),
-        picture=partial(_first_picture, records),
+        picture=drawn("sadeghi2022", "fixed_variance", records),
         note="Eq. 21 equals the exact divergence between neighbouring counts. Beyond its plateau a larger ε buys no δ.",
         extra={"curves": records},
     )
@@ -100,7 +95,7 @@ def figure_2(effort: Effort) -> Exhibit:
         "figure 2",
         "δ and V of the variance chosen by ε",
         findings,
-        picture=partial(_second_picture, records),
+        picture=drawn("sadeghi2022", "chosen_variance", records),
         note=note,
         extra={"curves": records},
     )
@@ -119,17 +114,3 @@ def _design_point(D: int, epsilon: float) -> dict[str, Any]:
         "V": symmetric_moment(D, gamma),
         "V_least": least.V,
     }
-
-
-def _first_picture(records: list[dict[str, Any]]) -> alt.TopLevelMixin:
-    from discreet_studies.pictures.sadeghi2022 import fixed_variance  # noqa: PLC0415  pictures are an extra
-
-    chart: alt.TopLevelMixin = fixed_variance(records)
-    return chart
-
-
-def _second_picture(records: list[dict[str, Any]]) -> alt.TopLevelMixin:
-    from discreet_studies.pictures.sadeghi2022 import chosen_variance  # noqa: PLC0415  pictures are an extra
-
-    chart: alt.TopLevelMixin = chosen_variance(records)
-    return chart

@@ -1,7 +1,5 @@
 """Shlomo, Krenzke & Li (2019): Tables 1-5, Figures 1-4 and the numbers of section 3."""
 
-from __future__ import annotations
-
 from discreet_studies.exhibit import Exhibits
 from discreet_studies.shlomo2019.figures import figure_1, figure_2, figure_3, figure_4
 from discreet_studies.shlomo2019.mechanisms import section_3, table_1, table_2, table_3

@@ -5,15 +5,13 @@
 Source: Shlomo, Krenzke & Li (2019), section 3.5, Figures 1-4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from discreet.assess.simulation import NaiveAnalysis
-from discreet_studies.exhibit import Effort, Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding, drawn
 from discreet_studies.measures import entropy_risk, hellinger_distance, pearson
 from discreet_studies.monte_carlo import share_finding
 from discreet_studies.shlomo2019.risk_utility import released
@@ -48,7 +46,7 @@ def figure_1(effort: Effort) -> Exhibit:
         "figure 1",
         "Risk-utility map, dependent attributes: DP top right, drop/add bottom left",
         (*claims, *values),
-        picture=lambda: _map(points),
+        picture=drawn("shlomo2019", "risk_utility_map", points),
         note="The order of the three methods; their numbers are in Tables 4 and 5.",
     )
 
@@ -137,12 +135,6 @@ def _rejected(test: NaiveAnalysis) -> float:
 def _medians(tests: dict[str, NaiveAnalysis]) -> Iterator[Finding]:
     for name, test in tests.items():
         yield Finding(f"{name}: median X²", None, float(np.median(test.pearson)))
-
-
-def _map(points: list[dict[str, Any]]) -> Any:
-    from discreet_studies.pictures.shlomo2019 import risk_utility_map  # noqa: PLC0415 - pictures are an extra
-
-    return risk_utility_map(points)
 
 
 def _boxes(tests: dict[str, NaiveAnalysis], what: str, kind: str) -> Any:

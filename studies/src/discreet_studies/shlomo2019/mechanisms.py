@@ -1,23 +1,20 @@
 """Tables 1-3 and section 3: the three mechanisms as probabilities, and what they promise exactly.
 
-    Table 1: p(z) ∝ e^(-2|z|), |z| ≤ 7.   Tables 2 and 3: the same law within 0..6 and 0..14, what falls outside
+    Table 1: p(z) ∝ e^(-2|z|), |z| ≤ 7.   Tables 2 and 3: the same distribution within 0..6 and 0..14, what falls outside
     going to the neighbouring cell.
 
 Source: Shlomo, Krenzke & Li (2019), Tables 1-3 and sections 3.1-3.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import log
-from typing import Any
 
 from discreet.noise import dropadd, pram
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families.pram import large_matrix, small_matrix
 from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import delta
-from discreet_studies.exhibit import Effort, Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding, drawn
 
 EPSILON = 2.0
 CAP = 7
@@ -83,7 +80,12 @@ def table_2(effort: Effort) -> Exhibit:  # noqa: ARG001
         "table 2",
         "PRAM of small counts: from a count to a released value",
         tuple(_matrix(SMALL, small_matrix(EPSILON, CAP).tolist(), "count", why)),
-        picture=_pictures,
+        picture=drawn(
+            "shlomo2019",
+            "transitions",
+            small_matrix(EPSILON, CAP).tolist(),
+            large_matrix(EPSILON, CAP).tolist(),
+        ),
     )
 
 
@@ -147,7 +149,7 @@ def quotient_epsilon() -> Finding:
 
 
 def largest_ratio(table: NoiseTable) -> float:
-    """The largest |log ratio| of two neighbouring counts' laws on releases that both can make.
+    """The largest |log ratio| of two neighbouring counts' distributions on releases that both can make.
 
     >>> round(largest_ratio(dropadd()), 4)
     1.0986
@@ -164,9 +166,3 @@ def largest_ratio(table: NoiseTable) -> float:
 def _exact_deltas() -> Iterator[Finding]:
     for name, table in (("PRAM", pram()), ("PRAM, v - m", pram(sign="invariant")), ("Q", dropadd())):
         yield Finding(f"{name}: exact δ at ε = 2, all counts", None, float(delta(table, epsilon=EPSILON)))
-
-
-def _pictures() -> Any:
-    from discreet_studies.pictures.shlomo2019 import transitions  # noqa: PLC0415 - pictures are an extra
-
-    return transitions(small_matrix(EPSILON, CAP).tolist(), large_matrix(EPSILON, CAP).tolist())

@@ -10,8 +10,6 @@ Weighted counts move by the overall or by the cell's average weight.
 Source: Shlomo, Krenzke & Li (2019), sections 2.1-2.3 and 3.4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,7 +20,7 @@ from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import dropadd, laplace, pram
 from discreet.noise.families.pram import invariant_matrix, large_matrix, small_matrix
 from discreet.survey.weight_forms import SurveyDesign
-from discreet.survey.weights import cell_average, overall_average
+from discreet_studies.average_weights import cell_average, overall_average
 from discreet_studies.exhibit import Effort
 
 Ints = NDArray[np.int64]

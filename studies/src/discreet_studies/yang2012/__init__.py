@@ -7,8 +7,6 @@ Source: X. Yang, S. E. Fienberg and A. Rinaldo, "Differential Privacy for Protec
 Contingency Table Data: Extensions and Applications", 2012.
 """
 
-from __future__ import annotations
-
 from discreet_studies.exhibit import Exhibits
 from discreet_studies.yang2012 import data, figures, models, theory
 

@@ -3,8 +3,6 @@
 Source: Yang, Fienberg & Rinaldo (2012), section 4.
 """
 
-from __future__ import annotations
-
 from discreet_studies.exhibit import Effort, Exhibit, Finding
 from discreet_studies.yang2012.runs import dataset
 

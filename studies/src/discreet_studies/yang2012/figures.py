@@ -44,8 +44,6 @@ class Measure:
 
     Args:
         words: For findings: "mean sample size".
-        axis: For the axis.
-        of: The number of a run.
         scale: Of the axis: "log", "symlog" (which has a zero) or "linear".
         spread: Whether one standard deviation is shown; of shares it says nothing.
         reference: A level of each table drawn for comparison, with its words.

@@ -12,8 +12,6 @@ so a corrected curve is a published one moved along the axis, and no run is repe
 Source: Yang, Fienberg & Rinaldo (2012), section 4: 200 values of ε, 0.005 to 1.995, fifty runs each.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

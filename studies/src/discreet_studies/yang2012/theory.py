@@ -5,23 +5,15 @@ Source: Yang, Fienberg & Rinaldo (2012), section 3.3.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.margins.bases import efron_stein_coefficients
 from discreet.margins.margin_set import MarginSet, margin_tables, parse_margins
-from discreet.margins.sensitivity import (
-    coefficient_scaling,
-    paper_epsilon,
-    sensitivity,
-)
-from discreet_studies.exhibit import Effort, Exhibit, Finding
+from discreet.margins.sensitivity import coefficient_scaling, paper_epsilon, sensitivity
+from discreet_studies.exhibit import Effort, Exhibit, Finding, drawn
 from discreet_studies.yang2012.runs import dataset
-
-if TYPE_CHECKING:
-    import altair as alt
 
 
 def example_3(_effort: Effort) -> Exhibit:
@@ -70,7 +62,7 @@ def theorem_2(_effort: Effort) -> Exhibit:
         "theorem 2",
         "The scale of Theorem 2 and the scale that is needed",
         tuple(findings),
-        picture=partial(_theorem_picture, records),
+        picture=drawn("yang2012", "real_epsilon", records),
         note=(
             "A factor of two to spare hides the error for few categories: for a single k × k margin the published "
             f"scale is ε-DP (add-remove) up to k = {enough}."
@@ -90,10 +82,3 @@ def _largest_entry(wanted: MarginSet) -> float:
     coefficients = efron_stein_coefficients(margin_tables(unit, wanted), wanted)
     largest = max(int(np.abs(c).max()) for c in coefficients.values())
     return largest / coefficient_scaling(wanted, "efron-stein")
-
-
-def _theorem_picture(records: list[dict[str, Any]]) -> alt.TopLevelMixin:
-    from discreet_studies.pictures.yang2012 import real_epsilon  # noqa: PLC0415  pictures are an extra
-
-    chart: alt.TopLevelMixin = real_epsilon(records)
-    return chart
