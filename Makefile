@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast mutants wheel-test setup bench book docs drills sbom vulnerabilities golden-workspace lint lock clean
+.PHONY: demo test test-fast nightly mutants wheel-test setup bench book docs drills sbom vulnerabilities golden-workspace lint lock clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -25,6 +25,11 @@ mutants: setup
 drills: setup
 	@$(BIN)/python scripts/drills
 
+## nightly: some hours: all mutants, all drills, every attack, the sizes of all tests; `make test` runs a sample of each
+nightly: mutants drills
+	@for attack in bob averaging versions weights "withheld --rules"; do $(BIN)/discreet attack $$attack || exit; done
+	@$(BIN)/discreet bench tests-size
+
 ## wheel-test: build the wheel, install it in a clean environment and run the smoke tests against it
 wheel-test: setup
 	@$(BIN)/python scripts/test-wheel
@@ -44,10 +49,9 @@ book: setup
 docs: setup
 	@$(BIN)/python scripts/docs
 
-## sbom: what a server is made of, with hashes, as CycloneDX: build/discreet.cdx.json
+## sbom: what a server is made of, with hashes and licences, as CycloneDX: build/discreet.cdx.json
 sbom: $(VENV)/.installed-supply
-	@mkdir -p build
-	@$(BIN)/cyclonedx-py requirements requirements/serve.txt --pyproject pyproject.toml --mc-type application --output-reproducible --output-file build/discreet.cdx.json
+	@$(BIN)/python scripts/sbom build/discreet.cdx.json
 	@echo "Written: build/discreet.cdx.json"
 
 ## vulnerabilities: compare what a server is made of with the known vulnerabilities; needs the network
@@ -76,7 +80,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@echo "Installing Discreet into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[excel,fast,pictures,statistics]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[excel,fast,pandas,pictures,statistics]'
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/bin/python pyproject.toml studies/pyproject.toml
