@@ -2,13 +2,24 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 
-from discreet_studies.bench.serve import attacked, garbage_keys, heavy, mixed, non_readers, serving, silent
+from discreet_studies.bench.serve import (
+    MALLOC,
+    attacked,
+    garbage_keys,
+    heavy,
+    mixed,
+    non_readers,
+    serving,
+    silent,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")]
 
+DEPLOY = Path(__file__).parents[3] / "deploy"
 #: What a process that serves the demo may take, whatever is asked; the compiled count takes 100 of it (MB).
 MOST_MEMORY = 550
 
@@ -53,3 +64,10 @@ def test_an_ordinary_reader_is_answered_during_an_attack(server, attack):
     assert tally.statuses[200] >= 2
     assert tally.wrong == 0
     assert memory.most < MOST_MEMORY
+
+
+@pytest.mark.parametrize(("name", "setting"), [("discreet.service", "Environment"), ("Containerfile", "ENV")])
+def test_servers_are_measured_with_the_settings_that_deployments_have(name, setting):
+    lines = [line.strip() for line in (DEPLOY / name).read_text("utf-8").splitlines()]
+    words = " ".join(f"{key}={value}" for key, value in MALLOC.items())
+    assert f"{setting}={words}" in lines or f"{setting} {words}" in lines

@@ -42,6 +42,8 @@ from discreet_studies.bench.load_generator import Site, Tally, ask, references, 
 from discreet_studies.bench.part import Part, Result, Wish, figure
 
 CLIENTS, SECONDS, STARTS = 200, 10, 5
+#: glibc's settings of the deployed service (deploy/discreet.service): every server here runs with them.
+MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1000000", "MALLOC_TRIM_THRESHOLD_": "4000000"}
 #: Processor seconds in half a second of a server that is at rest.
 CALM = 0.05
 _TABLE = "/api/datasets/census/table?rows=sex&columns=age&format=csv"
@@ -411,7 +413,7 @@ def _discreet(
     *words: str, environment: dict[str, str] | None = None, stderr: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", "from discreet.cli.main import run; run()", *words]
-    own = os.environ | (environment or {})
+    own = os.environ | MALLOC | (environment or {})
     return subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=stderr)
 
 
