@@ -37,7 +37,7 @@ wheel-test: setup
 ## setup: build .venv with what tests, benchmarks and lint need, and stop
 setup: $(VENV)/.installed-extras
 
-## bench: what the README claims about speed, part by part
+## bench: what the docs claim about speed, part by part
 bench: setup
 	@for part in tables scale dp margins startup; do $(BIN)/discreet bench $$part || exit; done
 

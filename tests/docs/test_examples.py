@@ -1,6 +1,8 @@
 """The examples of the README and of the first steps run: Python blocks as they stand, commands through the same code."""
 
 import csv
+import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -134,6 +136,28 @@ def own_data_commands():
 def test_own_data_come_within_the_first_screen():
     assert README[: README.index("discreet describe")].count("\n") < 30
     assert ".venv/bin" in README[: README.index("discreet describe")]
+
+
+def test_the_readme_states_the_guarantee_and_the_interval_of_its_table(demo, monkeypatch):
+    """The interval and the worst cases are those of the demo's noise table, whatever the secret of a workspace is."""
+    monkeypatch.setenv("DISCREET_WORKSPACE", str(demo))
+    methodology = CliRunner().invoke(app, ["methodology", "spudlandia"]).stdout
+    promise = re.search(
+        r"One count by itself is (\(.*?\))-differentially private .*?(\([^(]*\)) for counts", methodology
+    )
+    assert f"is {promise[1]}-differentially private" in README
+    assert f"and {promise[2]} for counts above 5" in README
+    low, value, high = 80, 83, 86
+    assert (
+        f"You see {value}; the true count is between {low} and {high} in at least 95 of 100 cases" in README
+    )
+    options = ["--rows", "age", "--columns", "gender", "--json"]
+    intervals = json.loads(CliRunner().invoke(app, ["interval", "spudlandia", *options]).stdout)
+    assert {
+        (each["low"] - each["value"], each["high"] - each["value"])
+        for each in intervals["cells"]
+        if each["value"] > 20
+    } == {(low - value, high - value)}
 
 
 @pytest.mark.slow

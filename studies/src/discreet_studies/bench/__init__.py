@@ -1,1 +1,1 @@
-"""What the README claims about speed, measured beside the peers: one module a part, which exports `PART`."""
+"""What the page of benchmarks claims, measured next to other programs: one module a part, which exports `PART`."""

@@ -161,7 +161,7 @@ def _again() -> list[str]:
         "discreet bench scale --out docs/concepts/how-it-scales.md   # this page, its JSON and pictures",
         "discreet bench scale --json > scale.json                    # the results alone",
         "discreet bench scale --rows 1000000,10000000,100000000      # a hundred million: half an hour, 20 GB of disk",
-        "discreet bench tables --rows 30000000 --json                # the tables of the README with other records",
+        "discreet bench tables --rows 30000000 --json                # the tables of the benchmarks page with other records",
         "```",
         "",
         "`DISCREET_POSTGRES` names a server that is measured as well, and an installed engine is found by itself. The "

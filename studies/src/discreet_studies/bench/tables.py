@@ -45,7 +45,7 @@ ROWS, REPEATS = (1_000_000, 10_000_000), 7
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One piece of work at one size; ratios as the README shows them."""
+    """One piece of work at one size; ratios as the page of benchmarks shows them."""
 
     work: str
     rows: int
