@@ -6,7 +6,7 @@ an added row with the same record key are one changed record:
     changed = sum over keys of min(removed rows, added rows);   the others were removed, or added.
 
 Rows are read in parts by the codes of one variable, and only differing ones are kept, so memory does not grow with the
-records. Rows are compared by 64-bit hashes: two different ones agree with probability 2^-64.
+records.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
-from discreet.records.engine import AggregateQuery, Engine
+from discreet.records.engine import AggregateQuery, Engine, SparseCells
+from discreet.records.sparse_table import sum_groups
 from discreet.records.storage import RECORD_KEY, WEIGHT
 
 #: Records compared at a time, about.
@@ -70,20 +71,18 @@ def count_changes(before: StoredRecords, after: StoredRecords, *, same_keys: boo
 
 def _differences(
     before: Engine, after: Engine, columns: tuple[str, ...], split: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """The first column of the rows on one side only, one entry per record: before, and after."""
     removed, added = [], []
     for codes in _parts(before, after, split):
         query = AggregateQuery(columns, ((split, codes),))
-        first, rows, counts = _rows(before, query)
-        first_after, rows_after, counts_after = _rows(after, query)
-        hashes, place = np.unique(np.concatenate([rows, rows_after]), return_inverse=True)
-        more = np.zeros(hashes.size, dtype=np.int64)
-        np.add.at(more, place, np.concatenate([counts, -counts_after]))
-        here = np.zeros(hashes.size, dtype=np.int64)
-        here[place] = np.concatenate([first, first_after])
-        removed.append(np.repeat(here, np.maximum(more, 0)))
-        added.append(np.repeat(here, np.maximum(-more, 0)))
+        here, there = before.aggregate(query), after.aggregate(query)
+        rows = tuple(map(np.concatenate, zip(here.codes, there.codes, strict=True)))
+        lengths = [int(column.max(initial=0)) + 1 for column in rows]
+        more = np.concatenate([here.counts, -there.counts])
+        found = sum_groups(SparseCells(rows, more, np.zeros(more.size, np.uint64)), lengths)
+        removed.append(np.repeat(found.codes[0], np.maximum(found.counts, 0)))
+        added.append(np.repeat(found.codes[0], np.maximum(-found.counts, 0)))
     return np.concatenate(removed), np.concatenate(added)
 
 
@@ -102,17 +101,3 @@ def _parts(before: Engine, after: Engine, split: str) -> Iterator[tuple[int, ...
             yield tuple(part)
             part, size = [], 0
     yield tuple(part or (0,))
-
-
-def _rows(
-    engine: Engine, query: AggregateQuery
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
-    """The first column of each distinct row, the row's hash, and its frequency."""
-    cells = engine.aggregate(query)
-    hashes = np.zeros(cells.counts.size, dtype=np.uint64)
-    for column in cells.codes:  # SplitMix64's step and finaliser: a bijection that spreads every bit
-        words = (hashes ^ column.astype(np.int64).view(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
-        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashes = words ^ (words >> np.uint64(31))
-    return cells.codes[0].astype(np.int64), hashes, cells.counts

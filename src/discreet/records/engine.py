@@ -24,6 +24,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.plugins import Extra, Registry
 from discreet.records.keys import Secret
+from discreet.records.storage import RECORD_KEY, WEIGHT
 
 if TYPE_CHECKING:
     from discreet.records.fingerprint import Fingerprint
@@ -171,17 +172,34 @@ def identifier(name: str, quote: str = '"') -> str:
     return f"{quote}{name}{quote}"
 
 
-def where_sql(query: AggregateQuery, quote: str = '"') -> str:
-    """The WHERE clause of an aggregate.
+def select_sql(
+    query: AggregateQuery, records: str, count: str, key: str, total: str, group: str = "{}", quote: str = '"'
+) -> str:
+    """The SQL of an aggregate without its grouping: codes g0, g1, ..., records n, keys k, weights w and sums s0, s1, ...
 
-    >>> where_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
-    ' WHERE "age" IN (1, 2)'
+    `group`, `key` and `total` are expressions of a column, which replaces `{}`.
+
+    >>> select_sql(AggregateQuery(("sex",), (("age", (1, 2)),)), "t", "count(*)", "sum({})", "sum({})")
+    'SELECT "sex" AS g0, count(*) AS n, sum("record_key") AS k FROM t WHERE "age" IN (1, 2)'
     """
-    each = (
+
+    def listed(expression: str, names: tuple[str, ...], alias: str) -> list[str]:
+        columns = (identifier(name, quote) for name in names)
+        return [f"{expression.format(column)} AS {alias}{place}" for place, column in enumerate(columns)]
+
+    chosen = [
+        *listed(group, query.group_by, "g"),
+        f"{count} AS n",
+        f"{key.format(identifier(RECORD_KEY, quote))} AS k",
+    ]
+    chosen += [f"{total.format(identifier(WEIGHT, quote))} AS w"] if query.weights else []
+    chosen += listed(total, query.sums, "s")
+    inside = (
         f"{identifier(name, quote)} IN ({', '.join(str(int(code)) for code in codes)})"
         for name, codes in query.filters
     )
-    return f" WHERE {' AND '.join(each)}" if query.filters else ""
+    where = f" WHERE {' AND '.join(inside)}" if query.filters else ""
+    return f"SELECT {', '.join(chosen)} FROM {records}{where}"
 
 
 _REGISTRY: Registry[EngineKind] = Registry("discreet.records.engines", "KIND", "engine", UnknownEngine)

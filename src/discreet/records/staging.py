@@ -51,6 +51,7 @@ from discreet.records.storage import (
     DesignReader,
     connect_duckdb,
     design_of,
+    staged_batches,
     storage_schema,
     unit_columns,
 )
@@ -102,16 +103,13 @@ def drop_rows(staged: Path, surplus: NDArray[np.int64]) -> None:
     if not surplus.size:
         return
     fewer, first = staged.with_suffix(".fewer"), 0
-    with pa.memory_map(str(staged)) as source:
-        whole = pa.ipc.open_file(source)
-        with pa.ipc.new_file(fewer, whole.schema) as writer:
-            for number in range(whole.num_record_batches):
-                batch = whole.get_batch(number)
-                own = surplus[np.searchsorted(surplus, first) : np.searchsorted(surplus, first + len(batch))]
-                kept = np.ones(len(batch), dtype=np.bool_)
-                kept[own - first] = False
-                writer.write_batch(batch.filter(pa.array(kept)))
-                first += len(batch)
+    with pa.ipc.new_file(fewer, pa.ipc.open_file(staged).schema) as writer:
+        for batch in staged_batches(staged):
+            low, high = np.searchsorted(surplus, (first, first + len(batch)))
+            kept = np.ones(len(batch), dtype=np.bool_)
+            kept[surplus[low:high] - first] = False
+            writer.write_batch(batch.filter(pa.array(kept)))
+            first += len(batch)
     fewer.replace(staged)
 
 

@@ -13,7 +13,7 @@ with the most decimals that keep the largest weight below 2^31.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -206,6 +206,21 @@ def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
     """Turn the bar off; in a notebook without `ipywidgets` it is off, and DuckDB refuses to set it."""
     if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
         connection.execute("SET enable_progress_bar = false")
+
+
+def staged_batches(staged: Path) -> Iterator[pa.RecordBatch]:
+    """The batches of a staged Arrow file."""
+    with pa.memory_map(str(staged)) as source:
+        reader = pa.ipc.open_file(source)
+        yield from map(reader.get_batch, range(reader.num_record_batches))
+
+
+def sorted_staged(
+    database: duckdb.DuckDBPyConnection, staged: Path, dataset: Dataset
+) -> duckdb.DuckDBPyRelation:
+    """Staged records, sorted by the finest geography."""
+    records = database.from_arrow(pa.ipc.open_file(pa.memory_map(str(staged))).read_all())
+    return records.order(f'"{dataset.finest_geography}"') if dataset.finest_geography else records
 
 
 def to_numpy(column: pa.ChunkedArray) -> NDArray[np.integer]:

@@ -24,16 +24,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import WorkspaceUnusable
 from discreet.model.dataset import Dataset
-from discreet.records.compiled_count import (
-    CodeFile,
-    code_columns,
-    count_dense,
-    open_codes,
-    ready_kernel,
-    write_codes,
-)
-from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
-from discreet.records.storage import RECORD_KEY, WEIGHT, connect_duckdb, to_numpy
+from discreet.records import compiled_count as compiled
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, select_sql
+from discreet.records.storage import connect_duckdb, sorted_staged, to_numpy
 
 DATABASE = "data.duckdb"
 RECORDS = "records"
@@ -86,7 +79,9 @@ class DuckDBCounts:
 class DuckDBEngine(DuckDBCounts):
     """Counts the records of one stored version; `codes` are the records for the compiled count, if there are many."""
 
-    def __init__(self, path: Path, *, threads: int | None = None, codes: CodeFile | None = None) -> None:
+    def __init__(
+        self, path: Path, *, threads: int | None = None, codes: compiled.CodeFile | None = None
+    ) -> None:
         self._codes, self._threads = codes, threads
         try:
             super().__init__(connect_duckdb(path, read_only=True, threads=threads))
@@ -108,7 +103,9 @@ class DuckDBEngine(DuckDBCounts):
     def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
         """The rows themselves, some at a time: DuckDB's table of groups would outweigh ours."""
         try:
-            for rows in self._result(rows_sql(query)).to_arrow_reader(BATCH):
+            for rows in self._result(select_sql(query, RECORDS, "1::UTINYINT", "{}", "{}")).to_arrow_reader(
+                BATCH
+            ):
                 yield cells_of(pa.Table.from_batches([rows]), query)
         except (duckdb.Error, pa.ArrowException):
             raise _uncountable() from None
@@ -117,10 +114,9 @@ class DuckDBEngine(DuckDBCounts):
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
     ) -> SparseCells | None:
         """The compiled count, if the kernel is ready."""
-        kernel = None if self._codes is None else ready_kernel()
-        if self._codes is None or kernel is None:
+        if self._codes is None or (kernel := compiled.ready_kernel()) is None:
             return None
-        return count_dense(self._codes, query, lookups, cells, kernel, self._threads)
+        return compiled.count_dense(self._codes, query, lookups, cells, kernel, self._threads)
 
     @property
     def tag(self) -> str:
@@ -139,22 +135,9 @@ def aggregate_sql(query: AggregateQuery) -> str:
 
     >>> from discreet.records.engine import AggregateQuery
     >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
-    'SELECT "sex" AS g0, count(*) AS n, sum(record_key)::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY ALL'
+    'SELECT "sex" AS g0, count(*) AS n, sum("record_key")::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY ALL'
     """
-    key_sum, weight_sum = f"sum({RECORD_KEY})::UBIGINT", f"sum({WEIGHT})::BIGINT"
-    return _sql(query, "count(*)", key_sum, weight_sum, "sum({})::BIGINT") + " GROUP BY ALL"
-
-
-def rows_sql(query: AggregateQuery) -> str:
-    """The SQL of the rows behind an aggregate."""
-    return _sql(query, "1::UTINYINT", RECORD_KEY, WEIGHT, "{}")
-
-
-def _sql(query: AggregateQuery, count: str, key: str, weight: str, further: str) -> str:
-    chosen = [f"{identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
-    chosen += [f"{count} AS n", f"{key} AS k", *([f"{weight} AS w"] if query.weights else [])]
-    chosen += [f"{further.format(identifier(name))} AS s{place}" for place, name in enumerate(query.sums)]
-    return f"SELECT {', '.join(chosen)} FROM {RECORDS}{where_sql(query)}"
+    return select_sql(query, RECORDS, "count(*)", "sum({})::UBIGINT", "sum({})::BIGINT") + " GROUP BY ALL"
 
 
 def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
@@ -179,16 +162,12 @@ def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     """Write staged records to the database of a version, sorted, with their tag."""
-    database = connect_duckdb(folder / DATABASE, temporary=folder)
-    with pa.memory_map(str(staged)) as source, database:
-        database.register("staged", pa.ipc.open_file(source).read_all())
-        order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
-        database.execute(f"CREATE TABLE {RECORDS} AS SELECT * FROM staged{order}")
-        database.unregister("staged")
+    with connect_duckdb(folder / DATABASE, temporary=folder) as database:
+        sorted_staged(database, staged, dataset).create(RECORDS)
         ((records,),) = database.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()
-        names = ", ".join(map(identifier, code_columns(dataset)))
+        names = ", ".join(map(identifier, compiled.code_columns(dataset)))
         batches = database.sql(f"SELECT {names} FROM {RECORDS}").to_arrow_reader(CODES_BATCH)
-        write_codes(batches, records, dataset, folder)
+        compiled.write_codes(batches, records, dataset, folder)
         del batches  # an open result would block the checkpoint
         database.execute(f"CREATE TABLE {SEAL} (tag VARCHAR)")
         database.execute(f"INSERT INTO {SEAL} VALUES (?)", [tag])
@@ -196,7 +175,7 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
 
 
 def _open(folder: Path, dataset: Dataset, threads: int | None) -> DuckDBEngine:
-    return DuckDBEngine(folder / DATABASE, threads=threads, codes=open_codes(folder, dataset))
+    return DuckDBEngine(folder / DATABASE, threads=threads, codes=compiled.open_codes(folder, dataset))
 
 
 KIND = EngineKind("duckdb", "DuckDB, embedded, in the workspace", store, _open)

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import cast
 
 import duckdb
-import pyarrow as pa
 
 from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.records.engine import EngineKind
 from discreet.records.engines.duckdb import DuckDBCounts
-from discreet.records.storage import connect_duckdb
+from discreet.records.storage import connect_duckdb, sorted_staged
 
 RECORDS, SEAL = "records", "seal.json"
 #: The folder of staged Parquet files during a load.
@@ -58,12 +57,10 @@ class ParquetEngine(DuckDBCounts):
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
-    """Write staged records as Parquet, sorted by the finest geography so that filters on it read few row groups."""
+    """Write staged records as Parquet, sorted, so that filters on the geography read few row groups."""
     (folder / RECORDS).mkdir()
-    with connect_duckdb(temporary=folder) as database, pa.memory_map(str(staged)) as source:
-        database.register("staged", pa.ipc.open_file(source).read_all())
-        order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
-        database.sql(f"SELECT * FROM staged{order}").write_parquet(str(folder / RECORDS / "0.parquet"))
+    with connect_duckdb(temporary=folder) as database:
+        sorted_staged(database, staged, dataset).write_parquet(str(folder / RECORDS / "0.parquet"))
     write_seal(folder, tag)
 
 

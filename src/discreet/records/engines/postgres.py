@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.plugins import Extra
-from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
-from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, select_sql
+from discreet.records.storage import staged_batches, storage_schema
 
 ENVIRONMENT = "DISCREET_POSTGRES"
 PLACE = "postgres.json"
@@ -110,18 +110,12 @@ def aggregate_sql(query: AggregateQuery, schema: str) -> str:
     """The SQL of an aggregate; every column is a 64-bit integer.
 
     >>> from discreet.records.engine import AggregateQuery
-    >>> aggregate_sql(AggregateQuery(("sex",)), "s")
-    'SELECT "sex"::int8, count(*)::int8, sum("record_key")::int8 FROM s.records GROUP BY 1 HAVING count(*) > 0'
+    >>> aggregate_sql(AggregateQuery(("sex",)), "s").replace("count(*) > 0", "...")
+    'SELECT "sex"::int8 AS g0, count(*)::int8 AS n, sum("record_key")::int8 AS k FROM s.records GROUP BY 1 HAVING ...'
     """
-    chosen = [f"{identifier(name)}::int8" for name in query.group_by]
-    chosen += ["count(*)::int8", f'sum("{RECORD_KEY}")::int8']
-    chosen += [f'sum("{WEIGHT}")::int8'] if query.weights else []
-    chosen += [f"sum({identifier(name)})::int8" for name in query.sums]
-    places = ", ".join(str(place + 1) for place in range(len(query.group_by)))
-    return (
-        f"SELECT {', '.join(chosen)} FROM {schema}.records"
-        f"{where_sql(query)}{f' GROUP BY {places}' if places else ''} HAVING count(*) > 0"
-    )
+    total, groups = "sum({})::int8", ", ".join(str(place + 1) for place in range(len(query.group_by)))
+    select = select_sql(query, f"{schema}.records", "count(*)::int8", total, total, "{}::int8")
+    return f"{select}{' GROUP BY ' * bool(groups)}{groups} HAVING count(*) > 0"
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
@@ -146,14 +140,10 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
         cursor.execute(f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC")
         columns = ", ".join(f"{identifier(field.name)} {_TYPES[field.type][0]} NOT NULL" for field in arrow)
         cursor.execute(f"CREATE TEMP TABLE staged ({columns}) ON COMMIT DROP")
-        with (
-            cursor.copy("COPY staged FROM STDIN (FORMAT binary)") as copy,
-            pa.memory_map(str(staged)) as source,
-        ):
+        with cursor.copy("COPY staged FROM STDIN (FORMAT binary)") as copy:
             copy.write(_HEADER)
-            reader = pa.ipc.open_file(source)
-            for number in range(reader.num_record_batches):
-                copy.write(_binary(reader.get_batch(number), arrow))
+            for batch in staged_batches(staged):
+                copy.write(_binary(batch, arrow))
             copy.write(_TRAILER)
         order = f" ORDER BY {identifier(dataset.finest_geography)}" if dataset.finest_geography else ""
         cursor.execute(f"CREATE TABLE {schema}.records AS SELECT * FROM staged{order}")

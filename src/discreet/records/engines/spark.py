@@ -28,15 +28,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.plugins import Extra
-from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, where_sql
+from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, select_sql
 from discreet.records.engines.duckdb import cells_of
 from discreet.records.engines.parquet import RECORDS, STAGED, read_tag, write_seal
-from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
+from discreet.records.storage import staged_batches, storage_schema
 
 if TYPE_CHECKING:
     from discreet.records.staging import Read
@@ -232,17 +230,11 @@ def aggregate_sql(query: AggregateQuery) -> str:
 
     >>> from discreet.records.engine import AggregateQuery
     >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),))).partition(" WHERE ")[0]
-    'SELECT `sex` AS g0, count(*) AS n, sum(record_key) AS k FROM {records}'
+    'SELECT `sex` AS g0, count(*) AS n, sum(`record_key`) AS k FROM {records}'
     """
-    names = [identifier(name, "`") for name in query.group_by]
-    chosen = [f"{name} AS g{place}" for place, name in enumerate(names)] + [
-        "count(*) AS n",
-        f"sum({RECORD_KEY}) AS k",
-    ]
-    chosen += [f"sum({WEIGHT}) AS w"] if query.weights else []
-    chosen += [f"sum({identifier(name, '`')}) AS s{place}" for place, name in enumerate(query.sums)]
-    grouped = f" GROUP BY {', '.join(names)}" if names else ""
-    return f"SELECT {', '.join(chosen)} FROM {{records}}{where_sql(query, '`')}{grouped} HAVING count(*) > 0"
+    select = select_sql(query, "{records}", "count(*)", "sum({})", "sum({})", quote="`")
+    groups = ", ".join(identifier(name, "`") for name in query.group_by)
+    return f"{select}{' GROUP BY ' * bool(groups)}{groups} HAVING count(*) > 0"
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
@@ -252,11 +244,9 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     parts = staged if staged.is_dir() else folder / STAGED
     if parts != staged:
         parts.mkdir()
-        with pa.memory_map(str(staged)) as source:
-            reader = pa.ipc.open_file(source)
-            with pq.ParquetWriter(parts / "0.parquet", reader.schema) as writer:
-                for number in range(reader.num_record_batches):
-                    writer.write_batch(reader.get_batch(number))
+        with pq.ParquetWriter(parts / "0.parquet", storage_schema(dataset)) as writer:
+            for batch in staged_batches(staged):
+                writer.write_batch(batch)
     with spark_trouble("The records could not be stored by Spark."):
         session = spark_session()
         frame = session.read.parquet(spark_address(parts)).select(
