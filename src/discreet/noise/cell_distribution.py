@@ -50,6 +50,20 @@ class _OneForAllCounts:
     def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.zeros(np.shape(counts), dtype=np.int64)
 
+    def half_width(self: IntegerDistribution, level: float) -> int:
+        """The smallest h with P(|noise| <= h) >= level, `error` counted against it.
+
+        >>> from discreet.noise.table import NoiseRow
+        >>> SumDistribution(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.4)
+        0
+        """
+        if not 0 < level < 1:
+            raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
+        first, probabilities = self.distribution()
+        by_size = np.bincount(np.abs(np.arange(first, first + probabilities.size)), probabilities)
+        reached = np.flatnonzero(np.cumsum(by_size) >= level + self.error)
+        return int(reached[0]) if reached.size else max(map(abs, self.reach))
+
 
 @dataclass(frozen=True, slots=True)
 class SumDistribution(_OneForAllCounts):
@@ -104,23 +118,6 @@ class SumDistribution(_OneForAllCounts):
         first, probabilities, _ = _sum_distribution(self.row, self.terms, exact=self.exact)
         return first, probabilities
 
-    def half_width(self, level: float) -> int:
-        """The smallest h with P(|S| <= h) >= level, `error` counted against it.
-
-        >>> from discreet.noise.table import NoiseRow
-        >>> SumDistribution(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.4)
-        0
-        """
-        if not 0 < level < 1:
-            raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
-        first, probabilities = self.distribution()
-        widest = max(abs(first), abs(first + probabilities.size - 1))
-        by_size = np.bincount(
-            np.abs(np.arange(first, first + probabilities.size)), weights=probabilities, minlength=widest + 1
-        )
-        reached = np.flatnonzero(np.cumsum(by_size) >= level + self.error)
-        return int(reached[0]) if reached.size else self.terms * max(map(abs, self.row.values))
-
     def __repr__(self) -> str:
         return one_line(self, f"of {self.terms} draws from {self.row!r}")
 
@@ -146,10 +143,8 @@ def combine_terms(distributions: Iterable[IntegerDistribution]) -> list[IntegerD
 @lru_cache(maxsize=256)
 def _sum_distribution(row: NoiseRow, terms: int, *, exact: bool) -> tuple[int, NDArray[np.float64], float]:
     if exact:
-        first, masses = _power(row, terms)
-        total = row.modulus**terms
-        probabilities = np.array([mass / total for mass in masses])
-        error = _UNIT
+        (first, masses), total = _power(row, terms), row.modulus**terms
+        probabilities, error = np.array([mass / total for mass in masses]), _UNIT
     else:
         first, probabilities, error = _by_fourier(row, terms)
     probabilities.flags.writeable = False
@@ -172,14 +167,11 @@ def _power(row: NoiseRow, terms: int) -> tuple[int, tuple[int, ...]]:
     packed = sum(mass << slot * (value - first) for value, mass in zip(row.values, row.masses(), strict=True))
     power, mask = packed**terms, (1 << slot) - 1
     width = (row.values[-1] - first) * terms + 1
+    # From bytes: shifting the integer would copy all of it each time.
     raw = power.to_bytes((power.bit_length() + 7) // 8, "little")
-    masses = []
-    for start in range(
-        0, slot * width, slot
-    ):  # from bytes: shifting the integer would copy all of it each time
-        begin, shift = divmod(start, 8)
-        masses.append(int.from_bytes(raw[begin : begin + slot // 8 + 2], "little") >> shift & mask)
-    return terms * first, tuple(masses)
+    places = (divmod(start, 8) for start in range(0, slot * width, slot))
+    pieces = ((raw[begin : begin + slot // 8 + 2], shift) for begin, shift in places)
+    return terms * first, tuple(int.from_bytes(piece, "little") >> shift & mask for piece, shift in pieces)
 
 
 def _by_fourier(row: NoiseRow, terms: int) -> tuple[int, NDArray[np.float64], float]:
@@ -260,15 +252,6 @@ class RoundedNormalDistribution(_OneForAllCounts):
 
     def distribution(self) -> tuple[int, NDArray[np.float64]]:
         return self.reach[0], _chances(self.unrounded, self.reach[1])
-
-    def half_width(self, level: float) -> int:
-        """The smallest h with P(|noise| <= h) >= level, `error` counted against it."""
-        if not 0 < level < 1:
-            raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
-        first, chances = self.distribution()
-        inside = np.cumsum(chances[-first:] * 2) - chances[-first]
-        reached = np.flatnonzero(inside >= level + self.error)
-        return int(reached[0]) if reached.size else -first
 
     def __repr__(self) -> str:
         return one_line(self, f"of standard deviation {math.sqrt(self.unrounded):.4g}, rounded")

@@ -15,12 +15,10 @@ from discreet.noise.design import require_epsilon
 from discreet.noise.families import families
 from discreet.noise.families.laplace import end_probability
 from discreet.noise.family import Match
-from discreet.noise.files.document import moments
+from discreet.noise.files.document import moments, plain
 from discreet.noise.ideal_distribution import IdealRow, IdealTable
 from discreet.noise.quantise import quantisation_report
 from discreet.noise.table import NoiseRow, NoiseTable
-
-_ASIDE = ("notes", "quantise")
 
 
 def design_document(ideal: IdealTable, table: NoiseTable) -> dict[str, Any]:
@@ -33,28 +31,25 @@ def design_document(ideal: IdealTable, table: NoiseTable) -> dict[str, Any]:
     [54, 202, 256]
     """
     report = quantisation_report(ideal, table)
-    pairs = zip(ideal.rows, table.rows, strict=True)
-    document: dict[str, Any] = {
+    last, pairs = report.last, zip(ideal.rows, table.rows, strict=True)
+    quantisation = {
+        "rule": table.parameters.get("quantise"),
+        "bias": last.bias,
+        "variance_error": last.variance_error,
+        "lost": report.lost,
+    }
+    if len(table.rows) == 1:
+        quantisation["paper"] = {"epsilon": last.paper_epsilon, "delta": last.paper_delta}
+    return {
         "family": table.family,
-        "parameters": {key: value for key, value in table.parameters.items() if key not in _ASIDE},
+        "parameters": {k: value for k, value in table.parameters.items() if k not in {"notes", "quantise"}},
         "modulus": table.modulus,
         "rows": [_row(count, ideal_row, row) for count, (ideal_row, row) in enumerate(pairs)],
         "repeats": table.repeats,
         "moments": moments(table.rows[-1]),
-        "quantisation": {
-            "rule": table.parameters.get("quantise"),
-            "bias": float(report.last.bias),
-            "variance_error": report.last.variance_error,
-            "lost": [list(pair) for pair in report.lost],
-        },
+        "quantisation": plain(quantisation),
         "notes": [*ideal.notes, *report.notes()],
     }
-    if len(table.rows) == 1:
-        document["quantisation"]["paper"] = {
-            "epsilon": report.last.paper_epsilon if math.isfinite(report.last.paper_epsilon) else None,
-            "delta": float(report.last.paper_delta),
-        }
-    return document
 
 
 def _row(count: int, ideal: IdealRow, row: NoiseRow) -> dict[str, Any]:
@@ -116,13 +111,12 @@ def compare(
 
 def _side(name: str, ideal: IdealTable, epsilon: float) -> Side:
     row = ideal.last
-    pairs = list(zip(row.values, row.probabilities, strict=True))
     return Side(
         family=name,
         parameters={key: value for key, value in ideal.parameters.items() if key not in {"epsilon", "delta"}},
         delta=row_delta(row, epsilon),
         variance=row.variance(),
-        absolute=math.fsum(abs(z) * p for z, p in pairs),
+        absolute=math.fsum(abs(z) * p for z, p in zip(row.values, row.probabilities, strict=True)),
         p_exact=row.probabilities[row.values.index(0)],
         within=tuple(tuple(within(row, count, k) for k in range(RANGES)) for count in range(COUNTS)),
     )
@@ -134,11 +128,12 @@ def row_delta(row: IdealRow, epsilon: float) -> float:
     Ratios within 1e-12 of e^ε count as equal: a Laplace distribution meets e^ε exactly, and rounding must not add a
     spurious term. `discreet.privacy` audits the integers exactly.
     """
-    distribution = dict(zip(row.values, row.probabilities, strict=True))
+    chances = dict(zip(row.values, row.probabilities, strict=True))
     bound = math.exp(min(epsilon, 700.0)) * (1 + 1e-12)
-    up = math.fsum(max(0.0, p - bound * distribution.get(z - 1, 0.0)) for z, p in distribution.items())
-    down = math.fsum(max(0.0, p - bound * distribution.get(z + 1, 0.0)) for z, p in distribution.items())
-    return max(up, down)
+    return max(
+        math.fsum(max(0.0, p - bound * chances.get(z + step, 0.0)) for z, p in chances.items())
+        for step in (-1, 1)
+    )
 
 
 def within(row: IdealRow, count: int, k: int) -> float:
@@ -146,5 +141,6 @@ def within(row: IdealRow, count: int, k: int) -> float:
 
     Σ_{|z| ≤ k} p(z) + [count ≤ k] Σ_{z < -k} p(z)
     """
-    pairs = zip(row.values, row.probabilities, strict=True)
-    return math.fsum(p for z, p in pairs if abs(max(z, -count)) <= k)
+    return math.fsum(
+        p for z, p in zip(row.values, row.probabilities, strict=True) if abs(max(z, -count)) <= k
+    )

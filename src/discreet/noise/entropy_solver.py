@@ -14,7 +14,6 @@ Barlow & Brunk (1972), generalised isotonic regression.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,20 +44,16 @@ class RowProblem:
 
 def feasible_variances(problem: RowProblem) -> tuple[float, float] | None:
     """Smallest and largest variance that the other constraints allow, or None if they are infeasible."""
-    ends = [_linear(problem, sign * np.array(problem.values, dtype=np.float64) ** 2) for sign in (1, -1)]
-    if ends[0] is None or ends[1] is None:
-        return None
-    return ends[0], -ends[1]
+    squares = np.array(problem.values, dtype=np.float64) ** 2
+    least, most = _linear(problem, squares), _linear(problem, -squares)
+    return None if least is None or most is None else (least, -most)
 
 
 def largest_p_stay(problem: RowProblem) -> float | None:
     """The largest p(0) that the variance and the mean allow."""
-    zero = problem.zero
-    if zero is None:
+    if problem.zero is None:
         return None
-    goal = np.zeros(len(problem.values))
-    goal[zero] = -1
-    best = _linear(problem, goal, with_variance=True)
+    best = _linear(problem, -np.eye(len(problem.values))[problem.zero], with_variance=True)
     return None if best is None else -best
 
 
@@ -68,30 +63,16 @@ def _linear(problem: RowProblem, goal: NDArray[np.float64], *, with_variance: bo
 
     v = np.array(problem.values, dtype=np.float64)
     equal, level = [np.ones_like(v), v], [1.0, 0.0]
-    below, limit = _chain_rows(problem), [0.0] * len(_chain_rows(problem))
+    chain = (problem.zero or 0) if problem.monotone else 0
+    below, limit = [*-np.diff(np.eye(v.size), axis=0)[:chain]], [0.0] * chain  # p(v) - p(next v) ≤ 0
     if with_variance and problem.equality:
         equal, level = [*equal, v * v], [*level, problem.variance]
     elif with_variance:
         below, limit = [*below, v * v], [*limit, problem.variance]
-    bounds = [
-        (
-            max(SMALLEST_PROBABILITY, problem.p_stay)
-            if value == 0 and not with_variance
-            else SMALLEST_PROBABILITY,
-            1,
-        )
-        for value in problem.values
-    ]
+    stay = 0.0 if with_variance else problem.p_stay
+    bounds = [(max(SMALLEST_PROBABILITY, stay if value == 0 else 0.0), 1) for value in problem.values]
     found = linprog(goal, np.array(below) if below else None, limit or None, np.array(equal), level, bounds)
     return float(found.fun) if found.status == 0 else None
-
-
-def _chain_rows(problem: RowProblem) -> list[NDArray[np.float64]]:
-    """The constraints p(v) - p(next v) ≤ 0 as rows of a matrix."""
-    if not problem.monotone or problem.zero is None:
-        return []
-    step = np.eye(len(problem.values))
-    return [step[j] - step[j + 1] for j in range(problem.zero)]
 
 
 class Block(NamedTuple):
@@ -155,6 +136,7 @@ def isotonic(levels: list[float]) -> list[Block]:
     return blocks
 
 
+#: The probabilities and the multipliers.
 _Solution = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 _STEPS = 100
@@ -176,31 +158,26 @@ def solve_row(problem: RowProblem) -> NDArray[np.float64] | None:
     target = np.array([1.0, 0.0, problem.variance / scale**2])
     features = np.stack([np.ones_like(v), v, v * v])
     distribution = BoundedDistribution(problem)
-    free = _newton(features[:2], target[:2], distribution, _start(features[:2], target[:2], problem.p_stay))
+    unbounded, dual = (_Dual(features[:rows], target[:rows], distribution) for rows in (2, 3))
+    free = unbounded.minimise(unbounded.start(problem.p_stay))
     if free is None:
         return None
     if not problem.equality and float(features[2] @ free[0]) <= target[2]:
         return _symmetrise(free[0], v)  # V is a bound that the solution without it already meets
-    found = _newton(features, target, distribution, _start(features, target, problem.p_stay))
+    found = dual.minimise(dual.start(problem.p_stay))
     if found is None:
         span = feasible_variances(problem)
         if span is not None and span[0] < problem.variance < span[1]:
-            found = _approach(features, target, distribution, free)
+            found = _approach(dual, free)
     return None if found is None else _symmetrise(found[0], v)
 
 
-def _approach(
-    features: NDArray[np.float64],
-    target: NDArray[np.float64],
-    distribution: BoundedDistribution,
-    free: _Solution,
-) -> _Solution | None:
+def _approach(dual: _Dual, free: _Solution) -> _Solution | None:
     """Near the edge of feasibility: move the variance from that of the unconstrained solution to V, step by step."""
-    multipliers, current = np.append(free[1], 0.0), float(features[2] @ free[0])
-    share = 1.0
+    multipliers, current, share = np.append(free[1], 0.0), float(dual.features[2] @ free[0]), 1.0
     for _ in range(_APPROACHES):
-        aim = current + share * (float(target[2]) - current)
-        found = _newton(features, np.array([1.0, 0.0, aim]), distribution, multipliers)
+        aim = current + share * (float(dual.target[2]) - current)
+        found = dual._replace(target=np.array([1.0, 0.0, aim])).minimise(multipliers)
         if found is None:
             share /= 2
             continue
@@ -217,74 +194,65 @@ def _symmetrise(p: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.fl
     return np.asarray(p / p.sum(), dtype=np.float64)
 
 
-class _Dual(NamedTuple):
+class _State(NamedTuple):
     """The dual at some multipliers, with its p."""
 
+    multipliers: NDArray[np.float64]
     value: float
     gradient: NDArray[np.float64]
     hessian: NDArray[np.float64]
     p: NDArray[np.float64]
 
 
-def _newton(
-    features: NDArray[np.float64],
-    target: NDArray[np.float64],
-    distribution: BoundedDistribution,
-    multipliers: NDArray[np.float64],
-) -> _Solution | None:
-    """Minimise the dual: its gradient is the error of the moments, its Hessian that of the free blocks."""
-    state = _dual(multipliers, features, target, distribution)
-    for _ in range(_STEPS):
-        if float(np.abs(state.gradient).max()) < _ACCURACY:
-            return state.p, multipliers
-        moved = _step(multipliers, state, lambda at: _dual(at, features, target, distribution))
-        if moved is None:
-            return (state.p, multipliers) if float(np.abs(state.gradient).max()) < _ENOUGH else None
-        multipliers, state = moved
-    return None
+class _Dual(NamedTuple):
+    features: NDArray[np.float64]
+    target: NDArray[np.float64]
+    distribution: BoundedDistribution
 
+    def start(self, p_stay: float) -> NDArray[np.float64]:
+        """The discretised normal of variance V, uniform without V, scaled to the mass that p_stay leaves."""
+        multipliers = np.zeros(len(self.target))
+        if len(self.target) > 2:
+            multipliers[2] = -0.5 / self.target[2]
+        total = float(np.exp(multipliers @ self.features).sum())
+        multipliers[0] = np.log(max(1 - p_stay, SMALLEST_PROBABILITY) / total)
+        return multipliers
 
-def _step(
-    multipliers: NDArray[np.float64], state: _Dual, dual: Callable[[NDArray[np.float64]], _Dual]
-) -> tuple[NDArray[np.float64], _Dual] | None:
-    """One Newton step, halved until the dual decreases; None once rounding prevents that."""
-    ridge = _RIDGE * (1 + float(np.trace(state.hessian)))
-    step = np.linalg.solve(state.hessian + ridge * np.eye(len(multipliers)), -state.gradient)
-    slope, length = float(state.gradient @ step), 1.0
-    while length > _SHORTEST:
-        candidate = multipliers + length * step
-        found = dual(candidate)
-        if found.value <= state.value + 1e-4 * length * slope + 1e-15 * abs(state.value):
-            return candidate, found
-        length /= 2
-    return None
+    def minimise(self, multipliers: NDArray[np.float64]) -> _Solution | None:
+        """Newton: the gradient is the error of the moments, the Hessian that of the free blocks."""
+        state = self.at(multipliers)
+        for _ in range(_STEPS):
+            error = float(np.abs(state.gradient).max())
+            if error < _ACCURACY:
+                return state.p, state.multipliers
+            moved = self.step(state)
+            if moved is None:
+                return (state.p, state.multipliers) if error < _ENOUGH else None
+            state = moved
+        return None
 
+    def step(self, state: _State) -> _State | None:
+        """One Newton step, halved until the dual decreases; None once rounding prevents that."""
+        ridge = _RIDGE * (1 + float(np.trace(state.hessian)))
+        step = np.linalg.solve(state.hessian + ridge * np.eye(len(self.target)), -state.gradient)
+        slope, length = float(state.gradient @ step), 1.0
+        while length > _SHORTEST:
+            found = self.at(state.multipliers + length * step)
+            if found.value <= state.value + 1e-4 * length * slope + 1e-15 * abs(state.value):
+                return found
+            length /= 2
+        return None
 
-def _start(features: NDArray[np.float64], target: NDArray[np.float64], p_stay: float) -> NDArray[np.float64]:
-    """The discretised normal of variance V, uniform without V, scaled to the mass that p_stay leaves."""
-    multipliers = np.zeros(len(target))
-    if len(target) > 2:
-        multipliers[2] = -0.5 / target[2]
-    total = float(np.exp(multipliers @ features).sum())
-    multipliers[0] = np.log(max(1 - p_stay, SMALLEST_PROBABILITY) / total)
-    return multipliers
-
-
-def _dual(
-    multipliers: NDArray[np.float64],
-    features: NDArray[np.float64],
-    target: NDArray[np.float64],
-    distribution: BoundedDistribution,
-) -> _Dual:
-    theta = np.minimum(multipliers @ features, 300.0)  # a long trial step must not overflow
-    blocks = distribution.blocks(theta)
-    starts = np.array([block.start for block in blocks])
-    sizes = np.diff(starts, append=len(theta))
-    shared = np.array([block.level for block in blocks])
-    logs = np.repeat(shared, sizes)
-    p = np.exp(logs)
-    free = np.array([block.free for block in blocks])
-    totals = np.add.reduceat(features, starts, axis=1)
-    hessian = (totals * (free * np.exp(shared) / sizes)) @ totals.T
-    value = float(p @ (theta - logs + 1) - multipliers @ target)
-    return _Dual(value, features @ p - target, hessian, p)
+    def at(self, multipliers: NDArray[np.float64]) -> _State:
+        theta = np.minimum(multipliers @ self.features, 300.0)  # a long trial step must not overflow
+        blocks = self.distribution.blocks(theta)
+        starts = np.array([block.start for block in blocks])
+        sizes = np.diff(starts, append=len(theta))
+        shared = np.array([block.level for block in blocks])
+        logs = np.repeat(shared, sizes)
+        p = np.exp(logs)
+        free = np.array([block.free for block in blocks])
+        totals = np.add.reduceat(self.features, starts, axis=1)
+        hessian = (totals * (free * np.exp(shared) / sizes)) @ totals.T
+        value = float(p @ (theta - logs + 1) - multipliers @ self.target)
+        return _State(multipliers, value, self.features @ p - self.target, hessian, p)

@@ -17,12 +17,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,6 @@ from discreet.noise.cell_distribution import SumDistribution
 LARGEST_MODULUS = 2**64
 LARGEST_VALUE = 2**62
 GUIDE_BITS = 16
-
-
-class _Row(Protocol):
-    @property
-    def values(self) -> tuple[int, ...]: ...
-
-    @property
-    def thresholds(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +78,8 @@ class NoiseRow:
         return Fraction(sum(v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus)
 
     def variance(self) -> Fraction:
-        second = Fraction(
-            sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus
-        )
-        return second - self.mean() ** 2
+        second = sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True))
+        return Fraction(second, self.modulus) - self.mean() ** 2
 
     def __repr__(self) -> str:
         return one_line(self, f"of {len(self.values)} values from {self.values[0]} to {self.values[-1]}")
@@ -132,12 +122,9 @@ class NoiseTable:
                 )
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
-    def __hash__(self) -> int:
-        return hash((self.modulus, self.rows, self.repeats, self.family))
-
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.modulus, self.rows, self.repeats, self.family, dict(self.parameters))
-        return (NoiseTable, fields)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return type(self), tuple((values | {"parameters": dict(self.parameters)}).values())
 
     def row_index(self, count: int) -> int:
         if count < len(self.rows):
@@ -151,7 +138,7 @@ class NoiseTable:
     @cached_property
     def largest(self) -> int:
         """The largest change of any count."""
-        return max(max(abs(row.values[0]), abs(row.values[-1])) for row in self.rows)
+        return max(abs(end) for row in self.rows for end in (row.values[0], row.values[-1]))
 
     @property
     def keeps_zero(self) -> bool:
@@ -200,7 +187,7 @@ class NoiseTable:
         return np.where(counts < len(self.rows), counts, first + (counts - first) % self.repeats)
 
     @property
-    def _lookup_rows(self) -> Sequence[_Row]:
+    def _lookup_rows(self) -> Sequence[NoiseRow | ArrangedRow]:
         return self.rows
 
     def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -224,10 +211,8 @@ class NoiseTable:
         return _StackedRows(thresholds, [v for row in self._lookup_rows for v in row.values])
 
     def __repr__(self) -> str:
-        return one_line(
-            self,
-            f"{self.family}: {len(self.rows)} rows, largest change {self.largest}, modulus {self.modulus}",
-        )
+        rows = f"{len(self.rows)} rows, largest change {self.largest}"
+        return one_line(self, f"{self.family}: {rows}, modulus {self.modulus}")
 
 
 class _StackedRows:
@@ -294,8 +279,7 @@ class ArrangedRow:
         for value, low, high in zip(self.values, (0, *self.thresholds), self.thresholds, strict=False):
             masses[value] = masses.get(value, 0) + high - low
         values = sorted(masses)
-        thresholds = np.cumsum(np.array([masses[value] for value in values], dtype=object))
-        return NoiseRow(tuple(values), tuple(int(threshold) for threshold in thresholds))
+        return NoiseRow(tuple(values), tuple(accumulate(masses[value] for value in values)))
 
     def __repr__(self) -> str:
         return one_line(self, f"of {len(self.values)} values in the order of their keys")
@@ -314,13 +298,6 @@ class ArrangedTable(NoiseTable):
         NoiseTable.__post_init__(self)
         if tuple(row.distribution() for row in self.arranged) != self.rows:
             raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
-
-    def __hash__(self) -> int:
-        return hash((self.modulus, self.arranged, self.repeats, self.family))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.modulus, self.rows, self.repeats, self.family, dict(self.parameters), self.arranged)
-        return (ArrangedTable, fields)
 
     @property
     def _lookup_rows(self) -> tuple[ArrangedRow, ...]:
