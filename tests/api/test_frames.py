@@ -18,7 +18,7 @@ from discreet.api.frames import (
 )
 from discreet.api.notebook import SHOWN, STYLE, figure, listing
 from discreet.errors import MissingExtra
-from discreet.formats.arrow import arrow_table
+from discreet.formats.writers.arrow import arrow_table
 from discreet.model import plugins as registry
 from discreet.model.shape import Output
 

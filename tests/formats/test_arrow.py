@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.formats.arrow as module
+import discreet.formats.writers.arrow as module
 from discreet.formats import format_by_name
 
 

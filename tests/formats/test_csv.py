@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.formats import format_by_name
-from discreet.formats.csv import Dialect, excel_safe_text, quote_fields, safe_text
+from discreet.formats.writers.csv import Dialect, excel_safe_text, quote_fields, safe_text
 
 from .conftest import HOSTILE
 from .test_formats import decorated

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import discreet
-import discreet.formats.arrow
-import discreet.formats.xlsx
 from discreet.formats import format_by_name, formats
+from discreet.formats.writers import arrow, csv, html, json_stat, px, sdmx_data, xlsx
 from discreet.model import columns
 from discreet.model.sdmx import sdmx_id
 
@@ -110,9 +109,8 @@ class TestEveryFormat:
     @pytest.mark.parametrize("lines", [1, 7])
     def test_blocks_join_to_the_same_table(self, name, release, monkeypatch, lines):
         """Wrong alternatives: a header, a word or a comma again in every block, and lines that start over at 1."""
-        monkeypatch.setattr(columns, "BLOCK", lines)
-        monkeypatch.setattr(discreet.formats.arrow, "BATCH", lines)
-        monkeypatch.setattr(discreet.formats.xlsx, "_LINES", lines)
+        for module, size in ((columns, "BLOCK"), (html, "BLOCK"), (arrow, "BATCH"), (xlsx, "_LINES")):
+            monkeypatch.setattr(module, size, lines)
         full = decorated(release)
         assert read_back(name, full) == expected(full)
 
@@ -127,8 +125,9 @@ class TestEveryFormat:
             formatted += len(found[0].values)
             return found
 
-        monkeypatch.setattr(columns, "numbers_of", spy)
-        monkeypatch.setattr(discreet.formats.arrow, "BATCH", 2_000)
+        for writer in (arrow, csv, html, json_stat, px, sdmx_data, xlsx):
+            monkeypatch.setattr(writer, "numbers_of", spy)
+        monkeypatch.setattr(arrow, "BATCH", 2_000)
         assert next(right.stream(thousands))
         assert formatted <= 0.6 * thousands.cells
         next(wrong.stream(thousands))

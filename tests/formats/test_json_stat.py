@@ -9,7 +9,7 @@ from pyjstat import pyjstat
 
 import discreet
 from discreet.formats import format_by_name
-from discreet.formats.json_stat import Later, json_pieces, json_stat
+from discreet.formats.writers.json_stat import Later, json_pieces, json_stat
 from discreet.model.request import request_from_text
 from discreet.release.pipeline import release_table
 

@@ -6,7 +6,7 @@ import pytest
 from pyaxis import pyaxis
 
 from discreet.formats import format_by_name
-from discreet.formats.px import unique_texts
+from discreet.formats.writers.px import unique_texts
 
 from .readers import px_keywords
 from .test_formats import decorated

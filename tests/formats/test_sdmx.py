@@ -9,7 +9,7 @@ import numpy as np
 import sdmx
 
 from discreet.formats import format_by_name
-from discreet.formats.sdmx_data import sdmx_csv, sdmx_json
+from discreet.formats.writers.sdmx_data import sdmx_csv, sdmx_json
 from discreet.model.sdmx import dataset_flow, sdmx_id
 
 from .readers import expected, read_back

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import BadRequest
 from discreet.formats import format_by_name
-from discreet.formats.xlsx import MOST_LINES, refuse_long
+from discreet.formats.writers.xlsx import MOST_LINES, refuse_long
 
 from .conftest import HOSTILE
 from .large import large_release
@@ -68,7 +68,7 @@ def test_more_cells_than_lines_are_refused_before_anything_is_written():
 
 def test_a_refusal_comes_before_the_first_byte(release, monkeypatch):
     """Wrong alternative: a generator that refuses when the headers of an answer have left."""
-    monkeypatch.setattr("discreet.formats.xlsx.MOST_LINES", 5)
+    monkeypatch.setattr("discreet.formats.writers.xlsx.MOST_LINES", 5)
     with pytest.raises(BadRequest):
         format_by_name("xlsx").stream(release)
 

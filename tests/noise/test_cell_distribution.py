@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadRequest
-from discreet.formats.json_stat import json_stat
+from discreet.formats.writers.json_stat import json_stat
 from discreet.inference import picked
 from discreet.inference.channel import observe
 from discreet.model.noise_distribution import depends_on_count

@@ -6,7 +6,7 @@ import pytest
 
 import discreet
 from discreet.formats import format_by_name
-from discreet.formats.json_stat import json_stat
+from discreet.formats.writers.json_stat import json_stat
 from discreet.model.request import request_from_text
 from discreet.release.load_cautions import load_with_cautions
 from discreet.release.notes import DP_NOTES, mandatory_note

@@ -192,7 +192,7 @@ def test_without_chunks_a_long_document_has_its_length_and_a_broken_one_is_a_pro
 
 
 def test_a_refusal_is_a_problem_and_no_half_document(client, monkeypatch):
-    monkeypatch.setattr("discreet.formats.xlsx.MOST_LINES", 2)
+    monkeypatch.setattr("discreet.formats.writers.xlsx.MOST_LINES", 2)
     answer = client.get(f"{TABLE_STREAMING}xlsx")
     assert answer.status_code == 400
     assert "Take the format parquet or csv" in answer.json()["advice"]

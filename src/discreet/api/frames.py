@@ -150,7 +150,7 @@ def polars_frame(release: Release) -> pl.DataFrame:
     Extra("discreet[polars]", ("polars",)).refuse_missing("to_polars()")
     import polars as pl
 
-    from discreet.formats.arrow import arrow_table
+    from discreet.formats.writers.arrow import arrow_table
 
     frame = pl.DataFrame(pl.from_arrow(arrow_table(release)))
     kinds: dict[str, Any] = {"status": pl.Enum(STATUSES)}

@@ -134,7 +134,7 @@ class Table:
 
     def to_arrow(self) -> pa.Table:
         """The lines of `to_pandas()` as an Arrow table; its schema's metadata has the note and the citation."""
-        from discreet.formats.arrow import arrow_table
+        from discreet.formats.writers.arrow import arrow_table
 
         return arrow_table(self.release)
 
@@ -416,7 +416,7 @@ class NonzeroCells:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The cells as Arrow batches: codes and labels, `value` and `status`."""
-        from discreet.formats.arrow import batch_maker
+        from discreet.formats.writers.arrow import batch_maker
 
         make = batch_maker(self._listing)
         return (make(cells) for cells in self._listing.cells)

@@ -1,8 +1,8 @@
 """Plugin registries: the members of the modules of a package.
 
 A module binds its member, or a tuple of them, to the registry's word (`FORMAT`, `KIND`); the registry imports all modules of
-the package at first use. Other packages, and tests, call `register`. Plugin modules must be cheap to import: they import
-optional or slow libraries inside functions and name them in an `Extra`.
+the package, but not its sub-packages, at first use. Other packages, and tests, call `register`. Plugin modules must be cheap
+to import: they import optional or slow libraries inside functions and name them in an `Extra`.
 """
 
 import importlib
@@ -91,7 +91,7 @@ class Registry(Generic[Member]):
 
     def _modules(self) -> list[str]:
         package: Any = importlib.import_module(self._package)
-        return [module.name for module in pkgutil.iter_modules(package.__path__)]
+        return [module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg]
 
     def _bound(self, module: str) -> tuple[Member, ...]:
         bound = getattr(importlib.import_module(f"{self._package}.{module}"), self._word)

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Busy, MissingExtra, UnknownFormat
 from discreet.model.messages.text import message, printable
-from discreet.pictures.chart_data import ChartData, describe_chart
+from discreet.model.release import Release
+from discreet.pictures.chart_data import ChartData, chart_data, describe_chart
 from discreet.pictures.charts import chart_of, draw
 
 if TYPE_CHECKING:
@@ -156,6 +157,16 @@ class DrawingProgram:
             end = time.monotonic() + SECONDS
             while not self._place.exists() and self._started.poll() is None and time.monotonic() < end:
                 time.sleep(0.01)
+
+
+def to_svg(release: Release) -> Iterator[bytes]:
+    """The format SVG: the chart that `release.picture` names, or that fits best, with its note and intervals."""
+    yield svg_of(chart_data(release)).encode()
+
+
+def to_png(release: Release) -> Iterator[bytes]:
+    """The format PNG: the same chart as pixels."""
+    yield render(draw(chart_data(release)), "png")
 
 
 _LABELLED = re.compile(r'aria-label="([^"]*)"')

@@ -25,7 +25,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from discreet.errors import BadOption, DiscreetError
-from discreet.formats.svg_png import PICTURES
+from discreet.formats.standard import PICTURES
 from discreet.pictures.drawing import DrawingProgram, use_drawing_program
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app

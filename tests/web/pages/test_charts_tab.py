@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.formats.svg_png import PICTURES
+from discreet.formats.standard import PICTURES
 
 
 @pytest.fixture(scope="module")

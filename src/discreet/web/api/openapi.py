@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from discreet import __version__
 from discreet.formats import Format, formats
-from discreet.formats.json_stat import JsonStatDocument
+from discreet.formats.writers.json_stat import JsonStatDocument
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL
 from discreet.model.protection import ADDITIVITY
 from discreet.model.view import THEMES

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import BadRequest, DiscreetError, Refused, UnknownVersion, VersionClosed
-from discreet.formats.svg_png import PICTURES
+from discreet.formats.standard import PICTURES
 from discreet.inference.table_view import add_picture, check_view
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import level_label

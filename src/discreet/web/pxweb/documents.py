@@ -1,30 +1,36 @@
-"""PxWebApi in the OpenAPI document: its JSON as types, its parameters and its responses.
+"""The JSON of PxWebApi as types, the documents of /config and /tables, and the parameters and responses in OpenAPI.
 
-Names may have any case; the document has one. A test compares the types with the documents of the other modules. A
-field with a default may be missing. The docstrings of the types are a part of the OpenAPI document.
+Names may have any case; the OpenAPI document has one. A test compares the types with the documents. A field with a
+default may be missing. The docstrings of the types are a part of the OpenAPI document.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
+from discreet import __version__
+from discreet.errors import BadRequest, NotFound
 from discreet.formats import format_by_name
-from discreet.formats.json_stat import JsonStatDimension
-from discreet.web.api.openapi import (
-    OPTIONAL_KEY,
-    component_ref,
-    problem_responses,
-    text_parameter,
-    version_parameter,
-)
+from discreet.formats.writers.json_stat import JsonStatDimension
+from discreet.model.dataset import Dataset
+from discreet.web.api import openapi
+from discreet.web.auth.rate_limit import WINDOW
 from discreet.web.negotiation import media_type
+from discreet.web.pxweb.metadata import CONTENTS_LABEL, link_object
 from discreet.web.pxweb.output import DEFAULT_FORMAT, FORMATS, output_formats
 from discreet.web.pxweb.selection_syntax import PxPick, PxPlacement, PxQuery, PxSelection
-from discreet.web.pxweb.table_list import LARGEST_PAGE, MOST_DAYS
+from discreet.workspace.options import Options
 
+#: The version of the specification; pxwebpy refuses one below 2.0.0.
+API_VERSION = "2.0.0"
+PAGE_SIZE, LARGEST_PAGE = 20, 10_000
+#: About a hundred years.
+MOST_DAYS = 36_500
 _camel = with_config(ConfigDict(alias_generator=to_camel))
 
 
@@ -180,14 +186,112 @@ class PxSaved(TypedDict):
     links: list[PxLink]
 
 
+def config_document(options: Options, datasets: Iterable[Dataset]) -> dict[str, Any]:
+    """The configuration of the server, with its limits."""
+    sources = dict.fromkeys(dataset.source for dataset in datasets if dataset.source)
+    return {
+        "apiVersion": API_VERSION,
+        "appVersion": __version__,
+        "languages": [{"id": "en", "label": "English"}],
+        "defaultLanguage": "en",
+        "maxDataCells": options.pxweb_cells,
+        "maxCallsPerTimeWindow": options.pxweb_calls,
+        "timeWindow": WINDOW,
+        "license": options.licence or "",
+        "sourceReferences": [{"language": "en", "text": f"Source: {source}"} for source in sources],
+        "defaultDataFormat": DEFAULT_FORMAT,
+        "dataFormats": output_formats(),
+        "features": [{"id": "CORS", "params": [{"key": "enabled", "value": "True"}]}],
+    }
+
+
+def table_document(dataset: Dataset, loaded: str, base: str) -> dict[str, Any]:
+    """One dataset as a table; it was updated when its version was loaded, null where that is not recorded."""
+    period = dataset.reference_date or None
+    here = f"{base}/tables/{dataset.id}"
+    return {
+        "id": dataset.id,
+        "label": dataset.label,
+        "description": dataset.description,
+        "updated": loaded or None,
+        "firstPeriod": period,
+        "lastPeriod": period,
+        "category": "public",
+        "variableNames": [*(variable.label for variable in dataset.variables), CONTENTS_LABEL],
+        "discontinued": False,
+        "source": dataset.source,
+        "subjectCode": dataset.id,
+        "timeUnit": "Other",
+        "paths": [],
+        "links": [
+            link_object(here, "self"),
+            link_object(f"{here}/metadata", "metadata"),
+            link_object(f"{here}/data", "data"),
+        ],
+    }
+
+
+def tables_document(
+    datasets: Sequence[tuple[Dataset, str]],
+    query: str,
+    page_number: int,
+    page_size: int,
+    base: str,
+    earliest: str = "",
+) -> dict[str, Any]:
+    """A page of the tables, with their load times, that contain every word of a query and were loaded since `earliest`."""
+    found = [each for each in datasets if _matches(each[0], query) and each[1] >= earliest]
+    pages = max(1, -(-len(found) // page_size))
+    if page_number > pages:
+        raise NotFound(f"There is no page {page_number} of {pages}.", f"Ask for pageNumber=1 to {pages}.")
+    start = (page_number - 1) * page_size
+    around = {"previous": page_number - 1, "next": page_number + 1}
+    return {
+        "language": "en",
+        "tables": [table_document(*each, base) for each in found[start : start + page_size]],
+        "page": {
+            "pageNumber": page_number,
+            "pageSize": page_size,
+            "totalElements": len(found),
+            "totalPages": pages,
+            "links": [
+                link_object(f"{base}/tables?pageNumber={number}&pageSize={page_size}", rel)
+                for rel, number in around.items()
+                if 1 <= number <= pages and not query and not earliest
+            ],
+        },
+        "links": [link_object(f"{base}/tables", "self")],
+    }
+
+
+def since(days: int) -> str:
+    """The time some days ago, in the format of load times."""
+    return (datetime.now(UTC) - timedelta(days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _matches(dataset: Dataset, query: str) -> bool:
+    names = [text for variable in dataset.variables for text in (variable.name, variable.label)]
+    text = " ".join((dataset.id, dataset.label, dataset.description, dataset.source, *names)).casefold()
+    return all(word in text for word in query.casefold().split())
+
+
+def read_number(name: str, text: str, default: int, largest: int) -> int:
+    """Parse a whole number of at least 1."""
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= largest:
+        raise BadRequest(f'{name} is "{text}".', f"Give a whole number between 1 and {largest:,}.")
+    return int(text)
+
+
 #: The problems of every URL: too long, too often, not now.
 _ALWAYS = (400, 414, 429, 503)
 #: The requirement of URLs that take a key.
-WITH_KEY: dict[str, Any] = {"security": OPTIONAL_KEY}
-LANGUAGE = text_parameter("lang", "The language: `en`, the only one.")
-QUERY = text_parameter("query", "Words that must all occur in a table's label, variables or source.")
+WITH_KEY: dict[str, Any] = {"security": openapi.OPTIONAL_KEY}
+LANGUAGE = openapi.text_parameter("lang", "The language: `en`, the only one.")
+QUERY = openapi.text_parameter("query", "Words that must all occur in a table's label, variables or source.")
 PAGING = [
-    {**text_parameter(name, text), "schema": {"type": "integer", "minimum": 1, "maximum": largest}}
+    {**openapi.text_parameter(name, text), "schema": {"type": "integer", "minimum": 1, "maximum": largest}}
     for name, text, largest in (
         ("pageNumber", "Which page.", 10**9),
         ("pageSize", "Tables on a page.", LARGEST_PAGE),
@@ -198,7 +302,7 @@ PAGING = [
 
 def problems(*further: int) -> dict[int | str, dict[str, Any]]:
     """The problem responses of a URL."""
-    return problem_responses(*sorted({*_ALWAYS, *further}))
+    return openapi.problem_responses(*sorted({*_ALWAYS, *further}))
 
 
 def taking(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
@@ -208,7 +312,7 @@ def taking(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
 
 def of_version(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
     """The same for a URL that takes a version."""
-    return taking(*parameters, version_parameter(), **further)
+    return taking(*parameters, openapi.version_parameter(), **further)
 
 
 def by_variable(name: str, description: str) -> dict[str, Any]:
@@ -226,18 +330,18 @@ def by_variable(name: str, description: str) -> dict[str, Any]:
 SELECTING = (
     by_variable("valueCodes", "The values of a variable: `1,2`, `*`, `TOP(3)`, `RANGE(a,b)` and so on."),
     by_variable("codelist", "The code list that the values of a variable are of."),
-    text_parameter("heading", "Variables along the top, comma-separated."),
-    text_parameter("stub", "Variables down the side, comma-separated."),
+    openapi.text_parameter("heading", "Variables along the top, comma-separated."),
+    openapi.text_parameter("stub", "Variables down the side, comma-separated."),
 )
 
 
 def writing() -> list[dict[str, Any]]:
     """The parameters of the output format."""
     return [
-        text_parameter(
+        openapi.text_parameter(
             "outputFormat", f"One of {', '.join(output_formats())}; {DEFAULT_FORMAT} if none is named."
         ),
-        text_parameter("outputFormatParams", "How a CSV is written: `UseCodes,SeparatorTab`."),
+        openapi.text_parameter("outputFormatParams", "How a CSV is written: `UseCodes,SeparatorTab`."),
     ]
 
 
@@ -247,7 +351,9 @@ def numbers() -> dict[int | str, dict[str, Any]]:
         media_type(form): {"schema": {"type": "string", **({} if form.is_text else {"format": "binary"})}}
         for form in (format_by_name(FORMATS[name]) for name in output_formats())
     }
-    content = files | {media_type(format_by_name(FORMATS[DEFAULT_FORMAT])): {"schema": component_ref(PxStat)}}
+    content = files | {
+        media_type(format_by_name(FORMATS[DEFAULT_FORMAT])): {"schema": openapi.component_ref(PxStat)}
+    }
     return {
         200: {"description": "The numbers that are selected.", "content": content},
         304: {"description": "Not modified: the copy named by If-None-Match still holds."},
@@ -257,5 +363,9 @@ def numbers() -> dict[int | str, dict[str, Any]]:
 
 def body(kind: type[PxSelection | PxQuery], *, required: bool) -> dict[str, Any]:
     """The request body; where it is optional, it may be null."""
-    schema = component_ref(kind) if required else {"anyOf": [component_ref(kind), {"type": "null"}]}
+    schema = (
+        openapi.component_ref(kind)
+        if required
+        else {"anyOf": [openapi.component_ref(kind), {"type": "null"}]}
+    )
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}

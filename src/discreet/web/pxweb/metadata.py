@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from discreet.formats.json_stat import json_dimension
+from discreet.formats.writers.json_stat import json_dimension
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import level_label, level_names
 from discreet.model.request import TableRequest

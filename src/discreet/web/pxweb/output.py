@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.errors import BadRequest, TooManyCells, UnknownFormat
 from discreet.formats import format_by_name, formats
-from discreet.formats.csv import safe_text
+from discreet.formats.writers.csv import safe_text
 from discreet.model.messages.text import nearest
 from discreet.model.release import Release, subset_release
 from discreet.release.checked_request import CheckedRequest

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from discreet.errors import BadRequest, NotFound, Refused, UnknownCategory, UnknownVariable
 from discreet.formats import Format, format_by_name
-from discreet.formats.sdmx_data import sdmx_csv, sdmx_json
+from discreet.formats.writers.sdmx_data import sdmx_csv, sdmx_json
 from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
 from discreet.model.release import Release, subset_release

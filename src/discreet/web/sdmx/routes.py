@@ -4,7 +4,7 @@
     GET /data/{flow}/{key}/{provider}
 
 Parts of a path may be left out from the end. The types below describe SDMX-JSON in the OpenAPI document, their docstrings
-included; a test compares them with `formats/sdmx_data.py`.
+included; a test compares them with `formats/writers/sdmx_data.py`.
 
 Source: https://github.com/sdmx-twg/sdmx-rest, tag v1.5.0, which is the web service of SDMX 2.1.
 """
@@ -24,32 +24,12 @@ from discreet.formats import Format, format_by_name
 from discreet.model.file_io import gather
 from discreet.model.messages.text import nearest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
+from discreet.web import responses
+from discreet.web.api import openapi
 from discreet.web.api.dataset_documents import open_datasets
-from discreet.web.api.openapi import (
-    OPTIONAL_KEY,
-    component_ref,
-    problem_responses,
-    text_parameter,
-    version_parameter,
-)
 from discreet.web.negotiation import media_type
-from discreet.web.responses import (
-    add_charge_header,
-    conditional,
-    document_response,
-    etag_of,
-    headers_only,
-    is_head,
-    strong_etag,
-)
-from discreet.web.sdmx.dataflows import (
-    DATA_FORMATS,
-    DataQuery,
-    choose_data_format,
-    document,
-    open_flow,
-    parse_data_query,
-)
+from discreet.web.sdmx import dataflows
+from discreet.web.sdmx.dataflows import DATA_FORMATS, DataQuery
 from discreet.web.sdmx.structures import DEPTH, MEDIA_TYPE, Query, find_structures, structure_message
 from discreet.web.urls import read_word, refuse_unknown
 
@@ -147,7 +127,7 @@ def structure_spec(*parts: str) -> dict[str, Any]:
 
 def data_spec(*parts: str) -> dict[str, Any]:
     """The OpenAPI description of a data URL; `parts` are those of its path after the dataflow."""
-    csv, document = {"type": "string"}, component_ref(SdmxData)
+    csv, document = {"type": "string"}, openapi.component_ref(SdmxData)
     content = {
         media_type(format_by_name(name)): {"schema": csv if name == "sdmx-csv" else document}
         for name in DATA_FORMATS
@@ -158,7 +138,7 @@ def data_spec(*parts: str) -> dict[str, Any]:
         "dimensionAtObservation": "`AllDimensions`, the only one.",
     }
     spec = _spec(parts, parameters, "The values.", content, (400, 401, 403, 404, 410, 414, 503))
-    spec["openapi_extra"]["security"] = OPTIONAL_KEY
+    spec["openapi_extra"]["security"] = openapi.OPTIONAL_KEY
     return spec
 
 
@@ -170,15 +150,17 @@ def _spec(
     problems: Iterable[int],
 ) -> dict[str, Any]:
     """Responses, parts of the path (which may be left out from the end) and parameters of a URL."""
-    in_path = [{**text_parameter(name, _PARTS[name]), "in": "path", "required": True} for name in parts]
-    in_query = [text_parameter(name, text) for name, text in parameters.items()]
+    in_path = [
+        {**openapi.text_parameter(name, _PARTS[name]), "in": "path", "required": True} for name in parts
+    ]
+    in_query = [openapi.text_parameter(name, text) for name, text in parameters.items()]
     return {
         "responses": {
             200: {"description": description, "content": content},
             304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-            **problem_responses(*problems),
+            **openapi.problem_responses(*problems),
         },
-        "openapi_extra": {"parameters": [*in_path, *in_query, version_parameter()]},
+        "openapi_extra": {"parameters": [*in_path, *in_query, openapi.version_parameter()]},
     }
 
 
@@ -219,8 +201,10 @@ def _structure(registry: DatasetRegistry, request: Request, kind: str) -> Respon
     words = {name: read_word(request.query_params, name) for name in _STRUCTURE_PARAMETERS}
     query = Query(kind, **parts, **{name: word for name, word in words.items() if word})
     found = find_structures(registry, query)
-    tag = strong_etag("sdmx", str(query), [service.edition for service in open_datasets(registry)])
-    return conditional(request, tag, lambda: Response(structure_message(found), media_type=MEDIA_TYPE))
+    tag = responses.strong_etag("sdmx", str(query), [service.edition for service in open_datasets(registry)])
+    return responses.conditional(
+        request, tag, lambda: Response(structure_message(found), media_type=MEDIA_TYPE)
+    )
 
 
 def _data(registry: DatasetRegistry, request: Request, flow: str) -> Response:
@@ -230,10 +214,10 @@ def _data(registry: DatasetRegistry, request: Request, flow: str) -> Response:
             raise BadRequest(f"{name} is offered as {only} only.", f"Write {name}={only}, or leave it out.")
     form = _format(request)
     registry = registry.at(read_word(request.query_params, "version"))
-    service, described = open_flow(registry, flow)
-    query = parse_data_query(service, described, request.path_params.get("key", "all"))
-    tag = etag_of(query.checked, form.name, described.flow.reference, sorted(query.wanted.items()))
-    response = conditional(
+    service, described = dataflows.open_flow(registry, flow)
+    query = dataflows.parse_data_query(service, described, request.path_params.get("key", "all"))
+    tag = responses.etag_of(query.checked, form.name, described.flow.reference, sorted(query.wanted.items()))
+    response = responses.conditional(
         request, tag, lambda: _answer(request, service, query, form), metered=query.checked.metered
     )
     response.headers["vary"] = "Accept"
@@ -241,11 +225,13 @@ def _data(registry: DatasetRegistry, request: Request, flow: str) -> Response:
 
 
 def _answer(request: Request, service: DatasetService, query: DataQuery, form: Format) -> Response:
-    if is_head():
-        return headers_only(service, [query.checked.request], form.media_type)
+    if responses.is_head():
+        return responses.headers_only(service, [query.checked.request], form.media_type)
     release = service.answer(query.checked)
-    response = document_response(request, gather(document(release, query, form)), form.media_type)
-    add_charge_header(response, [release])
+    response = responses.document_response(
+        request, gather(dataflows.document(release, query, form)), form.media_type
+    )
+    responses.add_charge_header(response, [release])
     return response
 
 
@@ -253,4 +239,4 @@ def _format(request: Request) -> Format:
     named = read_word(request.query_params, "format")
     if named and named not in DATA_FORMATS:
         raise UnknownFormat(f'SDMX data has no format "{named}".', nearest(named, DATA_FORMATS))
-    return format_by_name(named) if named else choose_data_format(request.headers.get("accept", ""))
+    return format_by_name(named) if named else dataflows.choose_data_format(request.headers.get("accept", ""))

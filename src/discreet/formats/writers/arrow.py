@@ -5,24 +5,18 @@ schema has the metadata key `discreet`: a JSON object with title, notes, promise
 of a variable has its label as metadata.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
-from discreet.formats import Format
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from discreet.model.columns import Listing, Part, numbers_of, parts, places_of, statuses_of
 from discreet.model.file_io import Outbox
-from discreet.model.messages.text import message
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from discreet.model.columns import Listing, Part
-    from discreet.model.release import Release
-
+from discreet.model.messages.sentences import provenance
+from discreet.model.release import STATUS_MEANING, STATUSES, Release
 
 #: Rows per batch of a stream, and per row group of a Parquet file.
 BATCH = 65_536
@@ -30,10 +24,6 @@ BATCH = 65_536
 
 def to_arrow(release: Release | Listing) -> Iterator[bytes]:
     """The release as an Arrow IPC stream, batch by batch."""
-    import pyarrow as pa
-
-    from discreet.model.columns import parts
-
     make, outbox = batch_maker(release), Outbox()
     with pa.ipc.new_stream(outbox, make(slice(0, 0)).schema) as stream:
         for lines in parts(release, BATCH):
@@ -44,10 +34,6 @@ def to_arrow(release: Release | Listing) -> Iterator[bytes]:
 
 def to_parquet(release: Release | Listing) -> Iterator[bytes]:
     """The release as a Parquet file, row group by row group."""
-    import pyarrow.parquet as pq
-
-    from discreet.model.columns import parts
-
     make, outbox = batch_maker(release), Outbox()
     with pq.ParquetWriter(outbox, make(slice(0, 0)).schema, compression="zstd") as file:
         for lines in parts(release, BATCH):
@@ -58,10 +44,6 @@ def to_parquet(release: Release | Listing) -> Iterator[bytes]:
 
 def batch_maker(release: Release | Listing) -> Callable[[Part], pa.RecordBatch]:
     """A function from some rows of the release to a batch; all batches share their dictionaries and schema."""
-    import pyarrow as pa
-
-    from discreet.model.columns import numbers_of, places_of, statuses_of
-    from discreet.model.release import STATUS_MEANING, STATUSES
 
     def encode(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
         return pa.DictionaryArray.from_arrays(pa.array(places), texts)
@@ -90,15 +72,11 @@ def batch_maker(release: Release | Listing) -> Callable[[Part], pa.RecordBatch]:
 
 def arrow_table(release: Release) -> pa.Table:
     """The release as an Arrow table."""
-    import pyarrow as pa
-
     return pa.Table.from_batches([batch_maker(release)(slice(0, release.cells))])
 
 
 def _metadata(release: Release | Listing) -> str:
     """The provenance as JSON; notes and promises are lists."""
-    from discreet.model.messages.sentences import provenance
-
     texts: dict[str, list[str]] = {}
     for name, text in provenance(release):
         texts.setdefault(name, []).append(text)
@@ -106,28 +84,3 @@ def _metadata(release: Release | Listing) -> str:
     return json.dumps(
         {name: each if name in listed else each[0] for name, each in texts.items()}, ensure_ascii=False
     )
-
-
-FORMAT = (
-    Format(
-        "parquet",
-        "Parquet",
-        message("a Parquet file"),
-        "parquet",
-        "application/vnd.apache.parquet",
-        to_parquet,
-        place=50,
-        lists=True,
-    ),
-    Format(
-        "arrow",
-        "Arrow",
-        message("an Arrow stream"),
-        "arrows",
-        "application/vnd.apache.arrow.stream",
-        to_arrow,
-        place=60,
-        python_name="arrow_stream",
-        lists=True,
-    ),
-)

@@ -6,24 +6,21 @@ are `Later`; `json_pieces` writes it, each long list block by block.
 Read by pyjstat, rjstat and jsonstat-toolkit; https://json-stat.org/full/.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
+import numpy as np
+import pyarrow as pa
 from typing_extensions import TypedDict
 
-from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
-from discreet.model.messages.text import message
-
-if TYPE_CHECKING:  # help starts without NumPy
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
+from discreet.formats.writers.csv import join_lines, number_texts, take, text_array, text_scalar
+from discreet.model.columns import NONE, blocks, numbers_of
+from discreet.model.dataset import Dataset
+from discreet.model.release import STATUS_MEANING, STATUSES, Release
+from discreet.model.shape import Dimension
 
 
 class JsonStatCategory(TypedDict):
@@ -149,8 +146,6 @@ def json_pieces(document: dict[str, Any]) -> Iterator[bytes]:
 
 def json_stat(release: Release) -> dict[str, Any]:
     """The release as the JSON-stat 2.0 structure."""
-    from discreet.model.columns import NONE, numbers_of
-
     dataset = release.dataset
     names = [numbers.name for numbers in numbers_of(release, NONE)]
     columns = {name: _column(release, number) for number, name in enumerate(names)}
@@ -177,7 +172,6 @@ def json_stat(release: Release) -> dict[str, Any]:
 
 def _column(release: Release, number: int) -> Later:
     """One column of numbers in the order of the cells; null where nothing is released."""
-    from discreet.model.columns import blocks, numbers_of
 
     def items() -> Iterator[bytes]:
         for lines in blocks(release):
@@ -188,12 +182,6 @@ def _column(release: Release, number: int) -> Later:
 
 def _statuses(release: Release) -> Iterator[bytes]:
     """The status letters by position."""
-    import numpy as np
-    import pyarrow as pa
-
-    from discreet.model.columns import blocks
-    from discreet.model.release import STATUSES
-
     letters = text_array(f'":"{letter}"' for letter in STATUSES)
     for lines in blocks(release):
         status = release.status.flat[lines]
@@ -232,8 +220,6 @@ def _variable_notes(dataset: Dataset, name: str) -> dict[str, Any]:
 
 
 def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
-    from discreet.model.release import STATUS_MEANING
-
     dataset = release.dataset
     return {
         "dataset": dataset.id,
@@ -258,15 +244,3 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
             **({} if release.verdict is None else {"verdict": dict(release.verdict)}),
         },
     }
-
-
-FORMAT = Format(
-    "json",
-    "JSON-stat",
-    message("JSON-stat 2.0"),
-    "json",
-    "application/json; charset=utf-8",
-    to_json_stat,
-    python_name="json_stat",
-    place=40,
-)

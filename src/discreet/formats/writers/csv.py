@@ -10,27 +10,20 @@ byte order mark then, and the decimal sign stays the reader's. Every text that E
 a formula, or a code that it would take for a date (`5-9`), a time, or a number with other digits (`007`, `1E5`).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.formats import Format
-from discreet.model.messages.text import message
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from discreet.model.columns import Listing, Numbers
-    from discreet.model.release import Release
-
+from discreet.model.columns import NONE, Listing, Numbers, numbers_of, parts, places_of, statuses_of
+from discreet.model.release import STATUSES, Release
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
@@ -67,22 +60,16 @@ def safe_text(text: str) -> str:
 
 def text_array(texts: Iterable[str]) -> pa.Array:
     """Texts as an Arrow array."""
-    import pyarrow as pa
-
     return pa.array(list(texts), pa.large_string())
 
 
 def text_scalar(text: str) -> pa.Scalar:
     """A text as an Arrow scalar."""
-    import pyarrow as pa
-
     return pa.scalar(text, pa.large_string())
 
 
 def take(texts: pa.Array, places: NDArray[np.integer[Any]]) -> pa.Array:
     """The texts at some places."""
-    import pyarrow as pa
-
     return texts.take(pa.array(places))
 
 
@@ -103,9 +90,6 @@ class Dialect:
 
 def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
     """The release as CSV of a dialect: the header, then block by block."""
-    from discreet.model.columns import NONE, numbers_of, parts, places_of, statuses_of
-    from discreet.model.release import STATUSES
-
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
     value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
     yield (dialect.separator.join([*names, value, "status", *beside]) + "\n").encode()
@@ -124,8 +108,6 @@ def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
 
 def join_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> bytes:
     """Rows of text, joined from their fields."""
-    import pyarrow.compute as pc
-
     ended = pc.binary_join_element_wise(columns[-1], text_scalar(end), text_scalar(""))
     lines = pc.binary_join_element_wise(*columns[:-1], ended, text_scalar(separator))
     return b"".join(
@@ -135,9 +117,6 @@ def join_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> byte
 
 def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.Array:
     """Numbers as text: whole ones as they are, a float by the fewest digits that give it back."""
-    import numpy as np
-    import pyarrow as pa
-
     if numbers.values.dtype.kind != "f":
         return pa.array(numbers.values, mask=numbers.missing).cast(pa.large_string()).fill_null(missing)
     known, places = np.unique(numbers.values, return_inverse=True)
@@ -159,10 +138,19 @@ def quote_fields(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
     return text_array(quote(dialect.safe(text)) for text in texts)
 
 
-def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[bytes]:
-    """The release as CSV for Excel with a decimal sign."""
+def to_csv_excel(release: Release | Listing) -> Iterator[bytes]:
+    """The release as CSV for Excel where the comma is the decimal sign."""
+    return _csv_excel(release, Dialect(";", ",", excel_safe_text))
+
+
+def to_csv_excel_point(release: Release | Listing) -> Iterator[bytes]:
+    """The release as CSV for Excel where the point is the decimal sign."""
+    return _csv_excel(release, Dialect(",", ".", excel_safe_text))
+
+
+def _csv_excel(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
     yield b"\xef\xbb\xbf"
-    yield from csv_pieces(release, Dialect(separator, decimal, excel_safe_text))
+    yield from csv_pieces(release, dialect)
 
 
 def excel_safe_text(text: str) -> str:
@@ -175,39 +163,3 @@ def excel_safe_text(text: str) -> str:
         return text
     changed = _DIGITS.match(text) or _MONTH.match(text) or _OTHERS.match(text)
     return f"'{text}" if changed else text
-
-
-def _format(name: str, label: str, summary: str, place: int, separator: str, decimal: str) -> Format:
-    return Format(
-        name,
-        label,
-        summary,
-        "csv",
-        "text/csv; charset=utf-8",
-        partial(excel_pieces, separator=separator, decimal=decimal),
-        owns_extension=False,
-        place=place,
-        for_people=True,
-        lists=True,
-    )
-
-
-FORMAT = (
-    Format("csv", "CSV", message("tidy CSV"), "csv", "text/csv; charset=utf-8", to_csv, place=10, lists=True),
-    _format(
-        "csv-excel",
-        message("CSV for Excel (semicolons)"),
-        message("CSV that Excel opens by itself where the comma is the decimal sign"),
-        20,
-        ";",
-        ",",
-    ),
-    _format(
-        "csv-excel-point",
-        message("CSV for Excel (commas)"),
-        message("CSV that Excel opens by itself where the point is the decimal sign"),
-        25,
-        ",",
-        ".",
-    ),
-)

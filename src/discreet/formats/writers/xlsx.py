@@ -8,28 +8,25 @@ XlsxWriter makes the workbook with all its texts. The rows of the sheet data are
 Arrow joins: a text is its index in the workbook's list of texts, all of which are in the sheet definitions.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.errors import BadRequest
-from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
+from discreet.formats.writers.csv import join_lines, number_texts, take, text_array, text_scalar
+from discreet.model.columns import NONE, blocks, numbers_of, places_of
 from discreet.model.file_io import Outbox
-from discreet.model.messages.text import message
-from discreet.model.plugins import Extra
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from discreet.model.release import Release
-
+from discreet.model.messages.sentences import provenance
+from discreet.model.release import STATUS_MEANING, STATUSES, Release
 
 #: The maximum number of rows, and of characters of a cell, in Excel.
 MOST_LINES, MOST_LETTERS = 1_048_575, 32_767
@@ -75,9 +72,6 @@ def _book(release: Release) -> io.BytesIO:
     """The workbook, with only the header of the sheet data."""
     import xlsxwriter
 
-    from discreet.model.columns import NONE, numbers_of
-    from discreet.model.messages.sentences import provenance
-
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         book.set_properties({"title": release.title[:255], "comments": release.notes[0], "created": _MADE})
@@ -101,8 +95,6 @@ def _book(release: Release) -> io.BytesIO:
 
 def _numbers_of_texts(shared: bytes) -> dict[str, int]:
     """The index of each text in the file's list of texts (ECMA-376 part 1, 18.4 and 22.9.2.19)."""
-    from xml.etree import ElementTree as ET
-
     items = ET.fromstring(shared)  # noqa: S314 - XlsxWriter has just written it
     texts = ("".join(item.itertext()) for item in items)
     return {
@@ -120,9 +112,6 @@ def refuse_long(cells: int) -> None:
 
 
 def _data(release: Release, texts: dict[str, int]) -> Iterator[bytes]:
-    from discreet.model.columns import blocks
-    from discreet.model.release import STATUSES
-
     found = [(_text_cells(d.codes, texts), _text_cells(d.labels, texts)) for d in release.dimensions]
     letters = _text_cells(STATUSES, texts)
     for lines in blocks(release, _LINES):
@@ -140,11 +129,7 @@ def _lines(
     release: Release, lines: slice, texts: list[tuple[pa.Array, pa.Array]], letters: pa.Array
 ) -> list[pa.Array]:
     """The XML of some rows, column by column."""
-    import numpy as np
-    import pyarrow as pa
     from xlsxwriter.utility import xl_col_to_name
-
-    from discreet.model.columns import numbers_of, places_of
 
     row = pa.array(np.arange(lines.start, lines.stop) + 2).cast(pa.large_string())
     pairs = zip(places_of(release, lines), texts, strict=True)
@@ -159,8 +144,6 @@ def _lines(
 
 def _number_cells(texts: pa.Array) -> pa.Array:
     """The end of a cell element for each number; an empty cell where there is none."""
-    import pyarrow.compute as pc
-
     start, end, nothing, empty = map(text_scalar, ('"><v>', "</v></c>", "", '"/>'))
     return pc.if_else(
         pc.equal(texts, nothing), empty, pc.binary_join_element_wise(start, texts, end, nothing)
@@ -182,9 +165,6 @@ def _write_lines(
 
 def _definitions(release: Release) -> list[tuple[str, ...]]:
     """Every column, category and status letter with its meaning."""
-    from discreet.model.columns import NONE, numbers_of
-    from discreet.model.release import STATUS_MEANING
-
     lines: list[tuple[str, ...]] = []
     for dimension in release.dimensions:
         lines.append((dimension.name, "", dimension.label, ""))
@@ -196,16 +176,3 @@ def _definitions(release: Release) -> list[tuple[str, ...]]:
         ]
     lines += [(numbers.name, "", numbers.meaning, "") for numbers in numbers_of(release, NONE)]
     return lines + [("status", letter, meaning, "") for letter, meaning in STATUS_MEANING.items()]
-
-
-FORMAT = Format(
-    "xlsx",
-    "Excel",
-    message("an Excel workbook with data, notes and definitions"),
-    "xlsx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    to_xlsx,
-    needs=Extra("discreet[excel]", ("xlsxwriter",)),
-    place=15,
-    for_people=True,
-)

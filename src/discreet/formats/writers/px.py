@@ -8,22 +8,17 @@ apostrophes and blanks. `AGGREGALLOWED=NO`, because sums of protected numbers ad
 Source: the PX file format of Statistics Sweden, AXIS-VERSION 2013.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts, take, text_array
-from discreet.model.messages.text import message
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from discreet.model.columns import Lines, Numbers
-    from discreet.model.release import Release
-
+from discreet.formats.writers.csv import join_lines, number_texts, take, text_array
+from discreet.model.columns import NONE, Lines, Numbers, blocks, numbers_of
+from discreet.model.messages.sentences import provenance
+from discreet.model.release import STATUS_MEANING, STATUSES, Release
 
 #: The variable of the numbers, and its category for low reliability.
 CONTENT, UNRELIABLE = "content", "unreliable"
@@ -35,10 +30,6 @@ _SYMBOLS = ('"..."', '"."', '".."', '"..."')
 
 def to_px(release: Release) -> Iterator[bytes]:
     """The release as a PX file: the keywords, then the data block by block."""
-    from discreet.model.columns import NONE, blocks
-    from discreet.model.messages.sentences import provenance
-    from discreet.model.release import STATUS_MEANING, STATUSES
-
     flagged = bool((release.status == STATUSES.index("u")).any())
     contents = _contents(release, NONE, flagged=flagged)
     axes = [(d.name, d.label, d.codes, d.labels) for d in release.dimensions]
@@ -91,11 +82,6 @@ def unique_texts(texts: Iterable[str]) -> list[str]:
 
 def _contents(release: Release, lines: Lines, *, flagged: bool) -> list[Numbers]:
     """The numbers of some cells, with a flag of low reliability if the table has such cells."""
-    import numpy as np
-
-    from discreet.model.columns import Numbers, numbers_of
-    from discreet.model.release import STATUS_MEANING, STATUSES
-
     contents = numbers_of(release, lines)
     if flagged:
         flags = (release.status.flat[lines] == STATUSES.index("u")).astype(np.int64)
@@ -136,14 +122,8 @@ def _line(keyword: str, texts: Iterable[str], of: str = "") -> str:
 
 def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:
     """The numbers of some cells, or the symbols of their status."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     symbols = take(text_array(_SYMBOLS), release.status.flat[lines])
     return [
         pc.if_else(pa.array(numbers.missing), symbols, number_texts(numbers))
         for numbers in _contents(release, lines, flagged=flagged)
     ]
-
-
-FORMAT = Format("px", "PX", message("a PX file"), "px", "text/x-px; charset=utf-8", to_px, place=70)

@@ -15,13 +15,15 @@ attribute values.
 Source: https://github.com/sdmx-twg/sdmx-csv, version 2.0.0; https://github.com/sdmx-twg/sdmx-json, tag v1.0.0-wd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.formats import Format
-from discreet.formats.csv import (
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from discreet.formats.writers.csv import (
     Dialect,
     join_lines,
     number_texts,
@@ -30,38 +32,35 @@ from discreet.formats.csv import (
     text_array,
     text_scalar,
 )
-from discreet.formats.json_stat import Later, json_pieces
-from discreet.model.messages.text import message
+from discreet.formats.writers.json_stat import Later, json_pieces
+from discreet.model.columns import NONE, Numbers, blocks, numbers_of, places_of
+from discreet.model.release import Release
+from discreet.model.sdmx import (
+    AGENCY,
+    CONF_PLACES,
+    CONF_STATUS,
+    OBS_STATUS,
+    OF_TABLES,
+    OF_VALUES,
+    PREPARED,
+    Flow,
+    flow_of,
+    sdmx_id,
+    words_of,
+)
+from discreet.model.variable import TOTAL
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from discreet.model.columns import Numbers
-    from discreet.model.release import Release
-    from discreet.model.sdmx import Flow
-
-    #: Different numbers by the name of their attribute.
-    Known = dict[str, NDArray[np.int64] | NDArray[np.float64]]
+#: Different numbers by the name of their attribute.
+Known = dict[str, NDArray[np.int64] | NDArray[np.float64]]
 
 
 def to_sdmx_csv(release: Release) -> Iterator[bytes]:
     """The release as SDMX-CSV 2.0."""
-    from discreet.model.sdmx import flow_of
-
     return sdmx_csv(release, flow_of(release))
 
 
 def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
     """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
-    import numpy as np
-    import pyarrow as pa
-
-    from discreet.model.columns import NONE, blocks, numbers_of, places_of
-    from discreet.model.sdmx import CONF_PLACES, CONF_STATUS, OBS_STATUS, sdmx_id, words_of
-    from discreet.model.variable import TOTAL
-
     _, *beside = numbers_of(release, NONE)
     words = words_of(release)
     attributes = ["OBS_STATUS", "CONF_STATUS", *(numbers.name.upper() for numbers in beside), *words]
@@ -90,15 +89,11 @@ def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
 
 def to_sdmx_json(release: Release) -> Iterator[bytes]:
     """The release as SDMX-JSON."""
-    from discreet.model.sdmx import flow_of
-
     return sdmx_json(release, flow_of(release))
 
 
 def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
     """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
-    from discreet.model.sdmx import AGENCY, PREPARED
-
     known = _distinct_numbers(release)
     structure = _structure(release, flow, known)
     sender = {"id": AGENCY, "name": release.dataset.source or release.dataset.label}
@@ -114,10 +109,6 @@ def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
 
 def _distinct_numbers(release: Release) -> Known:
     """The distinct numbers of each further column, ascending; a column without any is left out."""
-    import numpy as np
-
-    from discreet.model.columns import NONE, blocks, numbers_of
-
     known: Known = {}
     some = len(numbers_of(release, NONE)) > 1
     for lines in blocks(release) if some else ():
@@ -130,8 +121,6 @@ def _distinct_numbers(release: Release) -> Known:
 
 
 def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
-    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_TABLES, words_of
-
     words = words_of(release)
     of_table = [_text_component(name, OF_TABLES[name], [text]) for name, text in words.items()]
     coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
@@ -153,15 +142,10 @@ def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
 
 def _attributes(release: Release) -> dict[str, str]:
     """The attributes of a value: those of every table, and those that a view derives."""
-    from discreet.model.sdmx import OF_VALUES
-
     return OF_VALUES | {column.name.upper(): column.meaning for column in release.derived}
 
 
 def _dimensions(release: Release, flow: Flow) -> list[dict[str, Any]]:
-    from discreet.model.sdmx import sdmx_id
-    from discreet.model.variable import TOTAL
-
     shown = {dimension.name: dimension for dimension in release.dimensions}
     found = []
     for name in flow.dimensions:
@@ -183,12 +167,6 @@ def _text_component(name: str, label: str, texts: list[str]) -> dict[str, Any]:
 
 def _json_observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]:
     """One row per cell: `"0:1":[12,0,0],`."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    from discreet.model.columns import blocks, numbers_of, places_of
-    from discreet.model.sdmx import CONF_PLACES
-
     for lines in blocks(release):
         value, *others = numbers_of(release, lines)
         shown = {d.name: _digits(places) for d, places in places_of(release, lines)}
@@ -207,8 +185,6 @@ def _json_observations(release: Release, flow: Flow, known: Known) -> Iterator[b
 
 def _in_order(names: list[str], numbers: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
     """The columns up to the last present one, each in its position among all attributes."""
-    import numpy as np
-
     columns = {
         each.name.upper(): _digits(np.searchsorted(known[each.name.upper()], each.values), each.missing)
         for each in numbers
@@ -219,30 +195,4 @@ def _in_order(names: list[str], numbers: list[Numbers], known: Known) -> list[pa
 
 
 def _digits(places: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array(places, mask=missing).cast(pa.large_string()).fill_null("null")
-
-
-FORMAT = (
-    Format(
-        "sdmx-csv",
-        "SDMX-CSV",
-        message("SDMX-CSV 2.0"),
-        "csv",
-        "application/vnd.sdmx.data+csv; version=2.0.0; charset=utf-8",
-        to_sdmx_csv,
-        owns_extension=False,
-        place=80,
-    ),
-    Format(
-        "sdmx-json",
-        "SDMX-JSON",
-        message("SDMX-JSON 1.0"),
-        "json",
-        "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
-        to_sdmx_json,
-        owns_extension=False,
-        place=85,
-    ),
-)

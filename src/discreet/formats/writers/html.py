@@ -5,27 +5,21 @@ its `<data value>` is the code; labels are in `<bdi>`, so that writing direction
 numbers are the innermost columns. A letter in a cell is its status.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
-from discreet.formats import Format
-from discreet.formats.csv import join_lines, number_texts, take, text_array, text_scalar
-from discreet.model.messages.text import message
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from discreet.model.columns import Lines, Numbers
-    from discreet.model.release import Release
-    from discreet.model.shape import Dimension
-
+from discreet.formats.writers.csv import join_lines, number_texts, take, text_array, text_scalar
+from discreet.model.columns import BLOCK, NONE, Lines, Numbers, numbers_of
+from discreet.model.messages.sentences import provenance
+from discreet.model.release import STATUS_MEANING, UNRELIABLE, Release
+from discreet.model.shape import Dimension
 
 _STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}caption{text-align:left;"
@@ -81,8 +75,6 @@ def _category_labels(dimension: Dimension) -> list[str]:
 
 def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> str:
     """The header rows: a corner for each row variable, the column variables, their categories, their numbers."""
-    from discreet.model.columns import NONE, numbers_of
-
     contents = [safe_html(_in_words(numbers)) for numbers in numbers_of(release, NONE)]
     levels = [[", ".join(safe_html(dimension.label) for dimension in columns)]] if columns else []
     levels += [_category_labels(dimension) for dimension in columns]
@@ -105,10 +97,6 @@ def _body(
     release: Release, rows: list[Dimension], layer: int, lengths: tuple[int, int, int]
 ) -> Iterator[bytes]:
     """The rows of one layer, in blocks of cells: a row is opened before its first cell and closed after its last."""
-    import numpy as np
-
-    from discreet.model.columns import BLOCK
-
     height, width, count = lengths
     stubs, ends = _stubs(rows), text_array(["", "</tr>\n"])
     for start in range(0, height * width, BLOCK):
@@ -135,10 +123,6 @@ def _stubs(rows: list[Dimension]) -> list[pa.Array]:
 
 def _opening(stubs: list[pa.Array], numbers: NDArray[np.int64]) -> pa.Array:
     """An empty text, followed by the opening of each of some rows."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     places = np.unravel_index(numbers, [len(texts) for texts in stubs]) if stubs else ()
     headers = [take(texts, each) for texts, each in zip(stubs, places, strict=True)]
     start = pa.repeat(text_scalar("<tr>"), len(numbers))
@@ -147,9 +131,6 @@ def _opening(stubs: list[pa.Array], numbers: NDArray[np.int64]) -> pa.Array:
 
 def _cells(release: Release, lines: Lines) -> list[pa.Array]:
     """The content of some cells: the value with its status, then the other numbers."""
-    from discreet.model.columns import numbers_of
-    from discreet.model.release import STATUS_MEANING, UNRELIABLE
-
     marked = [f'<abbr title="{meaning}">{letter}</abbr>' for letter, meaning in STATUS_MEANING.items()]
     marked[UNRELIABLE - 1] = " " + marked[UNRELIABLE - 1]
     marks = take(text_array(["", *marked]), release.status.flat[lines])
@@ -160,21 +141,6 @@ def _cells(release: Release, lines: Lines) -> list[pa.Array]:
 
 def _about(release: Release) -> str:
     """The provenance of the table, and the meaning of its numbers."""
-    from discreet.model.columns import NONE, numbers_of
-    from discreet.model.messages.sentences import provenance
-
     _, *others = numbers_of(release, NONE)
     pairs = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in others)]
     return "".join(f"<dt>{safe_html(name)}</dt><dd>{safe_html(text)}</dd>\n" for name, text in pairs)
-
-
-FORMAT = Format(
-    "html",
-    "HTML",
-    message("an HTML document, the table as it reads"),
-    "html",
-    "text/html; charset=utf-8",
-    to_html,
-    place=90,
-    for_people=True,
-)
