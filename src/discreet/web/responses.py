@@ -56,6 +56,12 @@ def as_json(document: Any, status: int = 200) -> Response:
     return Response(text.encode(), status, media_type=JSON)
 
 
+def no_store(response: Response) -> Response:
+    """The response, marked so that no cache stores it."""
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
 def open_service(registry: DatasetRegistry, request: Request, dataset_id: str) -> DatasetService:
     """The service of the version that a URL names; by default of the current version."""
     return registry.open(dataset_id, version=read_word(request.query_params, "version"))

@@ -72,6 +72,7 @@ from discreet.web.responses import (
     etag_of,
     headers_only,
     is_head,
+    no_store,
     open_service,
     strong_etag,
 )
@@ -172,7 +173,7 @@ def _add_tables(router: APIRouter, registry: DatasetRegistry, nonzero_cells: int
             parsed = service.read(table)
             check_view(view, parsed.request, parsed.shape.dimensions)
         if _flag(query, "dry_run"):
-            return _no_store(service.dry_run(table))
+            return no_store(as_json(service.dry_run(table)))
         checked = check_request(service, table)
         response = conditional(
             request,
@@ -362,7 +363,7 @@ def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:
     def budget(request: Request, dataset_id: DatasetId) -> Response:
         """What a dataset under `dp` promises, what each table costs, and what its budget has left."""
         refuse_unknown(request.query_params, ())
-        return _no_store(registry.open(dataset_id).budget())
+        return no_store(as_json(registry.open(dataset_id).budget()))
 
     @router.get(
         "/datasets/{dataset_id}/ledger",
@@ -377,11 +378,4 @@ def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:
         if service.account is None:
             raise BadKey("The ledger is for custodians.", "Send the key of a custodian.")
         service.require("custodian")
-        return _no_store(service.ledger())
-
-
-def _no_store(document: dict[str, Any]) -> Response:
-    """A document that changes as budgets are spent: no cache may store it."""
-    response = as_json(document)
-    response.headers["cache-control"] = "no-store"
-    return response
+        return no_store(as_json(service.ledger()))

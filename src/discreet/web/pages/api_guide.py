@@ -13,7 +13,7 @@ from itertools import starmap
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Message
@@ -50,20 +50,16 @@ class Example:
     answer: str = ""
 
 
-def add_api_guide(router: APIRouter, registry: DatasetRegistry, options: Options) -> None:
-    """Add the route of the page."""
-
-    @router.get("/api")
-    async def api_guide(request: Request) -> Response:
-        """All interfaces with live examples."""
-        refuse_unknown(request.query_params, ())
-        found = await run_in_threadpool(open_datasets, registry)
-        facts = site_url().base, options.pxweb_calls, [each.digest for each in found]
-        tag = strong_etag("programmers", FINGERPRINT, *facts)
-        context: dict[str, Any] = {}
-        if tag not in request.headers.get("if-none-match", ""):
-            context = await _context(request, found, options)
-        return conditional(request, tag, lambda: render_page("programmers.html", **context))
+async def api_guide(registry: DatasetRegistry, options: Options, request: Request) -> Response:
+    """All interfaces with live examples."""
+    refuse_unknown(request.query_params, ())
+    found = await run_in_threadpool(open_datasets, registry)
+    facts = site_url().base, options.pxweb_calls, [each.digest for each in found]
+    tag = strong_etag("programmers", FINGERPRINT, *facts)
+    context: dict[str, Any] = {}
+    if tag not in request.headers.get("if-none-match", ""):
+        context = await _context(request, found, options)
+    return conditional(request, tag, lambda: render_page("programmers.html", **context))
 
 
 async def _context(request: Request, found: Sequence[DatasetService], options: Options) -> dict[str, Any]:
@@ -154,27 +150,21 @@ def first_lines(text: str) -> str:
     return "\n".join([*cut, "…"] if len(lines) > LINES else cut)
 
 
-def add_error_pages(router: APIRouter) -> None:
-    """Add the pages that explain error codes."""
+def error_list(request: Request) -> Response:
+    """Every error by its code."""
+    kinds = list(error_explanations().values())
+    tag = strong_etag("errors", FINGERPRINT)
+    return conditional(request, tag, lambda: render_page("errors.html", kinds=kinds))
 
-    @router.get("/errors")
-    def error_list(request: Request) -> Response:
-        """Every error by its code."""
-        kinds = list(error_explanations().values())
-        tag = strong_etag("errors", FINGERPRINT)
-        return conditional(request, tag, lambda: render_page("errors.html", kinds=kinds))
 
-    @router.get("/errors/{code}")
-    def error_meaning(request: Request, code: str) -> Response:
-        """The meaning of one code."""
-        kinds = error_explanations()
-        if code not in kinds:
-            raise NotFound(
-                message("There is no error of this code."),
-                message("All codes are listed under {link}.", link=link("/errors")),
-            )
-        kind, meaning = kinds[code]
-        tag = strong_etag("error", FINGERPRINT, code)
-        return conditional(
-            request, tag, lambda: render_page("error_meaning.html", kind=kind, meaning=meaning)
+def error_page(request: Request, code: str) -> Response:
+    """The meaning of one code."""
+    kinds = error_explanations()
+    if code not in kinds:
+        raise NotFound(
+            message("There is no error of this code."),
+            message("All codes are listed under {link}.", link=link("/errors")),
         )
+    kind, meaning = kinds[code]
+    tag = strong_etag("error", FINGERPRINT, code)
+    return conditional(request, tag, lambda: render_page("error_meaning.html", kind=kind, meaning=meaning))

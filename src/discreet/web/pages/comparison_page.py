@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from discreet.errors import TooManyCells
@@ -84,31 +84,25 @@ def read_comparison(registry: DatasetRegistry, request: Request, dataset_id: str
     return Comparison((one, two), (check_request(one, table), check_request(two, table)), level)
 
 
-def add_comparison_page(router: APIRouter, registry: DatasetRegistry, options: Options) -> None:
-    """Add the route of the page."""
-
-    @router.get("/datasets/{dataset_id}/compare")
-    def comparison(request: Request, dataset_id: str) -> Response:
-        """Two versions of a table, cell by cell."""
-        wanted = read_comparison(registry, request, dataset_id)
-        if wanted is None:
-            return _render(registry, request, dataset_id, None)
-        cells = wanted.checked[0].cells
-        if cells > options.page_cells:
-            raise TooManyCells(
-                message(
-                    "The table has {cells:,} cells; a page compares at most {most:,}.",
-                    cells=cells,
-                    most=options.page_cells,
-                ),
-                message(
-                    "Take {link}, which gives all of them as JSON.",
-                    link=link(f"/api/datasets/{dataset_id}/compare"),
-                ),
-            )
-        versions = [facts.digest for facts in registry.versions(dataset_id)]
-        tag = wanted.etag("compare-page", FINGERPRINT, versions)
-        return conditional(request, tag, lambda: _render(registry, request, dataset_id, wanted.answer()))
+def comparison_page(
+    registry: DatasetRegistry, options: Options, request: Request, dataset_id: str
+) -> Response:
+    """Two versions of a table, cell by cell."""
+    wanted = read_comparison(registry, request, dataset_id)
+    if wanted is None:
+        return _render(registry, request, dataset_id, None)
+    cells, most = wanted.checked[0].cells, options.page_cells
+    if cells > most:
+        place = link(f"/api/datasets/{dataset_id}/compare")
+        raise TooManyCells(
+            message(
+                "The table has {cells:,} cells; a page compares at most {most:,}.", cells=cells, most=most
+            ),
+            message("Take {link}, which gives all of them as JSON.", link=place),
+        )
+    versions = [facts.digest for facts in registry.versions(dataset_id)]
+    tag = wanted.etag("compare-page", FINGERPRINT, versions)
+    return conditional(request, tag, lambda: _render(registry, request, dataset_id, wanted.answer()))
 
 
 def _render(

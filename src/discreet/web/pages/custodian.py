@@ -11,7 +11,7 @@ from discreet.web.auth.identity import require_custodian
 from discreet.web.detectors.monitor import Alert, read_alerts
 from discreet.web.detectors.patterns import DETECTORS
 from discreet.web.lifespan import ServerState
-from discreet.web.responses import as_json
+from discreet.web.responses import as_json, no_store
 from discreet.web.templating import render_page
 from discreet.web.urls import refuse_unknown
 
@@ -52,9 +52,7 @@ def custodian_router(state: ServerState) -> APIRouter:
         """What the watch of requests found, and who is held back; for custodians."""
         refuse_unknown(request.query_params, ())
         require_custodian()
-        response = as_json(asdict(alerts_document(state)))
-        response.headers["cache-control"] = "no-store"
-        return response
+        return no_store(as_json(asdict(alerts_document(state))))
 
     @router.get("/custodian/alerts", include_in_schema=False)
     def alerts_page(request: Request) -> Response:
@@ -62,9 +60,7 @@ def custodian_router(state: ServerState) -> APIRouter:
         refuse_unknown(request.query_params, ())
         require_custodian()
         sentences = {detector.name: detector.sentence for detector in DETECTORS}
-        response = render_page("alerts.html", found=alerts_document(state), sentences=sentences)
-        response.headers["cache-control"] = "no-store"
-        return response
+        return no_store(render_page("alerts.html", found=alerts_document(state), sentences=sentences))
 
     return router
 

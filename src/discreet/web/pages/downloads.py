@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from discreet.errors import BadRequest
@@ -245,15 +245,11 @@ def column_blocks(layout: Layout) -> list[range]:
     ]
 
 
-def add_print_page(router: APIRouter, registry: DatasetRegistry, grids: GridCache) -> None:
-    """Add the route of the page."""
-
-    @router.get("/datasets/{dataset_id}/print")
-    def print_page(request: Request, dataset_id: str) -> Response:
-        """The whole table in sheets."""
-        known = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, *READING_PARAMETERS)
-        page = parse_page(registry, request, dataset_id, known)
-        return page.respond("print", lambda: _print_page(page, grids))
+def print_page(registry: DatasetRegistry, grids: GridCache, request: Request, dataset_id: str) -> Response:
+    """The whole table in sheets."""
+    known = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, *READING_PARAMETERS)
+    page = parse_page(registry, request, dataset_id, known)
+    return page.respond("print", lambda: _print_page(page, grids))
 
 
 def _print_page(page: PageRequest, grids: GridCache) -> Response:

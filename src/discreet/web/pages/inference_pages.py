@@ -11,7 +11,7 @@ from itertools import product
 from urllib.parse import parse_qsl
 
 import numpy as np
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
@@ -179,15 +179,11 @@ def interval_response(request: Request, release: Release, query: IntervalQuery) 
     return document_response(request, every_piece(release, query.level), JSON)
 
 
-def add_interval_page(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the page."""
-
-    @router.get("/datasets/{dataset_id}/interval")
-    def interval(request: Request, dataset_id: str) -> Response:
-        """A form for cells, and their interval."""
-        page = parse_page(registry, request, dataset_id, INTERVAL_PARAMETERS)
-        query = read_interval(request.query_params)
-        return page.respond("interval-page", lambda: _interval_page(page, query))
+def interval_page(registry: DatasetRegistry, request: Request, dataset_id: str) -> Response:
+    """A form for cells, and their interval."""
+    page = parse_page(registry, request, dataset_id, INTERVAL_PARAMETERS)
+    query = read_interval(request.query_params)
+    return page.respond("interval-page", lambda: _interval_page(page, query))
 
 
 def _interval_page(page: PageRequest, query: IntervalQuery) -> Response:
@@ -316,14 +312,10 @@ def run_independence_test(service: DatasetService, checked: CheckedRequest) -> L
     return independence_test(service.answer(checked))
 
 
-def add_independence_page(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the page."""
-
-    @router.get("/datasets/{dataset_id}/test/independence")
-    def independence(request: Request, dataset_id: str) -> Response:
-        """The test, the naive test, and why they differ."""
-        page = parse_page(registry, request, dataset_id, TABLE_PARAMETERS)
-        return page.respond("independence-page", lambda: _independence_page(page))
+def independence_page(registry: DatasetRegistry, request: Request, dataset_id: str) -> Response:
+    """The test, the naive test, and why they differ."""
+    page = parse_page(registry, request, dataset_id, TABLE_PARAMETERS)
+    return page.respond("independence-page", lambda: _independence_page(page))
 
 
 def _independence_page(page: PageRequest) -> Response:

@@ -8,7 +8,7 @@ refusal is shown in the iframe.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from discreet.errors import BadRequest, Busy, DiscreetError
@@ -27,7 +27,7 @@ from discreet.web.pages.builder import default_axes
 from discreet.web.pages.page_request import PageRequest, parse_page
 from discreet.web.pages.table_grid import Layout, grid
 from discreet.web.problems import public_error
-from discreet.web.responses import conditional, strong_etag
+from discreet.web.responses import conditional, no_store, strong_etag
 from discreet.web.templating import FINGERPRINT, render_page
 from discreet.web.urls import TABLE_PARAMETERS, page_path, site_url
 
@@ -37,21 +37,16 @@ POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'no
 MOST_CELLS = 2_000
 
 
-def add_embed(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the page."""
-
-    @router.get("/embed/datasets/{dataset_id}")
-    def table_alone(request: Request, dataset_id: str) -> Response:
-        """The table alone."""
-        try:
-            page = parse_page(registry, request, dataset_id, (*TABLE_PARAMETERS, *VIEW_PARAMETERS))
-            response = page.respond("embed", lambda: _embedded(page))
-        except DiscreetError as error:
-            shown = public_error(error)
-            response = render_page("embed.html", status=shown.http_status, error=shown)
-            response.headers["cache-control"] = "no-store"
-        response.headers["content-security-policy"] = POLICY
-        return response
+def embedded_table(registry: DatasetRegistry, request: Request, dataset_id: str) -> Response:
+    """A table alone, for an iframe."""
+    try:
+        page = parse_page(registry, request, dataset_id, (*TABLE_PARAMETERS, *VIEW_PARAMETERS))
+        response = page.respond("embed", lambda: _embedded(page))
+    except DiscreetError as error:
+        shown = public_error(error)
+        response = no_store(render_page("embed.html", status=shown.http_status, error=shown))
+    response.headers["content-security-policy"] = POLICY
+    return response
 
 
 def _embedded(page: PageRequest) -> Response:
@@ -81,16 +76,12 @@ def _embedded(page: PageRequest) -> Response:
 MOST_CATEGORIES, MOST_CHOICES, LEAST_CHOICES = 12, 6, 2
 
 
-def add_landing(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the page."""
-
-    @router.get("/")
-    def landing(request: Request) -> Response:
-        """The introduction, a live table, and the datasets that match a search."""
-        search, by = (request.query_params.get(name, "").strip() for name in ("search", "by"))
-        found = open_datasets(registry)
-        tag = strong_etag("landing", FINGERPRINT, search, by, [each.edition for each in found])
-        return conditional(request, tag, lambda: _render_home(found, search, by), lasting=True)
+def landing_page(registry: DatasetRegistry, request: Request) -> Response:
+    """The introduction, a live table, and the datasets that match a search."""
+    search, by = (request.query_params.get(name, "").strip() for name in ("search", "by"))
+    found = open_datasets(registry)
+    tag = strong_etag("landing", FINGERPRINT, search, by, [each.edition for each in found])
+    return conditional(request, tag, lambda: _render_home(found, search, by), lasting=True)
 
 
 def _render_home(found: Sequence[DatasetService], search: str, by: str) -> Response:

@@ -12,7 +12,7 @@ from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.methodology_document import MethodologyDocument
 from discreet.web.api.openapi import DatasetId, problem_responses
 from discreet.web.i18n.translation import translate_dataset
-from discreet.web.responses import as_json, conditional, strong_etag
+from discreet.web.responses import as_json, conditional, no_store, strong_etag
 from discreet.web.templating import FINGERPRINT, STYLESHEET, render, render_page
 from discreet.web.urls import link, refuse_unknown
 
@@ -64,17 +64,15 @@ def add_methodology_api(router: APIRouter, registry: DatasetRegistry) -> None:
         return conditional(request, strong_etag("noise", service.digest), file)
 
 
-def add_methodology_page(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the page."""
-
-    @router.get("/datasets/{dataset_id}/methodology")
-    def methodology(request: Request, dataset_id: str, version: str = "") -> Response:
-        """How the numbers of a dataset are made, for people."""
-        refuse_unknown(request.query_params, ("version",))
-        document = _document(registry, dataset_id, version)
-        described = translate_dataset(registry.open(dataset_id, version=version).dataset)
-        text = render(TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version)
-        return conditional(request, strong_etag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
+def methodology_page(
+    registry: DatasetRegistry, request: Request, dataset_id: str, version: str = ""
+) -> Response:
+    """How the numbers of a dataset are made, for people."""
+    refuse_unknown(request.query_params, ("version",))
+    document = _document(registry, dataset_id, version)
+    described = translate_dataset(registry.open(dataset_id, version=version).dataset)
+    text = render(TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version)
+    return conditional(request, strong_etag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
 
 
 def _document(registry: DatasetRegistry, dataset_id: str, version: str) -> dict[str, Any]:
@@ -83,28 +81,22 @@ def _document(registry: DatasetRegistry, dataset_id: str, version: str) -> dict[
     return {**found, "noise": {**found["noise"], "href": link(found["noise"]["href"])}}
 
 
-def add_budget_page(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the page."""
-
-    @router.get("/datasets/{dataset_id}/budget")
-    def budget(request: Request, dataset_id: str) -> Response:
-        """The budget of a dataset under `dp`; never cached, since it changes as others spend."""
-        refuse_unknown(request.query_params, ())
-        service = registry.open(dataset_id)
-        found, dataset = service.budget(), translate_dataset(service.dataset)
-
-        def label(table: dict[str, Any]) -> str:
-            return " × ".join(dataset.variable(name).label for name in table["variables"])
-
-        tables = [{**table, "label": label(table)} for table in found["tables"]]
-        response = render_page(
-            "budget.html",
-            dataset=dataset,
-            found=found,
-            left=service.budget_left(),
-            promise=service.promise(),
-            tables=sorted(tables, key=lambda each: (-each["epsilon"], len(each["variables"]), each["label"])),
-            largest=max(table["epsilon"] for table in found["tables"]),
-        )
-        response.headers["cache-control"] = "no-store"
-        return response
+def budget_page(registry: DatasetRegistry, request: Request, dataset_id: str) -> Response:
+    """The budget of a dataset under `dp`; never cached, since it changes as others spend."""
+    refuse_unknown(request.query_params, ())
+    service = registry.open(dataset_id)
+    found, dataset = service.budget(), translate_dataset(service.dataset)
+    tables = [
+        {**table, "label": " × ".join(dataset.variable(name).label for name in table["variables"])}
+        for table in found["tables"]
+    ]
+    page = render_page(
+        "budget.html",
+        dataset=dataset,
+        found=found,
+        left=service.budget_left(),
+        promise=service.promise(),
+        tables=sorted(tables, key=lambda each: (-each["epsilon"], len(each["variables"]), each["label"])),
+        largest=max(table["epsilon"] for table in found["tables"]),
+    )
+    return no_store(page)

@@ -11,9 +11,9 @@ page     the part of a large table, for browsers without scripts
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
@@ -66,14 +66,8 @@ class DisplayOptions:
 
     def to_query(self) -> list[tuple[str, str]]:
         """The parameters of a URL, without defaults."""
-        texts = {
-            "labels": "" if self.labels == NAMINGS[0] else self.labels,
-            "layer": self.layer,
-            "page": str(self.page) if self.page > 1 else "",
-            "show": self.show,
-            "chart": self.chart,
-        }
-        return [(name, text) for name, text in texts.items() if text]
+        defaults = {each.name: each.default for each in fields(self)}
+        return [(name, str(value)) for name, value in asdict(self).items() if value != defaults[name]]
 
 
 def read_display_options(query: QueryParams) -> DisplayOptions:
@@ -214,28 +208,24 @@ def paginate(rows: range, width: int, cells: int, page: int) -> TablePart:
     return TablePart(rows[row : row + down], range(width)[column : column + across], page, pages)
 
 
-def add_blocks(router: APIRouter, registry: DatasetRegistry, grids: GridCache) -> None:
-    """Add the route of blocks."""
+def table_block(registry: DatasetRegistry, grids: GridCache, request: Request, dataset_id: str) -> Response:
+    """Some rows and columns of a table, as a page shows them."""
+    known = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, *READING_PARAMETERS, *BLOCK_PARAMETERS)
+    page = parse_page(registry, request, dataset_id, known)
 
-    @router.get("/datasets/{dataset_id}/block")
-    def block(request: Request, dataset_id: str) -> Response:
-        """Some rows and columns of a table, as a page shows them."""
-        known = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, *READING_PARAMETERS, *BLOCK_PARAMETERS)
-        page = parse_page(registry, request, dataset_id, known)
+    def render() -> Response:
+        layout = grids.layout(page.service, page.checked, page.view, page.display.labels)
+        rows = layer_rows(layout, page.display.layer)
+        rows, columns = read_block(request.query_params, rows, layout.lengths[1])
+        across = layout.columns(columns) if columns else []
+        document = {
+            "rows": [{**asdict(line), "look": line.look} for line in layout.rows(rows)],
+            "columns": [{**asdict(line), "look": line.look} for line in across],
+            "cells": layout.cells(rows, columns) if rows and columns else [],
+        }
+        return JSONResponse(document)
 
-        def render() -> Response:
-            layout = grids.layout(page.service, page.checked, page.view, page.display.labels)
-            rows = layer_rows(layout, page.display.layer)
-            rows, columns = read_block(request.query_params, rows, layout.lengths[1])
-            across = layout.columns(columns) if columns else []
-            document = {
-                "rows": [{**asdict(line), "look": line.look} for line in layout.rows(rows)],
-                "columns": [{**asdict(line), "look": line.look} for line in across],
-                "cells": layout.cells(rows, columns) if rows and columns else [],
-            }
-            return JSONResponse(document)
-
-        return page.respond("block", render)
+    return page.respond("block", render)
 
 
 def read_block(query: QueryParams, rows: range, width: int) -> tuple[range, range]:

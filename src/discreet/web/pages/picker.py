@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
@@ -26,7 +26,7 @@ from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.i18n.translation import gettext, in_labels, translate_dataset
 from discreet.web.pages.builder import AXES, form_parameters, lenient_request, set_filter, set_groups
 from discreet.web.pages.page_request import link_parameters
-from discreet.web.responses import conditional, open_service, strong_etag
+from discreet.web.responses import conditional, no_store, open_service, strong_etag
 from discreet.web.templating import FINGERPRINT, render_page
 from discreet.web.urls import QueryItems, link, page_path, pick_path, refuse_unknown
 
@@ -47,31 +47,25 @@ class CoarserGroup:
     size: int
 
 
-def add_picker(router: APIRouter, registry: DatasetRegistry) -> None:
-    """Add the route of the picker."""
-
-    @router.get("/datasets/{dataset_id}/variables/{name}")
-    def categories(request: Request, dataset_id: str, name: str) -> Response:
-        """The categories of one variable: to look up, to choose for a table, to group."""
-        service, query = open_service(registry, request, dataset_id), request.query_params
-        names = [variable.name for variable in service.dataset.variables]
-        if name not in names:
-            raise NotFound(
-                message('The dataset "{dataset}" has no variable "{name}".', dataset=dataset_id, name=name),
-                nearest(name, names),
-            )
-        refuse_unknown(query, form_parameters(service.dataset))
-        if (
-            query.get("do") == "group"
-        ):  # to the table with the group; back to the picker where that is impossible
-            try:
-                wanted = add_group(service.dataset, name, lenient_request(service.dataset, query), query)
-                href = page_path(service.read(wanted).request, link_parameters(query))
-            except BadRequest as error:
-                return _render(service, name, query, join_sentences([error.message, error.advice]))
-            return RedirectResponse(link(href), 303, {"cache-control": "no-store"})
-        tag = strong_etag("categories", FINGERPRINT, service.edition, name, str(query))
-        return conditional(request, tag, lambda: _render(service, name, query), lasting=True)
+def picker_page(registry: DatasetRegistry, request: Request, dataset_id: str, name: str) -> Response:
+    """The categories of one variable: to look up, to choose for a table, to group."""
+    service, query = open_service(registry, request, dataset_id), request.query_params
+    names = [variable.name for variable in service.dataset.variables]
+    if name not in names:
+        raise NotFound(
+            message('The dataset "{dataset}" has no variable "{name}".', dataset=dataset_id, name=name),
+            nearest(name, names),
+        )
+    refuse_unknown(query, form_parameters(service.dataset))
+    if query.get("do") == "group":  # to the table with the group, or back to the picker
+        try:
+            wanted = add_group(service.dataset, name, lenient_request(service.dataset, query), query)
+            href = page_path(service.read(wanted).request, link_parameters(query))
+        except BadRequest as error:
+            return _render(service, name, query, join_sentences([error.message, error.advice]))
+        return no_store(RedirectResponse(link(href), 303))
+    tag = strong_etag("categories", FINGERPRINT, service.edition, name, str(query))
+    return conditional(request, tag, lambda: _render(service, name, query), lasting=True)
 
 
 def _render(service: DatasetService, name: str, query: QueryParams, problem: str = "") -> Response:

@@ -7,8 +7,9 @@ without title and note, which the page has.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -35,33 +36,33 @@ from discreet.web.admission import PICTURE, reserve_cells
 from discreet.web.api.dcat import schema_org
 from discreet.web.cache import ALWAYS, MOMENT, GridCache, ReleaseCache
 from discreet.web.i18n.translation import gettext, in_labels, lower_label, ngettext, translate_dataset
-from discreet.web.pages.api_guide import add_api_guide, add_error_pages
+from discreet.web.pages.api_guide import api_guide, error_list, error_page
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
-from discreet.web.pages.comparison_page import add_comparison_page
-from discreet.web.pages.downloads import SHEET_COLUMNS, add_print_page, download_panel, print_sheets
+from discreet.web.pages.comparison_page import comparison_page
+from discreet.web.pages.downloads import SHEET_COLUMNS, download_panel, print_page, print_sheets
 from discreet.web.pages.inference_pages import (
-    add_independence_page,
-    add_interval_page,
+    independence_page,
+    interval_page,
     is_two_way,
     noise_uncertainty,
 )
-from discreet.web.pages.landing import add_embed, add_landing
-from discreet.web.pages.methodology_page import add_budget_page, add_methodology_page
+from discreet.web.pages.landing import embedded_table, landing_page
+from discreet.web.pages.methodology_page import budget_page, methodology_page
 from discreet.web.pages.page_request import (
     ALL_LAYERS,
     WAYS,
     DisplayOptions,
     PageRequest,
-    add_blocks,
     layer_rows,
     link_parameters,
     page_of,
     paginate,
+    table_block,
 )
-from discreet.web.pages.picker import add_picker
+from discreet.web.pages.picker import picker_page
 from discreet.web.pages.table_grid import NAMINGS, Layout, grid, table_facts
 from discreet.web.problems import note_refusal, public_error
-from discreet.web.responses import open_service
+from discreet.web.responses import no_store, open_service
 from discreet.web.templating import render_page
 from discreet.web.urls import Link, QueryItems, link, page_path, refuse_unknown, table_path
 from discreet.workspace.options import Options
@@ -72,58 +73,63 @@ MOST_REPAIRS = 3
 
 def page_router(registry: DatasetRegistry, options: Options, releases: ReleaseCache) -> APIRouter:
     """The routes of all pages."""
-    router = APIRouter(include_in_schema=False)
-    grids = GridCache(releases)
-
-    @router.get("/datasets/{dataset_id}")
-    def table_page(request: Request, dataset_id: str) -> Response:
-        """The form and its table."""
-        service, query = registry.open(dataset_id), request.query_params
-        try:  # for an unavailable version, the form of the current version remains
-            service = open_service(registry, request, dataset_id)
-            refuse_unknown(query, form_parameters(service.dataset))
-            page = page_of(request, service, read_form(service.dataset, query, service.start))
-        except DiscreetError as error:
-            return _refusal(request, service, error)
-        if is_browser_form(query):
-            place = link(page_path(page.table, page.page_items))
-            return RedirectResponse(f"{place}#table", 303, {"cache-control": "no-store"})
-        left = service.budget_left()
-        shown_by = options.page_cells, options.publisher, options.licence, left
-        lasts = ALWAYS if left is None else MOMENT  # the remaining budget changes as others spend
-        try:
-            return page.respond("page", lambda: _render(page, options, grids), *shown_by, lasts=lasts)
-        except (Refused, BadRequest) as error:
-            return _refusal(request, service, error)
-
-    @router.get("/datasets/{dataset_id}/verdict")
-    def verdict(request: Request, dataset_id: str) -> Response:
-        """The preview of a request, as a part of the page."""
-        service, query = open_service(registry, request, dataset_id), request.query_params
-        try:
-            refuse_unknown(query, form_parameters(service.dataset))
-            table = read_form(service.dataset, query, service.start)
-            preview = preview_table(service, table, link_parameters(query))
-        except DiscreetError as error:
-            preview = preview_table(service, None, error=error)
-        dataset = translate_dataset(service.dataset)
-        response = render_page("_verdict.html", dataset=dataset, outlook=preview, left=service.budget_left())
-        response.headers["cache-control"] = "no-store"
-        return response
-
-    add_landing(router, registry)
-    add_api_guide(router, registry, options)
-    add_embed(router, registry)
-    add_blocks(router, registry, grids)
-    add_print_page(router, registry, grids)
-    add_picker(router, registry)
-    add_independence_page(router, registry)
-    add_interval_page(router, registry)
-    add_budget_page(router, registry)
-    add_methodology_page(router, registry)
-    add_comparison_page(router, registry, options)
-    add_error_pages(router)
+    router, grids = APIRouter(include_in_schema=False), GridCache(releases)
+    handlers: dict[str, Callable[..., Any]] = {
+        "/": partial(landing_page, registry),
+        "/api": partial(api_guide, registry, options),
+        "/errors": error_list,
+        "/errors/{code}": error_page,
+        "/embed/datasets/{dataset_id}": partial(embedded_table, registry),
+        "/datasets/{dataset_id}": partial(table_page, registry, options, grids),
+        "/datasets/{dataset_id}/verdict": partial(verdict, registry),
+        "/datasets/{dataset_id}/block": partial(table_block, registry, grids),
+        "/datasets/{dataset_id}/print": partial(print_page, registry, grids),
+        "/datasets/{dataset_id}/variables/{name}": partial(picker_page, registry),
+        "/datasets/{dataset_id}/test/independence": partial(independence_page, registry),
+        "/datasets/{dataset_id}/interval": partial(interval_page, registry),
+        "/datasets/{dataset_id}/budget": partial(budget_page, registry),
+        "/datasets/{dataset_id}/methodology": partial(methodology_page, registry),
+        "/datasets/{dataset_id}/compare": partial(comparison_page, registry, options),
+    }
+    for path, handler in handlers.items():
+        router.add_api_route(path, handler)
     return router
+
+
+def table_page(
+    registry: DatasetRegistry, options: Options, grids: GridCache, request: Request, dataset_id: str
+) -> Response:
+    """The form and its table."""
+    service, query = registry.open(dataset_id), request.query_params
+    try:  # for an unavailable version, the form of the current version remains
+        service = open_service(registry, request, dataset_id)
+        refuse_unknown(query, form_parameters(service.dataset))
+        page = page_of(request, service, read_form(service.dataset, query, service.start))
+    except DiscreetError as error:
+        return _refusal(request, service, error)
+    if is_browser_form(query):
+        return no_store(RedirectResponse(f"{link(page_path(page.table, page.page_items))}#table", 303))
+    left = service.budget_left()
+    shown_by = options.page_cells, options.publisher, options.licence, left
+    lasts = ALWAYS if left is None else MOMENT  # the remaining budget changes as others spend
+    try:
+        return page.respond("page", lambda: _render(page, options, grids), *shown_by, lasts=lasts)
+    except (Refused, BadRequest) as error:
+        return _refusal(request, service, error)
+
+
+def verdict(registry: DatasetRegistry, request: Request, dataset_id: str) -> Response:
+    """The preview of a request, as a part of the page."""
+    service, query = open_service(registry, request, dataset_id), request.query_params
+    try:
+        refuse_unknown(query, form_parameters(service.dataset))
+        table = read_form(service.dataset, query, service.start)
+        preview = preview_table(service, table, link_parameters(query))
+    except DiscreetError as error:
+        preview = preview_table(service, None, error=error)
+    dataset = translate_dataset(service.dataset)
+    page = render_page("_verdict.html", dataset=dataset, outlook=preview, left=service.budget_left())
+    return no_store(page)
 
 
 def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
@@ -179,9 +185,7 @@ def _refusal(request: Request, service: DatasetService, error: DiscreetError) ->
     note_refusal(error)
     shown = public_error(error)
     context = _form_context(request, service, None, error)
-    response = render_page("table.html", status=shown.http_status, **context, error=shown, title="")
-    response.headers["cache-control"] = "no-store"
-    return response
+    return no_store(render_page("table.html", status=shown.http_status, **context, error=shown, title=""))
 
 
 def _form_context(
