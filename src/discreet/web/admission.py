@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
 from discreet.model.messages.text import message
 from discreet.release.checked_request import CheckedRequest
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.problems import busy, problem_response
 
 #: Cells of an answer that starts at once.
@@ -122,18 +122,16 @@ class Reservation:
         self._cells, self._has_slot = 0, False
 
 
-class AdmissionMiddleware:
+class AdmissionMiddleware(HttpMiddleware):
     """Limits the size of a request and gives it a reservation."""
 
     def __init__(self, app: ASGIApp, capacity: Capacity) -> None:
-        self.app, self.capacity = app, capacity
+        super().__init__(app)
+        self.capacity = capacity
         self.requests = self.body_bytes = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what there is room for."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-        elif len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
             refusal = RequestTooLong(
                 message(
                     "The query has more than {max_query_bytes:,} bytes.", max_query_bytes=MAX_QUERY_BYTES

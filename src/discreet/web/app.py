@@ -11,7 +11,7 @@ from discreet import __version__
 from discreet.formats import formats
 from discreet.ledger.requester import KeyCache
 from discreet.release.dataset_registry import DatasetRegistry
-from discreet.web.admission import AdmissionMiddleware, Capacity, admit_request
+from discreet.web.admission import AdmissionMiddleware, Capacity
 from discreet.web.api.dcat import catalogue_router
 from discreet.web.api.openapi import install_openapi
 from discreet.web.api.routes import api_router
@@ -59,7 +59,7 @@ def create_app(
     state, releases = state or ServerState(), ReleaseCache()
     cache = response_cache(options.cache_mb, options.workers)
     calls = TokenBuckets(options.pxweb_calls, state.shared, "pxweb")
-    unrestricted, registry = registry, registry.behind(RequestAuthoriser(options.access, admit_request))
+    unrestricted, registry = registry, registry.behind(RequestAuthoriser(options.access))
     for form in formats():
         if media_type(form) not in _COMPRESSED:
             add_compress_type(media_type(form), streaming=True)
@@ -86,6 +86,7 @@ def create_app(
     app.state.cache = cache
     app.router.middleware_stack = RouteDispatcher(app.router.middleware_stack)
     install_error_handlers(app)
+    app.include_router(page_router(registry, options, releases))
     app.include_router(api_router(registry, options.nonzero_cells))
     app.include_router(
         pxweb_router(
@@ -93,7 +94,6 @@ def create_app(
         )
     )
     app.include_router(sdmx_router(registry))
-    app.include_router(page_router(registry, options, releases))
     app.include_router(catalogue_router(registry, options))
     app.include_router(custodian_router(state))
     app.routes.extend(asset_routes())

@@ -32,7 +32,7 @@ from discreet.model.view import View
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetService
 from discreet.web.admission import waiting_slot
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.i18n.translation import current_language, translate_release
 from discreet.web.negotiation import choose_language, matches_etag
 from discreet.web.pages.table_grid import Layout, Limits, Shares
@@ -166,7 +166,7 @@ def response_cache(megabytes: int, workers: int) -> Cache[CachedResponse]:
     return Cache(megabytes * 1_000_000 // workers, lambda response: response.size)
 
 
-class CacheMiddleware:
+class CacheMiddleware(HttpMiddleware):
     """Answers public requests from the cache. Equal requests at the same time are answered once, without a thread.
 
     `version_of` changes whenever a response about a dataset may change; for an empty name, about any dataset.
@@ -175,11 +175,11 @@ class CacheMiddleware:
     def __init__(
         self, app: ASGIApp, cache: Cache[CachedResponse], version_of: Callable[[str], Hashable]
     ) -> None:
-        self.app, self.cache, self.version_of = app, cache, version_of
+        super().__init__(app)
+        self.cache, self.version_of = cache, version_of
         self._flights: dict[Hashable, asyncio.Future[CachedResponse | None]] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer from the cache, or pass on and store the response."""
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = self.key(scope)
         if key is None:
             await self.app(scope, receive, send)
@@ -205,9 +205,7 @@ class CacheMiddleware:
         `Origin` is no part of it: the CORS headers of public responses are the same for every site.
         """
         context = request_context()
-        if scope["type"] != "http" or scope["method"] not in {"GET", "HEAD"}:
-            return None
-        if context.requester is not None or context.refusal is not None:
+        if scope["method"] not in {"GET", "HEAD"} or context.requester or context.refusal:
             return None
         selecting: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:

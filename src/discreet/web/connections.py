@@ -72,7 +72,6 @@ class BoundedProtocol(HttpToolsProtocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         self.limits.open -= 1
         self._stop_waiting()
         super().connection_lost(exc)
@@ -106,7 +105,6 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Stop the timeout."""
         self._stop_waiting()
         super().on_message_complete()
 

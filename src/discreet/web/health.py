@@ -22,6 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet.errors import DiscreetError
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.auth.identity import in_networks, parse_networks
+from discreet.web.context import HttpMiddleware
+from discreet.web.context import HttpMiddleware
 from discreet.web.lifespan import ServerState
 from discreet.web.telemetry import MEDIA_TYPE
 
@@ -30,21 +32,20 @@ SECONDS_BETWEEN = 2.0
 log = logging.getLogger("discreet.server")
 
 
-class HealthMiddleware:
+class HealthMiddleware(HttpMiddleware):
     """Answers the three URLs."""
 
     def __init__(
         self, app: ASGIApp, registry: DatasetRegistry, state: ServerState, metrics_addresses: str | None
     ) -> None:
-        self.app = app
+        super().__init__(app)
         self._registry, self._state = registry, state
         self._readers = parse_networks(metrics_addresses, "metrics_addresses")
         self._checking = asyncio.Lock()
         self._ready, self._checked_at = False, float("-inf")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass on."""
-        path = scope["path"] if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} else ""
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"] if scope["method"] in {"GET", "HEAD"} else ""
         if path == "/healthz":
             response = _response(ok=True)
         elif path == "/readyz":
@@ -136,7 +137,6 @@ class IntegrityCheck:
             self.round()
 
     def _pace(self, read: int) -> None:
-        """Limit the read rate; a stop ends the round at once."""
         if self._stopping.wait(read / BYTES_A_SECOND):
             raise _StoppedError
 

@@ -11,12 +11,12 @@ from urllib.parse import unquote
 
 from babel.core import negotiate_locale
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from discreet.errors import BadRequest, NotAcceptable
 from discreet.formats import Format, formats
 from discreet.model.messages.text import message
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.i18n.translation import Language, RequestLanguage, has_languages, languages, with_language
 from discreet.web.urls import is_for_programs, strip_root
 
@@ -43,7 +43,6 @@ def choose_format(accept: str) -> Format:
 
 
 def _liking(form: Format, ranges: list[tuple[str, float]]) -> tuple[float, int]:
-    """How much a format is wanted, and how precisely it is named."""
     own = media_type(form)
     names = ("*/*", f"{own.partition('/')[0]}/*", own)
     found = [(names.index(name), quality) for name, quality in ranges if name in names]
@@ -70,15 +69,11 @@ def media_type(form: Format) -> str:
     return form.media_type.partition(";")[0]
 
 
-class LanguageMiddleware:
+class LanguageMiddleware(HttpMiddleware):
     """Chooses the language of an answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on without `lang`, and say in which language the answer is."""
-        if scope["type"] != "http" or not has_languages(strip_root(scope["path"])):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not has_languages(strip_root(scope["path"])):
             await self.app(scope, receive, send)
             return
         context, for_programs = request_context(), is_for_programs(strip_root(scope["path"]))

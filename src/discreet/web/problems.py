@@ -132,7 +132,6 @@ def explain_error(kind: type[object]) -> str:
 
 
 def _on_validation(request: Request, error: RequestValidationError) -> Response:
-    """A validation error of FastAPI."""
     first = error.errors()[0]
     name = first["loc"][-1]
     return problem_response(
@@ -157,14 +156,8 @@ def _on_http(request: Request, error: HTTPException) -> Response:
             ),
         )
     if error.status_code == 405:
-        allowed = [  # over all routes; every GET route answers HEAD
-            method
-            for method, asked in (("GET", "GET"), ("HEAD", "GET"), ("POST", "POST"))
-            if any(
-                route.matches({**request.scope, "method": asked})[0] is Match.FULL
-                for route in request.app.routes
-            )
-        ]
+        # Every GET route answers HEAD.
+        allowed = [m for m in ("GET", "HEAD", "POST") if _is_route(request, m.replace("HEAD", "GET"))]
         refusal = MethodNotAllowed(
             message("{method} is not offered here.", method=request.method),
             message("Use {allowed:or}.", allowed=tuple(allowed)),
@@ -175,6 +168,11 @@ def _on_http(request: Request, error: HTTPException) -> Response:
     return problem_response(
         request, BadRequest(message("The request cannot be read."), message("Check the address."))
     )
+
+
+def _is_route(request: Request, method: str) -> bool:
+    scope = {**request.scope, "method": method}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 def _for_programs(request: Request) -> bool:

@@ -11,7 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.negotiation import plain_etag
 
 CONTENT_SECURITY_POLICY = (
@@ -32,20 +32,16 @@ EXPOSED = ("ETag", "Discreet-Charged", "Retry-After", "Content-Disposition", "Li
 PUBLIC = {"access-control-allow-origin": "*", "access-control-expose-headers": ", ".join(EXPOSED)}
 
 
-class ResponseHeadersMiddleware:
+class ResponseHeadersMiddleware(HttpMiddleware):
     """Adds the headers to every response, and answers CORS preflights. A route may set its own policy (`embed`)."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+        super().__init__(app)
         self._preflight = CORSMiddleware(
             app, allow_origins=("*",), allow_methods=METHODS, allow_headers=REQUEST_HEADERS, max_age=86_400
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with headers on the way back."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = MutableHeaders(scope=scope)
         if "if-none-match" in request:  # routes know the ETags of uncompressed documents
             request["if-none-match"] = ", ".join(map(plain_etag, request["if-none-match"].split(",")))

@@ -24,7 +24,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.errors import DiscreetError, UnknownCategory
@@ -35,7 +35,7 @@ from discreet.model.request import TableRequest
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.cache import ALWAYS, release_key
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.i18n.translation import request_language
 from discreet.web.negotiation import matches_etag
 from discreet.web.urls import explain_plus, is_for_programs, read_word, site_url, strip_root
@@ -167,8 +167,8 @@ def document_response(request: Request, pieces: Iterator[bytes], media_type: str
 log = logging.getLogger("discreet.server")
 
 
-class RouteDispatcher:
-    """Wraps the router of an application.
+class RouteDispatcher(HttpMiddleware):
+    """Wraps the router of an application; expected errors are left to the exception handlers (`problems`).
 
     - Answers with the refusal of a middleware, in the language and with the links of the site.
     - Answers HEAD by the route for GET; the HTTP server sends no body.
@@ -176,14 +176,7 @@ class RouteDispatcher:
     - Notes the route for the audit log.
     """
 
-    def __init__(self, router: ASGIApp) -> None:
-        self.router = router
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Route a request; expected errors are left to the exception handlers (`problems`)."""
-        if scope["type"] != "http":
-            await self.router(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = request_context()
         if context.refusal is not None:
             raise context.refusal
@@ -197,7 +190,7 @@ class RouteDispatcher:
             await send(part)
 
         try:
-            await self.router(scope, receive, sending)
+            await self.app(scope, receive, sending)
         except Exception as error:
             handled = isinstance(error, DiscreetError | HTTPException | RequestValidationError)
             if handled and not started:

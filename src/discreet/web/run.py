@@ -139,8 +139,6 @@ class _Terminated(SystemExit):
 
 
 class _Server(uvicorn.Server):
-    """A server that reports when it answers."""
-
     def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
         super().__init__(config)
         self._ready = ready
@@ -212,7 +210,6 @@ def _exit_on_sigterm() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """Stop this worker when the supervisor is gone."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -222,20 +219,11 @@ def _end_with_parent() -> None:
 def hide_pandas_from_arrow() -> None:
     """Let Arrow find no pandas: it imports pandas with its first array, 60 MB per process, and a server has no frames."""
     if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)
+        sys.modules["pandas"] = None  # type: ignore[assignment] # an import of it then fails
         try:
             pa.array([0])
         finally:
-            sys.meta_path.remove(_NoPandas)
-
-
-class _NoPandas:
-    """An importer that refuses pandas and leaves all other modules to the next one."""
-
-    @staticmethod
-    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
+            del sys.modules["pandas"]
 
 
 def _drop_traceback(record: logging.LogRecord) -> bool:

@@ -13,7 +13,7 @@ destination is configured by OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDP
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,6 @@ def clear_metrics(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-_NONE: AbstractContextManager[None] = nullcontext()
 #: The tracer, if traces are on.
 _tracers: list[Any] = []
 
@@ -116,15 +115,9 @@ def start_tracing(traces: str | None, exporter: Any = None) -> None:
     _tracers.append(provider.get_tracer("discreet"))
 
 
-def span(name: str) -> AbstractContextManager[Any]:
-    """A span; a null context if traces are off."""
-    return _plain_span(name) if _tracers else _NONE
-
-
 @contextmanager
-def _plain_span(name: str) -> Iterator[Any]:
-    """A span that records no exception: its text could hold a value."""
-    with _tracers[0].start_as_current_span(
-        name, record_exception=False, set_status_on_exception=False
-    ) as made:
+def span(name: str) -> Iterator[Any]:
+    """A span; None if traces are off. It records no exception: its text could hold a value."""
+    options = {"record_exception": False, "set_status_on_exception": False}
+    with _tracers[0].start_as_current_span(name, **options) if _tracers else nullcontext() as made:
         yield made

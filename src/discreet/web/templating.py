@@ -21,17 +21,8 @@ from starlette.types import Scope
 
 from discreet import __version__
 from discreet.privacy.claim import three_digits_up
-from discreet.web.i18n.translation import (
-    add_language_to_links,
-    current_language,
-    display_date,
-    display_number,
-    format_number,
-    gettext,
-    language_menu,
-    localise,
-    ngettext,
-)
+from discreet.web.i18n import translation
+from discreet.web.i18n.translation import gettext, localise
 from discreet.web.urls import site_url
 
 _WEB = Path(__file__).parent
@@ -124,7 +115,6 @@ def bidi_isolate(text: object) -> Markup:
 
 
 def _code_spans(text: str) -> Markup:
-    """A sentence whose parts between backticks are code."""
     pieces = enumerate(str(localise(text)).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else each for at, each in pieces)
 
@@ -152,9 +142,9 @@ _ENVIRONMENT.filters |= {
     "bdi": bidi_isolate,
     "coded": _code_spans,
     "up": three_digits_up,
-    "day": display_date,
-    "number": display_number,
-    "written": format_number,
+    "day": translation.display_date,
+    "number": translation.display_number,
+    "written": translation.format_number,
     "plain_lines": lambda text: "\n".join(map(plain, text.split("\n"))),
 }
 _ENVIRONMENT.globals |= {
@@ -162,11 +152,11 @@ _ENVIRONMENT.globals |= {
     "fingerprint": FINGERPRINT,
     "root": lambda: site_url().root,
     "asset": lambda path: f"{site_url().root}/static/{FINGERPRINT}/{path}",
-    "languages": language_menu,
-    "language": current_language,
+    "languages": translation.language_menu,
+    "language": translation.current_language,
     "_": _gettext,
-    "number_of": ngettext,
-    "number": display_number,
+    "number_of": translation.ngettext,
+    "number": translation.display_number,
 }
 
 
@@ -177,4 +167,4 @@ def render_page(template: str, *, status: int = 200, **context: Any) -> HTMLResp
 
 def render(template: str, **context: Any) -> str:
     """A rendered page as text."""
-    return add_language_to_links(_ENVIRONMENT.get_template(template).render(context))
+    return translation.add_language_to_links(_ENVIRONMENT.get_template(template).render(context))

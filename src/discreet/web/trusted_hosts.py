@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import BadOption, BadRequest, DiscreetError, UntrustedHost
 from discreet.model.messages.text import message
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.urls import SiteUrl
 from discreet.workspace.options import Options
 
@@ -26,17 +26,14 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
-class HostMiddleware:
+class HostMiddleware(HttpMiddleware):
     """Refuses requests for foreign hosts and sets the URL of the site. Starlette's own knows no 421 and no own address."""
 
     def __init__(self, app: ASGIApp, public: SiteUrl | None, trusted: frozenset[str]) -> None:
-        self.app, self.public, self.trusted = app, public, trusted
+        super().__init__(app)
+        self.public, self.trusted = public, trusted
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with the URL of the site in the context."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = request_context()
         hosts = Headers(scope=scope).getlist("host")
         host = hosts[0].lower() if hosts else ""

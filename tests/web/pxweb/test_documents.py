@@ -9,7 +9,7 @@ from jsonstat_validator import validate_jsonstat
 from discreet.formats import formats
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import Category, Variable
-from discreet.web.pxweb import table_list
+from discreet.web.pxweb import documents
 from discreet.web.pxweb.metadata import (
     code_lists,
     contents_name,
@@ -152,7 +152,7 @@ def test_a_search_finds_tables_by_every_word_and_by_when_they_were_loaded(px, mo
     assert [table["updated"] for table in px("/tables?pastDays=1")["tables"]][-1] == px("/tables/town")[
         "updated"
     ]
-    monkeypatch.setattr(table_list, "datetime", MuchLater)
+    monkeypatch.setattr(documents, "datetime", MuchLater)
     assert px("/tables?pastDays=1")["page"]["totalElements"] == 0
 
 

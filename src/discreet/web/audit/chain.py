@@ -163,12 +163,19 @@ def resume(folder: Path, process: str, key: bytes, head: ChainHead) -> ChainHead
     """The head, moved to the last valid line: a process may have been killed between a line and its head."""
     for path in chain_files(folder, process):
         if file_number(path) >= head.file:
-            with path.open(encoding="ascii", errors="replace") as file:
-                for line in file:
-                    link = verify_line(key, head.link, line[:-1]) if line.endswith("\n") else None
-                    if link is not None:
-                        head = ChainHead(file_number(path), link, head.first_file, head.first)
+            for link in filter(None, _links(path, key, head.link)):
+                head = ChainHead(file_number(path), link, head.first_file, head.first)
     return head
+
+
+def _links(path: Path, key: bytes, link: ChainLink) -> Iterator[ChainLink | None]:
+    """The link of each complete line of a file; None for a line that does not follow the last valid one."""
+    with path.open(encoding="ascii", errors="replace") as file:
+        for line in file:
+            if line.endswith("\n"):  # torn when a process was killed: the next file continues before it
+                found = verify_line(key, link, line[:-1])
+                link = found or link
+                yield found
 
 
 def verify_log(folder: Path, key: bytes) -> list[ChainReport]:
@@ -198,12 +205,8 @@ def _verify_chain(folder: Path, process: str, key: bytes) -> ChainReport:
 
 def _verify_file(path: Path, key: bytes, link: ChainLink) -> tuple[ChainLink, str]:
     """The last valid link of a file, and what is wrong in it."""
-    with path.open(encoding="ascii", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith("\n"):  # torn when a process was killed: the next file continues before it
-                break
-            found = verify_line(key, link, line[:-1])
-            if found is None:
-                return link, f"{path.name}, line {number}: it was changed, or lines before it are missing."
-            link = found
+    for number, found in enumerate(_links(path, key, link), 1):
+        if found is None:
+            return link, f"{path.name}, line {number}: it was changed, or lines before it are missing."
+        link = found
     return link, ""

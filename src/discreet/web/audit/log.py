@@ -42,16 +42,7 @@ from discreet.model.request import TableRequest
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetService
 from discreet.release.dry_run import Attempt
-from discreet.web.audit.chain import (
-    PREFIX,
-    ChainHead,
-    chain_files,
-    file_number,
-    last_link,
-    read_head,
-    resume,
-    sign_line,
-)
+from discreet.web.audit import chain
 from discreet.web.context import request_context
 from discreet.web.telemetry import span
 
@@ -147,7 +138,6 @@ class AuditLog:
             self.flush()
 
     def _enqueue(self, fields: dict[str, Any]) -> None:
-        """Queue a line, or count it as lost if there is no room."""
         chars = sum(len(note["request"]) + len(note.get("packed", "")) for note in fields.get("asked", ()))
         if len(self._queue) < MAX_QUEUED and self._queued_chars + chars <= MAX_QUEUED_CHARS:
             self._queue.append(fields)
@@ -170,33 +160,33 @@ class AuditLog:
             lines = [*lines, {"lost": lost}]
         signed, link = [], head.link
         for fields in lines:
-            line, link = sign_line(self._key, link, fields)
+            line, link = chain.sign_line(self._key, link, fields)
             signed.append(f"{line}\n")
         _append(self._file(head.file), "".join(signed))
         with self._queue_lock:
             self.lost -= lost
         self._write_head(replace(head, link=link))
 
-    def _find_end(self) -> tuple[ChainHead, bool]:
+    def _find_end(self) -> tuple[chain.ChainHead, bool]:
         """The head of the chain, and whether the next line starts a new file."""
-        head = read_head(self._path(".head"), self._key) or ChainHead()
-        files = chain_files(self._folder, CHAIN)
+        head = chain.read_head(self._path(".head"), self._key) or chain.ChainHead()
+        files = chain.chain_files(self._folder, CHAIN)
         if not files:
             return head, True
-        link, torn = last_link(files[-1])
-        if file_number(files[-1]) != head.file or link != head.link:
-            head = resume(self._folder, CHAIN, self._key, head)
+        link, torn = chain.last_link(files[-1])
+        if chain.file_number(files[-1]) != head.file or link != head.link:
+            head = chain.resume(self._folder, CHAIN, self._key, head)
         status = files[-1].stat()
         full = status.st_size >= self.rules.most_bytes or _day(status.st_mtime) != _day(time.time())
-        return head, torn or full or file_number(files[-1]) != head.file
+        return head, torn or full or chain.file_number(files[-1]) != head.file
 
-    def _remove_old(self, head: ChainHead) -> ChainHead:
+    def _remove_old(self, head: chain.ChainHead) -> chain.ChainHead:
         """Remove files that are old enough, after the head says that the chain starts behind them."""
-        for path in chain_files(self._folder, CHAIN):
-            number = file_number(path)
+        for path in chain.chain_files(self._folder, CHAIN):
+            number = chain.file_number(path)
             if number >= head.file or time.time() - path.stat().st_mtime < self.rules.days * _DAY:
                 break
-            link, _ = last_link(path)
+            link, _ = chain.last_link(path)
             if link is None:
                 break
             head = replace(head, first_file=number + 1, first=link)
@@ -204,16 +194,16 @@ class AuditLog:
             path.unlink()
         return head
 
-    def _write_head(self, head: ChainHead) -> None:
+    def _write_head(self, head: chain.ChainHead) -> None:
         new = self._path(".head-new")
         new.write_text(head.text(self._key), "utf-8")
         new.replace(self._path(".head"))
 
     def _file(self, number: int) -> Path:
-        return self._folder / f"{PREFIX}-{CHAIN}-{number:06}.jsonl"
+        return self._folder / f"{chain.PREFIX}-{CHAIN}-{number:06}.jsonl"
 
     def _path(self, suffix: str) -> Path:
-        return self._folder / f"{PREFIX}-{CHAIN}{suffix}"
+        return self._folder / f"{chain.PREFIX}-{CHAIN}{suffix}"
 
 
 def _append(path: Path, text: str) -> None:
@@ -319,7 +309,6 @@ class AuditedService(DatasetService):
 
     @contextmanager
     def _recording(self, request: TableRequest) -> Iterator[None]:
-        """Record a request that is refused."""
         try:
             yield
         except Refused as refusal:

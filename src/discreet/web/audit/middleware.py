@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.errors import WorkspaceUnusable
 from discreet.web.audit.log import AddressPolicy, AuditLog, log_timestamp
-from discreet.web.context import RequestContext, use_context
+from discreet.web.context import HttpMiddleware, RequestContext, use_context
 from discreet.web.lifespan import INTERNAL
 from discreet.web.telemetry import span
 
@@ -28,7 +28,7 @@ LIMITED = frozenset({"too-many-calls", "stopped"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
-class AuditMiddleware:
+class AuditMiddleware(HttpMiddleware):
     """Logs every request; `observe` gets every line, for metrics."""
 
     def __init__(
@@ -38,14 +38,10 @@ class AuditMiddleware:
         log: AuditLog | None,
         observe: Callable[[dict[str, Any]], None],
     ) -> None:
-        self.app = app
+        super().__init__(app)
         self._addresses, self._log, self._observe = addresses, log, observe
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and log the outcome."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         with use_context(RequestContext()) as context:
             if INTERNAL in scope or scope["path"].partition("/static/")[0] == scope.get("root_path", ""):
                 await self.app(scope, receive, send)
@@ -95,8 +91,6 @@ class AuditMiddleware:
 
 
 class _Response:
-    """Status, size and hash of a response, as it is sent."""
-
     def __init__(self, context: RequestContext, method: str) -> None:
         self._context, self._has_body = context, method != "HEAD"
         self._hash: Any = None
@@ -104,7 +98,6 @@ class _Response:
         self.status, self.size, self.encoding = 0, 0, ""
 
     def see(self, part: Message) -> None:
-        """Look at a message of the response."""
         if part["type"] == "http.response.start":
             self.status = part["status"]
             self.encoding = Headers(raw=part["headers"]).get("content-encoding", "")

@@ -26,7 +26,6 @@ import asyncio
 import ipaddress
 import re
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,8 +40,10 @@ from discreet.model.dataset import AUDIENCES, PUBLIC, ROLES, Dataset
 from discreet.model.messages.text import message
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import Authoriser, DatasetService
+from discreet.web.admission import admit_request
+from discreet.web.admission import admit_request
 from discreet.web.audit.log import AuditedService
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.problems import busy
 from discreet.workspace.options import Options
 
@@ -57,20 +58,16 @@ _NAME = re.compile(r"[^\s\x00-\x1f\x7f]{1,200}\Z")
 _HEADER = re.compile(r"[A-Za-z0-9-]+\Z")
 
 
-class IdentityMiddleware:
+class IdentityMiddleware(HttpMiddleware):
     """Sets the requester and the client address of a request."""
 
     def __init__(self, app: ASGIApp, accounts: KeyCache, sign_in: SignIn, trusted_proxies: Networks) -> None:
-        self.app = app
+        super().__init__(app)
         self.sign_in, self.trusted_proxies = sign_in, trusted_proxies
         self.accounts = _Accounts(accounts)
         self.vary = ", ".join(["Authorization", *sign_in.headers])
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with the requester in the context."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = request_context()
         accept_account = apply_forwarded_headers(scope, self.trusted_proxies)
         try:
@@ -229,14 +226,12 @@ def _check_name(name: str) -> str:
 
 
 class RequestAuthoriser(Authoriser):
-    """The authoriser of a server; `otherwise` says who sees datasets that declare no access, `admit` may refuse answers."""
+    """The authoriser of a server; `otherwise` says who sees datasets that declare no access."""
 
-    def __init__(
-        self, otherwise: str = PUBLIC, admit: Callable[[CheckedRequest], None] = lambda _checked: None
-    ) -> None:
+    def __init__(self, otherwise: str = PUBLIC) -> None:
         if otherwise not in AUDIENCES:
             raise BadOption(f"The option access is {otherwise!r}.", f"Give one of: {', '.join(AUDIENCES)}.")
-        self.otherwise, self._admit = otherwise, admit
+        self.otherwise = otherwise
 
     def asker(self, workspace: Workspace, key: str | None) -> Requester | None:  # noqa: ARG002 - `identity` has read it
         """The requester, with the ledger that charges it."""
@@ -249,7 +244,7 @@ class RequestAuthoriser(Authoriser):
 
     def admit(self, question: CheckedRequest) -> None:
         """Called before each answer: nothing is charged or counted if it raises."""
-        self._admit(question)
+        admit_request(question)
 
     def is_open(self, dataset: Dataset) -> bool:
         """Whether the requester may see a dataset."""

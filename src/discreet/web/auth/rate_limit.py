@@ -26,7 +26,7 @@ from discreet.ledger.requester import Requester
 from discreet.model.messages.text import message
 from discreet.web.audit.log import AddressPolicy
 from discreet.web.auth.identity import LOOPBACK, in_networks
-from discreet.web.context import request_context
+from discreet.web.context import HttpMiddleware, request_context
 from discreet.workspace.options import Options
 
 SLOW, STOP = "slow", "stop"
@@ -202,34 +202,31 @@ class TokenBuckets:
             )
 
 
-class RateLimitMiddleware:
+class RateLimitMiddleware(HttpMiddleware):
     """Refuses calls over the limits."""
 
     def __init__(
         self, app: ASGIApp, store: RateLimitStore, addresses: AddressPolicy, options: Options
     ) -> None:
-        self.app = app
+        super().__init__(app)
         self._store, self._addresses = store, addresses
         accounts, clients = options.account_calls, options.address_calls
         self._by_account = TokenBuckets(accounts, store, "account") if accounts else None
         self._by_address = TokenBuckets(clients, store, "address") if clients else None
         self._slowed = TokenBuckets(SLOWED, store, "slowed")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with a refusal in the context if the client is over a limit."""
-        if scope["type"] == "http":
-            context, address = request_context(), str(scope["client"][0]) if scope.get("client") else ""
-            try:
-                if context.refusal is None:
-                    self._take(context.requester, address)
-                else:  # a flood of invalid keys gets 429, as any other
-                    self._take_by_address(address)
-            except DiscreetError as error:
-                context.refusal = error
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context, address = request_context(), str(scope["client"][0]) if scope.get("client") else ""
+        try:
+            if context.refusal is None:
+                self._take(context.requester, address)
+            else:  # a flood of invalid keys gets 429, as any other
+                self._take_by_address(address)
+        except DiscreetError as error:
+            context.refusal = error
         await self.app(scope, receive, send)
 
     def _take(self, requester: Requester | None, address: str) -> None:
-        """Take a token of a client that is not stopped."""
         holds = self._store.holds()
         name = ""
         if holds:

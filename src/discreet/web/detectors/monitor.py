@@ -27,15 +27,8 @@ from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.audit.chain import PREFIX, read_log_file
 from discreet.web.audit.log import unpack_request
 from discreet.web.auth.rate_limit import SLOW, STOP, Hold, RateLimitStore
-from discreet.web.detectors.patterns import (
-    DETECTORS,
-    MOST_EVENTS,
-    MOST_WATCHED,
-    LoggedRequest,
-    Score,
-    Scores,
-    digest,
-)
+from discreet.web.detectors import patterns
+from discreet.web.detectors.patterns import DETECTORS, MOST_EVENTS
 from discreet.workspace.options import watch_of_workspace
 from discreet.workspace.sealed import try_lock
 
@@ -155,8 +148,8 @@ class AlertFinder:
 
     def __init__(self, registry: DatasetRegistry, thresholds: Thresholds) -> None:
         self._registry, self._thresholds = registry, thresholds
-        self._scores = Scores(thresholds.hours * 3600.0)
-        self._last: LRUCache[str, list[str]] = LRUCache(MOST_WATCHED)
+        self._scores = patterns.Scores(thresholds.hours * 3600.0)
+        self._last: LRUCache[str, list[str]] = LRUCache(patterns.MOST_WATCHED)
         self._told: dict[tuple[str, str, str], tuple[int, float]] = {}
 
     def remember(self, alerts: Iterable[Alert]) -> None:
@@ -177,8 +170,7 @@ class AlertFinder:
                 for score in self._scores.see(who, asked, _seconds(line["at"])):
                     yield from self._follow(who, score, line["at"])
 
-    def _query(self, item: dict[str, Any], line: dict[str, Any]) -> LoggedRequest | None:
-        """The query of a line; None if it is incomplete or no longer valid for its dataset."""
+    def _query(self, item: dict[str, Any], line: dict[str, Any]) -> patterns.LoggedRequest | None:
         text = unpack_request(item)
         if text is None:
             return None
@@ -189,9 +181,9 @@ class AlertFinder:
         except DiscreetError:
             return None
         refused = "refused" in item or (line.get("decision") == "refused" and not item.get("dry"))
-        return LoggedRequest(dataset, request, refused)
+        return patterns.LoggedRequest(dataset, request, refused)
 
-    def _follow(self, who: str, score: Score, at: str) -> Iterator[Alert]:
+    def _follow(self, who: str, score: patterns.Score, at: str) -> Iterator[Alert]:
         action = self._thresholds.action(score.detector, score.score)
         kind = score.kind if isinstance(score.kind, tuple) else (score.kind,)
         dataset, variable = str(kind[0]), str(kind[1]) if len(kind) > 1 else ""
@@ -283,7 +275,7 @@ class Monitor:
 
     def _is_again(self, raw: bytes) -> bool:
         """Whether a line repeats a recent query: thousands of them per second need no parsing."""
-        question = digest(_question(raw))
+        question = patterns.digest(_question(raw))
         if question in self._lately:
             return True
         if len(self._lately) >= MOST_LATELY:

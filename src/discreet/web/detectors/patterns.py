@@ -213,7 +213,6 @@ def _near_pairs(
 
 
 def _near(one: int, size: int, others: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """The pairs of a group with near-equal ones; groups of very different size are skipped."""
     for other, its_size in others.items():
         most = NEAR * max(size, its_size)
         if abs(size - its_size) <= most and 0 < (one ^ other).bit_count() <= most:
@@ -221,13 +220,11 @@ def _near(one: int, size: int, others: Mapping[int, int]) -> Iterator[tuple[int,
 
 
 def _whole(asked: LoggedRequest, name: str) -> dict[int, int]:
-    """All categories of a variable, as a group."""
     size = len(asked.dataset.variable(name))
     return {(1 << size) - 1: size}
 
 
 def _bits(variable: Variable, codes: Iterable[str]) -> int:
-    """A group as a bit set of categories."""
     bits = bytearray(b"0" * len(variable))
     for code in codes:
         bits[variable.position(code)] = ord("1")
@@ -275,7 +272,6 @@ def once_per_description(compute: Callable[[Dataset, str], Fact]) -> Callable[[D
 
 @once_per_description
 def _unions_of(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
-    """The unions of a variable's categories that its description declares."""
     codes = dataset.variable(name).codes
     return frozenset(
         frozenset(codes[place] for place in group.members)
@@ -286,7 +282,6 @@ def _unions_of(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
 
 @once_per_description
 def _sliver_lists(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of declared lists of a variable with groups that differ by one category."""
     sizes = {
         (level, group.code): len(group.members)
         for level in level_names(dataset, base)
@@ -320,8 +315,6 @@ class Score:
 
 @dataclass(slots=True)
 class _Watched:
-    """The state of a client."""
-
     memory: RequestHistory = field(default_factory=RequestHistory)
     #: Digests of queries.
     seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)

@@ -100,13 +100,10 @@ class Language:
 
 
 class _Formatter(MessageFormatter):
-    """Puts values into a template of one language."""
-
     def __init__(self, language: Language) -> None:
         self._language = language
 
     def text(self, value: object) -> str:
-        """A value as text, translated."""
         if isinstance(value, Message):
             return self._language.translate(value)
         if isinstance(value, Label):
@@ -114,7 +111,6 @@ class _Formatter(MessageFormatter):
         return self.number(int(value), ",") if isinstance(value, Count) else str(value)
 
     def number(self, value: Any, spec: str) -> str:
-        """A number with the separators of the language."""
         text = format(value, spec).translate(self._language.separators)
         return text.replace("%", self._language.percent) if spec.endswith("%") else text
 
@@ -130,7 +126,6 @@ class _Formatter(MessageFormatter):
         return super().chain(parts, word) if english else self.enumeration(parts, word)
 
     def lower(self, text: str) -> str:
-        """A label inside a sentence."""
         return text if self._language.locale.language in _CAPITAL_NOUNS else text.lower()
 
 

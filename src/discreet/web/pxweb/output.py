@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadRequest, TooManyCells, UnknownFormat
-from discreet.formats import format_by_name, formats
+from discreet.formats import Format, format_by_name, formats
 from discreet.formats.writers.csv import safe_text
 from discreet.model.messages.text import nearest
 from discreet.model.release import Release, subset_release
@@ -84,14 +84,9 @@ class Output:
     csv: Csv
 
     @property
-    def extension(self) -> str:
-        """The extension of its files."""
-        return format_by_name(FORMATS[self.name]).extension
-
-    @property
-    def media_type(self) -> str:
-        """Its media type."""
-        return format_by_name(FORMATS[self.name]).media_type
+    def form(self) -> Format:
+        """Our format."""
+        return format_by_name(FORMATS[self.name])
 
 
 def output_formats() -> list[str]:
@@ -147,9 +142,7 @@ def write_output(cuts: dict[str, Release], selected: Selected, output: Output, b
         document = data_document(cuts, selected, base)
         return json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     (release,) = cuts.values()
-    if output.name == "csv":
-        return output.csv.write(release)
-    return format_by_name(FORMATS[output.name]).write(release)
+    return output.csv.write(release) if output.name == "csv" else output.form.write(release)
 
 
 def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> dict[str, Any]:

@@ -23,55 +23,17 @@ from discreet.web.api.dataset_documents import open_datasets
 from discreet.web.api.openapi import DatasetId, text_parameter
 from discreet.web.cache import ReleaseCache
 from discreet.web.problems import PROBLEM_JSON, problem_response
-from discreet.web.pxweb import documents as openapi
-from discreet.web.pxweb.documents import (
-    PxCodeList,
-    PxConfig,
-    PxSaved,
-    PxSelected,
-    PxStat,
-    PxTable,
-    PxTables,
-)
-from discreet.web.pxweb.metadata import (
-    code_list_document,
-    code_lists,
-    contents_of,
-    dimension_of,
-    link_object,
-    metadata_document,
-)
+from discreet.web.pxweb import documents as px
+from discreet.web.pxweb import metadata as px_metadata
+from discreet.web.pxweb import selection_syntax as syntax
 from discreet.web.pxweb.output import DEFAULT_FORMAT, check_tables, cut_tables, read_output, write_output
 from discreet.web.pxweb.selection_syntax import (
     Parameters,
-    PxQuery,
-    PxSelection,
     RawSelection,
     SavedQuery,
     any_case,
-    canonical_selection,
-    find_code_list,
-    flag,
     read_parameters,
-    read_saved_query,
-    saved_query_json,
-    select,
-    selection_from_body,
-    selection_from_query,
-    selection_json,
-    split_list,
-    unpack,
     word,
-)
-from discreet.web.pxweb.table_list import (
-    LARGEST_PAGE,
-    MOST_DAYS,
-    PAGE_SIZE,
-    config_document,
-    read_number,
-    since,
-    table_document,
-    tables_document,
 )
 from discreet.web.responses import add_charge_header, as_json, conditional, headers_only, is_head, strong_etag
 from discreet.web.urls import site_url
@@ -179,22 +141,20 @@ def pxweb_router(
 
 
 def _add_tables(router: APIRouter, service: PxWebService) -> None:
-    @router.get(
-        "/config", response_model=PxConfig, responses=openapi.problems(), openapi_extra=openapi.taking()
-    )
+    @router.get("/config", response_model=px.PxConfig, responses=px.problems(), openapi_extra=px.taking())
     def config(request: Request) -> Response:
         """What a program must know of the server."""
         read_parameters(request.query_params)
         datasets = [each.dataset for each in open_datasets(service.registry)]
-        return as_json(config_document(service.options, datasets))
+        return as_json(px.config_document(service.options, datasets))
 
     @router.get(
         "/tables",
-        response_model=PxTables,
-        responses=openapi.problems(404),
-        openapi_extra=openapi.taking(
-            openapi.QUERY,
-            *openapi.PAGING,
+        response_model=px.PxTables,
+        responses=px.problems(404),
+        openapi_extra=px.taking(
+            px.QUERY,
+            *px.PAGING,
             text_parameter("includeDiscontinued", "Tables that ended, too: there are none."),
         ),
     )
@@ -203,33 +163,35 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
         known = ("query", "pastdays", "includediscontinued", "pagenumber", "pagesize")
         parameters = read_parameters(request.query_params, known)
         past = word(parameters, "pastdays")
-        earliest = since(read_number("pastDays", past, 1, MOST_DAYS)) if past else ""
-        flag(parameters, "includediscontinued")
-        number = read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
-        size = read_number("pageSize", word(parameters, "pagesize"), PAGE_SIZE, LARGEST_PAGE)
+        earliest = px.since(px.read_number("pastDays", past, 1, px.MOST_DAYS)) if past else ""
+        syntax.flag(parameters, "includediscontinued")
+        number = px.read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
+        size = px.read_number("pageSize", word(parameters, "pagesize"), px.PAGE_SIZE, px.LARGEST_PAGE)
         found = [(each.dataset, service.load_time(each)) for each in open_datasets(service.registry)]
-        return as_json(tables_document(found, word(parameters, "query"), number, size, api_base(), earliest))
+        return as_json(
+            px.tables_document(found, word(parameters, "query"), number, size, api_base(), earliest)
+        )
 
     @router.get(
         "/tables/{table_id}",
-        response_model=PxTable,
-        responses=openapi.problems(404, 410),
-        openapi_extra=openapi.of_version(),
+        response_model=px.PxTable,
+        responses=px.problems(404, 410),
+        openapi_extra=px.of_version(),
     )
     def table(request: Request, table_id: DatasetId) -> Response:
         """One table in a few words."""
         dataset = _open(service, table_id, read_parameters(request.query_params, ("version",)))
-        document = table_document(dataset.dataset, service.load_time(dataset), api_base())
+        document = px.table_document(dataset.dataset, service.load_time(dataset), api_base())
         return as_json({"language": "en", **document})
 
 
 def _add_metadata(router: APIRouter, service: PxWebService) -> None:
     @router.get(
         "/tables/{table_id}/metadata",
-        response_model=PxStat,
-        responses=openapi.problems(403, 404, 410),
-        openapi_extra=openapi.of_version(
-            openapi.by_variable("codelist", "The code list at which a variable is described."),
+        response_model=px.PxStat,
+        responses=px.problems(403, 404, 410),
+        openapi_extra=px.of_version(
+            px.by_variable("codelist", "The code list at which a variable is described."),
             text_parameter("defaultSelection", "`true`: of what is answered where nothing is selected."),
             text_parameter("savedQuery", "Of what a saved query selects."),
             text_parameter("outputFormat", "`json-stat2`, the only one."),
@@ -245,9 +207,9 @@ def _add_metadata(router: APIRouter, service: PxWebService) -> None:
 
     @router.get(
         "/tables/{table_id}/defaultselection",
-        response_model=PxSelected,
-        responses=openapi.problems(403, 404, 410),
-        openapi_extra=openapi.of_version(),
+        response_model=px.PxSelected,
+        responses=px.problems(403, 404, 410),
+        openapi_extra=px.of_version(),
     )
     def default_selection(request: Request, table_id: DatasetId) -> Response:
         """What is answered where nothing is selected."""
@@ -257,9 +219,9 @@ def _add_metadata(router: APIRouter, service: PxWebService) -> None:
 
     @router.get(
         "/codelists/{list_id:path}",
-        response_model=PxCodeList,
-        responses=openapi.problems(404, 410),
-        openapi_extra=openapi.of_version(),
+        response_model=px.PxCodeList,
+        responses=px.problems(404, 410),
+        openapi_extra=px.of_version(),
     )
     def code_list(request: Request, list_id: str) -> Response:
         """The values of a code list, each with the categories in it."""
@@ -268,69 +230,70 @@ def _add_metadata(router: APIRouter, service: PxWebService) -> None:
             each.id: (dataset, each)
             for dataset in open_datasets(service.registry.at(version))
             for variable in dataset.dataset.variables
-            for each in code_lists(dataset.dataset, variable.name)
+            for each in px_metadata.code_lists(dataset.dataset, variable.name)
         }
         name = any_case(list_id, found)
         if name is None:
             raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
-        links = [link_object(f"{api_base()}/codelists/{quote(name)}", "self")]
-        return as_json(code_list_document(*found[name], links))
+        links = [px_metadata.link_object(f"{api_base()}/codelists/{quote(name)}", "self")]
+        return as_json(px_metadata.code_list_document(*found[name], links))
 
 
 def _open(service: PxWebService, table_id: str, parameters: Parameters) -> DatasetService:
     """The version of a table that the URL or its saved query names."""
     saved = word(parameters, "savedquery")
-    return service.open(table_id, word(parameters, "version") or (unpack(saved).version if saved else ""))
+    return service.open(
+        table_id, word(parameters, "version") or (syntax.unpack(saved).version if saved else "")
+    )
 
 
 def _metadata(dataset: DatasetService, parameters: Parameters) -> dict[str, Any]:
-    """The metadata of a table: of all its variables, or of those in a selection."""
     saved = word(parameters, "savedquery")
-    if saved or flag(parameters, "defaultselection"):
-        selected = select(dataset, unpack(saved).wanted if saved else RawSelection())
+    if saved or syntax.flag(parameters, "defaultselection"):
+        selected = syntax.select(dataset, syntax.unpack(saved).wanted if saved else RawSelection())
         shown = [subset_dimension(each.dimension, each.codes) for each in selected.chosen]
-        return metadata_document(dataset, shown, selected.contents, api_base())
+        return px_metadata.metadata_document(dataset, shown, selected.contents, api_base())
     names = [variable.name for variable in dataset.dataset.variables]
     levels = {}
-    for pick in selection_from_query(parameters).picks:
+    for pick in syntax.selection_from_query(parameters).picks:
         name = any_case(pick.variable, names) or pick.variable
-        levels[name] = find_code_list(dataset, name, pick.code_list).levels
-    shown = [dimension_of(dataset, name, levels.get(name, ())) for name in names]
-    return metadata_document(dataset, shown, contents_of(dataset.dataset), api_base())
+        levels[name] = syntax.find_code_list(dataset, name, pick.code_list).levels
+    shown = [px_metadata.dimension_of(dataset, name, levels.get(name, ())) for name in names]
+    return px_metadata.metadata_document(dataset, shown, px_metadata.contents_of(dataset.dataset), api_base())
 
 
 def _selection_document(dataset: DatasetService, selection: RawSelection, own: str) -> dict[str, Any]:
     """A selection with every code; `own` is the URL of the document."""
-    words = selection_json(canonical_selection(dataset, select(dataset, selection)))
-    return {"language": "en", **words, "links": [link_object(own, "self")]}
+    words = syntax.selection_json(syntax.canonical_selection(dataset, syntax.select(dataset, selection)))
+    return {"language": "en", **words, "links": [px_metadata.link_object(own, "self")]}
 
 
 def _add_data(router: APIRouter, service: PxWebService) -> None:
     @router.get(
         "/tables/{table_id}/data",
         response_class=Response,
-        responses=openapi.numbers(),
-        openapi_extra=openapi.of_version(*openapi.SELECTING, *openapi.writing(), **openapi.WITH_KEY),
+        responses=px.numbers(),
+        openapi_extra=px.of_version(*px.SELECTING, *px.writing(), **px.WITH_KEY),
     )
     def get_data(request: Request, table_id: DatasetId) -> Response:
         """The numbers that a query string selects; without a selection, a small table."""
         known = ("valuecodes[]", "codelist[]", "heading", "stub", "version", *_OUTPUT)
         parameters = read_parameters(request.query_params, known)
-        query = _query(table_id, selection_from_query(parameters), parameters)
+        query = _query(table_id, syntax.selection_from_query(parameters), parameters)
         return _data_response(request, service, query)
 
     @router.post(
         "/tables/{table_id}/data",
         response_class=Response,
-        responses={**openapi.numbers(), **openapi.problems(413)},
-        openapi_extra=openapi.of_version(
-            *openapi.writing(), **openapi.WITH_KEY, **openapi.body(PxSelection, required=False)
+        responses={**px.numbers(), **px.problems(413)},
+        openapi_extra=px.of_version(
+            *px.writing(), **px.WITH_KEY, **px.body(syntax.PxSelection, required=False)
         ),
     )
     def post_data(request: Request, table_id: DatasetId, sent: Sent) -> Response:
         """The numbers that a body selects."""
         parameters = read_parameters(request.query_params, ("version", *_OUTPUT))
-        query = _query(table_id, selection_from_body(sent), parameters)
+        query = _query(table_id, syntax.selection_from_body(sent), parameters)
         return _data_response(request, service, query)
 
 
@@ -338,19 +301,19 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
     @router.post(
         "/savedqueries",
         status_code=201,
-        response_model=PxSaved,
-        responses=openapi.problems(403, 404, 410, 413),
-        openapi_extra=openapi.of_version(**openapi.body(PxQuery, required=True)),
+        response_model=px.PxSaved,
+        responses=px.problems(403, 404, 410, 413),
+        openapi_extra=px.of_version(**px.body(syntax.PxQuery, required=True)),
     )
     def save_query(request: Request, sent: Sent) -> Response:
         """The address of a query; nothing is stored. A version that it names is kept in it, by its digest."""
         parameters = read_parameters(request.query_params, ("version",))
-        query = read_saved_query(sent)
+        query = syntax.read_saved_query(sent)
         version = word(parameters, "version") or query.version
         dataset = service.open(query.table, version)
         pinned = dataset.digest[:KEPT] if version else ""
         query = replace(query, table=dataset.dataset.id, version=pinned)
-        select(dataset, query.wanted)
+        syntax.select(dataset, query.wanted)
         read_output(query.output_format, query.parameters)
         response = as_json(_saved_document(query), 201)
         response.headers["location"] = f"{api_base()}/savedqueries/{query.id}"
@@ -358,40 +321,40 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
 
     @router.get(
         "/savedqueries/{query_id}",
-        response_model=PxSaved,
-        responses=openapi.problems(404, 410),
-        openapi_extra=openapi.taking(),
+        response_model=px.PxSaved,
+        responses=px.problems(404, 410),
+        openapi_extra=px.taking(),
     )
     def saved_query(request: Request, query_id: QueryId) -> Response:
         """A query, unpacked."""
         read_parameters(request.query_params)
-        query = unpack(query_id)
+        query = syntax.unpack(query_id)
         service.open(query.table, query.version)
         return as_json(_saved_document(query))
 
     @router.get(
         "/savedqueries/{query_id}/data",
         response_class=Response,
-        responses=openapi.numbers(),
-        openapi_extra=openapi.taking(*openapi.writing(), **openapi.WITH_KEY),
+        responses=px.numbers(),
+        openapi_extra=px.taking(*px.writing(), **px.WITH_KEY),
     )
     def saved_data(request: Request, query_id: QueryId) -> Response:
         """The numbers of a saved query."""
-        query = unpack(query_id)
+        query = syntax.unpack(query_id)
         form, words = _output(read_parameters(request.query_params, _OUTPUT))
         form, words = form or query.output_format, words or query.parameters
         return _data_response(request, service, replace(query, output_format=form, parameters=words))
 
     @router.get(
         "/savedqueries/{query_id}/selection",
-        response_model=PxSelected,
-        responses=openapi.problems(403, 404, 410),
-        openapi_extra=openapi.taking(),
+        response_model=px.PxSelected,
+        responses=px.problems(403, 404, 410),
+        openapi_extra=px.taking(),
     )
     def saved_selection(request: Request, query_id: QueryId) -> Response:
         """What a saved query selects now, code by code."""
         read_parameters(request.query_params)
-        query = unpack(query_id)
+        query = syntax.unpack(query_id)
         own = f"{api_base()}/savedqueries/{query_id}/selection"
         dataset = service.open(query.table, query.version)
         return as_json(_selection_document(dataset, query.wanted, own))
@@ -402,8 +365,8 @@ def _saved_document(query: SavedQuery) -> dict[str, Any]:
     return {
         "language": "en",
         "id": query.id,
-        "savedQuery": {"id": query.id, **saved_query_json(query)},
-        "links": [link_object(own, "self"), link_object(f"{own}/data", "data")],
+        "savedQuery": {"id": query.id, **syntax.saved_query_json(query)},
+        "links": [px_metadata.link_object(own, "self"), px_metadata.link_object(f"{own}/data", "data")],
     }
 
 
@@ -412,33 +375,32 @@ def _query(table: str, selection: RawSelection, parameters: Parameters) -> Saved
 
 
 def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
-    words = [item for text in parameters.get("outputformatparams", []) for item in split_list(text)]
+    words = [item for text in parameters.get("outputformatparams", []) for item in syntax.split_list(text)]
     return word(parameters, "outputformat"), tuple(words)
 
 
 def _data_response(request: Request, service: PxWebService, query: SavedQuery) -> Response:
-    """Check a selection, and answer 304 or its numbers."""
     output = read_output(query.output_format, query.parameters)
     dataset = service.open(query.table, query.version)
-    selected = select(dataset, query.wanted)
+    selected = syntax.select(dataset, query.wanted)
     checked = check_tables(dataset, selected, output, service.options.pxweb_cells)
 
     def respond() -> Response:
         if is_head():
             requests = [each.request for each in checked.values()]
-            response = headers_only(dataset, requests, output.media_type)
+            response = headers_only(dataset, requests, output.form.media_type)
         else:
             cuts = cut_tables(service.releases, dataset, checked, selected)
             body = write_output(cuts, selected, output, api_base())
-            response = Response(body, media_type=output.media_type)
+            response = Response(body, media_type=output.form.media_type)
             add_charge_header(response, cuts.values())
-        name = f"{dataset.dataset.id}.{output.extension}"
+        name = f"{dataset.dataset.id}.{output.form.extension}"
         response.headers["content-disposition"] = f'inline; filename="{name}"'
         return response
 
     if request.method != "GET":
         return respond()
-    words = selection_json(canonical_selection(dataset, selected))
+    words = syntax.selection_json(syntax.canonical_selection(dataset, selected))
     parts = dataset.edition, dataset.dataset.id, words, output.name, str(output.csv), api_base()
     metered = any(each.metered for each in checked.values())
     return conditional(request, strong_etag("pxweb", *parts), respond, metered=metered)

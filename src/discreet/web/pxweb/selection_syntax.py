@@ -32,14 +32,7 @@ from discreet.model.selection import match_form, most_read
 from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
 from discreet.release.dataset_registry import DatasetService
-from discreet.web.pxweb.metadata import (
-    CodeList,
-    Content,
-    code_lists,
-    contents_name,
-    contents_of,
-    dimension_of,
-)
+from discreet.web.pxweb import metadata
 from discreet.web.urls import read_single
 
 #: Query parameters by their names in lower case.
@@ -130,8 +123,6 @@ def expand(name: str, expressions: Iterable[str], codes: Sequence[str]) -> tuple
 
 
 class _Codes:
-    """The codes of a variable with their places."""
-
     def __init__(self, name: str, codes: Sequence[str]) -> None:
         self.name = name
         self.places = {code: place for place, code in enumerate(codes)}
@@ -369,7 +360,7 @@ class Chosen:
 
     dimension: Dimension
     codes: tuple[str, ...]
-    code_list: CodeList | None = None
+    code_list: metadata.CodeList | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +368,7 @@ class Selected:
     """A resolved selection: the variables in the order of the dataset; the contents variable is in the heading or stub."""
 
     chosen: tuple[Chosen, ...]
-    contents: tuple[Content, ...]
+    contents: tuple[metadata.Content, ...]
     heading: tuple[str, ...]
     stub: tuple[str, ...]
 
@@ -404,13 +395,15 @@ def canonical_selection(service: DatasetService, selected: Selected) -> RawSelec
         Pick(each.dimension.name, each.codes, each.code_list.id if each.code_list else "")
         for each in selected.chosen
     ]
-    contents = Pick(contents_name(service.dataset), tuple(content.code for content in selected.contents))
+    contents = Pick(
+        metadata.contents_name(service.dataset), tuple(content.code for content in selected.contents)
+    )
     return RawSelection((*picks, contents), selected.heading, selected.stub)
 
 
 def select(service: DatasetService, selection: RawSelection) -> Selected:
     """Resolve a selection."""
-    contents = contents_name(service.dataset)
+    contents = metadata.contents_name(service.dataset)
     known = [*(variable.name for variable in service.dataset.variables), contents]
     picks: dict[str, Pick] = {}
     for pick in selection.picks:
@@ -426,11 +419,11 @@ def select(service: DatasetService, selection: RawSelection) -> Selected:
     chosen = []
     for name, pick in ((name, picks[name]) for name in known if name in picks and picks[name].expressions):
         code_list = find_code_list(service, name, pick.code_list) if pick.code_list else None
-        dimension = dimension_of(service, name, code_list.levels if code_list else ())
+        dimension = metadata.dimension_of(service, name, code_list.levels if code_list else ())
         chosen.append(Chosen(dimension, expand(name, pick.expressions, dimension.codes), code_list))
     if not chosen:
         chosen = [default_choice(service, total=bool(selection.picks))]
-    offered = {content.code: content for content in contents_of(service.dataset)}
+    offered = {content.code: content for content in metadata.contents_of(service.dataset)}
     codes = expand(contents, measured.expressions, list(offered)) if measured else ()
     shown = [offered[code] for code in codes] or [next(iter(offered.values()))]
     heading, stub = _placement(selection, [*(each.dimension.name for each in chosen), contents])
@@ -446,9 +439,9 @@ def any_case(name: str, known: Iterable[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def find_code_list(service: DatasetService, variable: str, wanted: str) -> CodeList:
+def find_code_list(service: DatasetService, variable: str, wanted: str) -> metadata.CodeList:
     """The code list of a variable, by its id in any case."""
-    lists = {each.id: each for each in code_lists(service.dataset, variable)}
+    lists = {each.id: each for each in metadata.code_lists(service.dataset, variable)}
     found = any_case(wanted, lists)
     if found is None:
         advice = nearest(wanted, lists) if lists else "Leave the code list out."
@@ -463,11 +456,13 @@ def default_choice(service: DatasetService, *, total: bool = False) -> Chosen:
     refusals: list[DiscreetError] = []
     for name in sorted(names, key=lambda name: name in dataset.geography):
         try:
-            service.check(TableRequest(dataset.id, rows=(name,), measure=contents_of(dataset)[0].measure))
+            service.check(
+                TableRequest(dataset.id, rows=(name,), measure=metadata.contents_of(dataset)[0].measure)
+            )
         except DiscreetError as refusal:
             refusals.append(refusal)
             continue
-        dimension = dimension_of(service, name)
+        dimension = metadata.dimension_of(service, name)
         return Chosen(dimension, (TOTAL,) if total else dimension.codes)
     raise refusals[0] if refusals else NotFound("The table has no variable.", "Choose another table.")
 

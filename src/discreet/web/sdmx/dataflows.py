@@ -147,7 +147,6 @@ def table_variables(described: DescribedFlow, wanted: KeyCodes) -> tuple[str, ..
 
 
 def _codes(variable: Variable, position: str) -> tuple[str, ...]:
-    """The codes of one position, in the order of the variable, the total last."""
     known = {sdmx_id(code): code for code in variable.codes} | {TOTAL: TOTAL}
     asked = set(position.split("+"))
     for name in sorted(asked - set(known)):

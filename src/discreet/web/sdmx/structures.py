@@ -168,7 +168,6 @@ def _flows(registry: DatasetRegistry, query: Query) -> tuple[DescribedFlow, ...]
 
 
 def _code_lists(flows: tuple[DescribedFlow, ...]) -> tuple[StructureCodeList, ...]:
-    """The code lists of the dimensions and attributes of dataflows, each once."""
     of_variables = {
         (each.dataset.id, name): _list_of_variable(each.dataset, name)
         for each in flows
@@ -273,7 +272,6 @@ def _datastructure(parent: Element, described: DescribedFlow, *, stub: bool) -> 
 
 
 def _component(parent: Element, tag: str, name: str, dataset: Dataset, **attributes: str) -> Element:
-    """A component that refers to a concept of the dataset."""
     component = SubElement(parent, _name(f"str:{tag}"), {"id": name, **attributes})
     SubElement(
         SubElement(component, _name("str:ConceptIdentity")),
