@@ -87,10 +87,6 @@ def find_old_module(name: str) -> ModuleSpec | None:
 class _Forwarder(Loader):
     """Loads a module whose names are those of `MOVED`."""
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """An empty module."""
-        return ModuleType(spec.name)
-
     def exec_module(self, module: ModuleType) -> None:
         """Forward its names."""
         vars(module)["__getattr__"] = renamed(module.__name__)

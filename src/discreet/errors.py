@@ -15,6 +15,8 @@ EXIT_REFUSED = 3
 EXIT_NOT_FOUND = 4
 EXIT_BUDGET = 5
 EXIT_OURS = 70
+#: The exit code of an HTTP status, unless the class names another; further statuses inherit theirs.
+_EXITS = dict.fromkeys((400, 422, 501), EXIT_USAGE) | dict.fromkeys((401, 403, 410, 429), EXIT_REFUSED)
 
 
 class DiscreetError(Exception):
@@ -28,7 +30,8 @@ class DiscreetError(Exception):
     def __init_subclass__(cls, code: str = "", title: str = "", status: int = 0, exit_code: int = 0) -> None:
         cls.code = code or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
         cls.title = title or cls.title
-        cls.http_status, cls.exit_code = status or cls.http_status, exit_code or cls.exit_code
+        cls.http_status = status or cls.http_status
+        cls.exit_code = exit_code or _EXITS.get(status, cls.exit_code)
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -39,9 +42,7 @@ class DiscreetError(Exception):
         return f"{self.message} {self.advice}".strip()
 
 
-class BadRequest(
-    DiscreetError, title=message("The request cannot be read"), status=400, exit_code=EXIT_USAGE
-):
+class BadRequest(DiscreetError, title=message("The request cannot be read"), status=400):
     """The request cannot be parsed: a word, a number or a combination without a meaning."""
 
 
@@ -89,7 +90,7 @@ class MethodNotAllowed(BadRequest, title=message("This method is not offered"), 
     """An HTTP method that the URL does not support: tables are read, never written."""
 
 
-class TooManyCalls(DiscreetError, title=message("Too many calls"), status=429, exit_code=EXIT_REFUSED):
+class TooManyCalls(DiscreetError, title=message("Too many calls"), status=429):
     """An account or an IP address exceeded its rate limit; `retry_after` is in seconds."""
 
     def __init__(self, message: str, advice: str = "", *, retry_after: int = 1) -> None:
@@ -97,9 +98,7 @@ class TooManyCalls(DiscreetError, title=message("Too many calls"), status=429, e
         self.retry_after = retry_after
 
 
-class Stopped(
-    DiscreetError, title=message("Stopped by the watch of requests"), status=403, exit_code=EXIT_REFUSED
-):
+class Stopped(DiscreetError, title=message("Stopped by the watch of requests"), status=403):
     """A client that the detectors have blocked, because its requests look like an attack."""
 
 
@@ -119,9 +118,7 @@ class UnknownVersion(UnknownDataset, title=message("Unknown version")):
     """A version that the dataset does not have."""
 
 
-class VersionClosed(
-    DiscreetError, title=message("This version is not answered any more"), status=410, exit_code=EXIT_REFUSED
-):
+class VersionClosed(DiscreetError, title=message("This version is not answered any more"), status=410):
     """An earlier version that is no longer served, or no longer retained."""
 
 
@@ -129,7 +126,7 @@ class NotFound(DiscreetError, title=message("Not found"), status=404, exit_code=
     """A file, folder or page that does not exist."""
 
 
-class Refused(DiscreetError, title=message("This table is refused"), status=403, exit_code=EXIT_REFUSED):
+class Refused(DiscreetError, title=message("This table is refused"), status=403):
     """A valid request that a rule refuses.
 
     A rule without a class here sets its own `code`. `cacheable` is False where the answer depends on time or account.
@@ -197,7 +194,7 @@ class BudgetSpent(
     """The remaining privacy budget does not cover the request; nothing is computed or charged."""
 
 
-class BadKey(DiscreetError, title=message("The API key is not accepted"), status=401, exit_code=EXIT_REFUSED):
+class BadKey(DiscreetError, title=message("The API key is not accepted"), status=401):
     """An API key or a token that is unknown, expired, revoked, or cannot be verified at the moment."""
 
 
@@ -205,15 +202,11 @@ class NotAllowed(Refused, title=message("Not allowed with this account")):
     """An account whose role does not allow what it asks."""
 
 
-class BadDescription(
-    DiscreetError, title=message("The dataset description is not usable"), status=422, exit_code=EXIT_USAGE
-):
+class BadDescription(DiscreetError, title=message("The dataset description is not usable"), status=422):
     """A `dataset.toml` that cannot be used."""
 
 
-class BadData(
-    DiscreetError, title=message("The records do not fit their description"), status=422, exit_code=EXIT_USAGE
-):
+class BadData(DiscreetError, title=message("The records do not fit their description"), status=422):
     """Records that contradict their description, or a file that cannot be read."""
 
 
@@ -248,9 +241,7 @@ class BadNoiseTable(
     """A noise table with a gap, an overlap, a wrong sum or a wrong mean."""
 
 
-class InfeasibleDesign(
-    DiscreetError, title=message("No such noise table exists"), status=422, exit_code=EXIT_USAGE
-):
+class InfeasibleDesign(DiscreetError, title=message("No such noise table exists"), status=422):
     """A noise table that cannot exist; the message names the violated bound."""
 
 
@@ -282,9 +273,7 @@ class ServerUnusable(DiscreetError, title=message("The server cannot be used"), 
     """A server that cannot be reached, is overloaded, or is no Discreet server."""
 
 
-class MissingExtra(
-    DiscreetError, title=message("An optional package is missing"), status=501, exit_code=EXIT_USAGE
-):
+class MissingExtra(DiscreetError, title=message("An optional package is missing"), status=501):
     """A feature whose optional packages are not installed."""
 
 

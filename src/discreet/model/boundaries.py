@@ -103,13 +103,9 @@ def _join_arcs(ring: list[int], arcs: list[Ring]) -> list[list[float]]:
 
 
 def _code(feature: dict[str, Any], name: str) -> str:
-    told = feature.get("properties") or {}
-    found = next(
-        (each for each in (told.get("code"), told.get(name), feature.get("id")) if each is not None), None
-    )
-    if found is None:
-        raise KeyError("code")
-    return str(found)
+    properties = feature.get("properties") or {}
+    given = (properties.get("code"), properties.get(name), feature.get("id"))
+    return str([each for each in given if each is not None][0])  # noqa: RUF015 - an IndexError is caught
 
 
 def _shape(geometry: dict[str, Any]) -> Shape:

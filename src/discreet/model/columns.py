@@ -145,11 +145,10 @@ def numbers_of(release: Release | Listing, lines: Part = EVERY) -> list[Numbers]
         if tenths is not None:
             percent = tenths / 10
             columns.append(Numbers(name, meaning, percent, missing | (percent < 0)))
-    if isinstance(release, Listing) or isinstance(lines, ListedCells):
-        return columns
-    return columns + [
-        Numbers(c.name, c.meaning, c.values.flat[lines], c.missing.flat[lines]) for c in release.derived
-    ]
+    if not isinstance(release, Listing) and not isinstance(lines, ListedCells):
+        derived = ((c, c.values.flat[lines], c.missing.flat[lines]) for c in release.derived)
+        columns += [Numbers(c.name, c.meaning, values, gone) for c, values, gone in derived]
+    return columns
 
 
 def _part(release: Release | Listing, lines: Part) -> ListedCells:
@@ -157,11 +156,6 @@ def _part(release: Release | Listing, lines: Part) -> ListedCells:
         return lines
     if isinstance(release, Listing):
         return release.nothing
-    return ListedCells(
-        (),
-        release.values.flat[lines],
-        release.status.flat[lines],
-        None if release.signed is None else release.signed.flat[lines],
-        None if release.errors is None else release.errors.flat[lines],
-        None if release.noise_shares is None else release.noise_shares.flat[lines],
-    )
+    optional = (release.signed, release.errors, release.noise_shares)
+    some = (None if array is None else array.flat[lines] for array in optional)
+    return ListedCells((), release.values.flat[lines], release.status.flat[lines], *some)

@@ -21,7 +21,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.boundaries import Boundaries
-from discreet.model.description.sections import About, FileOptions, Publish, check_section, is_texts
+from discreet.model.description.sections import (
+    About,
+    FileOptions,
+    Publish,
+    check_section,
+    is_texts,
+    refuse_first,
+)
 from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import Protection
 from discreet.model.survey import SamplingDesign, Survey
@@ -67,14 +74,16 @@ def parse_access(section: Any) -> Access:
     """Parse `[access]`."""
     check_section(section, "access", [field.name for field in fields(Access)])
     who, accounts = section.get("who", ""), section.get("accounts", [])
-    if "who" in section and who not in AUDIENCES:
-        raise BadDescription(f"`who` of [access] is {who!r}.", f"Give one of: {', '.join(AUDIENCES)}.")
-    if not is_texts(accounts) or not all(accounts):
-        raise BadDescription(f"`accounts` of [access] is {accounts!r}.", "Give a list of names of accounts.")
-    if accounts and who == PUBLIC:
-        raise BadDescription(
-            "[access] names accounts, and says that everybody may.", "Leave out `accounts`, or give a role."
-        )
+    known, named = "who" not in section or who in AUDIENCES, is_texts(accounts) and all(accounts)
+    refuse_first(
+        (not known, f"`who` of [access] is {who!r}.", f"Give one of: {', '.join(AUDIENCES)}."),
+        (not named, f"`accounts` of [access] is {accounts!r}.", "Give a list of names of accounts."),
+        (
+            accounts and who == PUBLIC,
+            "[access] names accounts, and says that everybody may.",
+            "Leave out `accounts`, or give a role.",
+        ),
+    )
     return Access(who, tuple(accounts))
 
 
@@ -124,25 +133,25 @@ class Dataset:
     wording: str = ""
 
     def __post_init__(self) -> None:
-        if not _ID.match(self.id):
-            raise BadDescription(
+        refuse_first(
+            (
+                not _ID.match(self.id),
                 f"The dataset id {self.id!r} is not usable.",
                 "Use lower-case letters, digits and hyphens, starting with a letter, at most 64.",
-            )
-        if not self.lineage:
-            object.__setattr__(self, "lineage", self.id)
-        if len({variable.name.lower() for variable in self.variables}) != len(self.variables):
-            raise BadDescription(
+            ),
+            (
+                len({variable.name.lower() for variable in self.variables}) != len(self.variables),
                 "Two variables have the same name, or names that differ in capitals only.",
                 "Give every variable its own name.",
-            )
-        if not self.variables:
-            raise BadDescription("The dataset has no variables.", "Add a [[variable]] section for each.")
-        if not 0 <= self.weight_decimals <= 9 or not 0 <= self.key_decimals <= 9:
-            raise BadDescription(
+            ),
+            (not self.variables, "The dataset has no variables.", "Add a [[variable]] section for each."),
+            (
+                not (0 <= self.weight_decimals <= 9 and 0 <= self.key_decimals <= 9),
                 f"weight_decimals is {self.weight_decimals} and key_decimals is {self.key_decimals}.",
                 "Both must lie between 0 and 9.",
-            )
+            ),
+        )
+        object.__setattr__(self, "lineage", self.lineage or self.id)
         for hierarchy in self.hierarchies:
             self._check_hierarchy(hierarchy)
         if self.survey is not None:
@@ -210,36 +219,38 @@ class Dataset:
         for parents, children in pairwise(levels):
             coarse, fine = parents.name, children.name
             for category in children.categories:
-                if category.parent is None or category.parent not in parents:
-                    has = (
-                        "no parent"
-                        if category.parent is None
-                        else f'the parent {category.parent!r}, which "{coarse}" does not have'
-                    )
+                if category.parent not in parents:
+                    unknown = f'the parent {category.parent!r}, which "{coarse}" does not have'
+                    has = "no parent" if category.parent is None else unknown
                     raise BadDescription(
                         f'The category {category.code!r} of "{fine}" has {has}.',
                         f'Give every category of "{fine}" a parent that is a code of "{coarse}".',
                     )
 
     def _check_survey(self, survey: Survey) -> None:
-        if self.weight_column is None:
-            raise BadDescription("[survey] needs weights.", "Name their column with `weight_column`.")
-        if survey.form == "invariant" and not self.protection.is_dp:
-            raise BadDescription(
+        refuse_first(
+            (
+                self.weight_column is None,
+                "[survey] needs weights.",
+                "Name their column with `weight_column`.",
+            ),
+            (
+                survey.form == "invariant" and not self.protection.is_dp,
                 'The weight form "invariant" is for the method dp with a public sample size.',
                 'Use "average-weight", or another form of the cell key method.',
-            )
-        if survey.only_weights and self.protection.keys in {"additive", "abs"}:
-            raise BadDescription(
+            ),
+            (
+                survey.only_weights and self.protection.keys in {"additive", "abs"},
                 f'The weight form "{survey.form}" needs noise of its own, which "{self.protection.keys}" keys '
                 "do not have.",
                 'Use keys = "hashed", or the weight form "average-weight".',
-            )
-        if self.protection.is_dp and survey.design != SamplingDesign():
-            raise BadDescription(
+            ),
+            (
+                self.protection.is_dp and survey.design != SamplingDesign(),
                 "[survey] declares strata, clusters or replicates, and the method is dp.",
                 "Leave them out: under dp errors come from noisy counts and `relative_variance` alone.",
-            )
+            ),
+        )
         if survey.stratum is None:
             return
         codes = self._require(survey.stratum, f'[survey] names the variable "{survey.stratum}".').codes
@@ -260,8 +271,7 @@ class Dataset:
         own = self._require(
             code_list.variable, f'The code list "{code_list.name}" is of the variable "{code_list.variable}".'
         )
-        taken = [*self._by_name, *(other.name for other in self.code_lists)]
-        if taken.count(code_list.name) > 1:
+        if [*self._by_name, *(other.name for other in self.code_lists)].count(code_list.name) > 1:
             raise BadDescription(
                 f'"{code_list.name}" names a code list and something else.',
                 "Give every code list its own name.",

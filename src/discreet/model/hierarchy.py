@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,14 +41,13 @@ class Group:
 
 def level_names(dataset: Dataset, variable: str) -> list[str]:
     """The levels at which a variable can be shown: coarser hierarchy levels, code lists, itself."""
-    coarser = [
-        level
-        for hierarchy in dataset.hierarchies
-        if variable in hierarchy.levels
-        for level in hierarchy.levels[: hierarchy.levels.index(variable)]
-    ]
     lists = [code_list.name for code_list in dataset.code_lists if code_list.variable == variable]
-    return [*dict.fromkeys(coarser), *lists, variable]
+    return [*dict.fromkeys(chain.from_iterable(_levels_above(dataset, variable))), *lists, variable]
+
+
+def _levels_above(dataset: Dataset, name: str) -> list[tuple[str, ...]]:
+    """The levels above a variable in each of its hierarchies, coarse to fine."""
+    return [h.levels[: h.levels.index(name)] for h in dataset.hierarchies if name in h.levels]
 
 
 def level_label(dataset: Dataset, level: str) -> str:
@@ -108,24 +107,11 @@ def _groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
                 Group(code, label, tuple(sorted(own.position(member) for member in members)))
                 for code, label, members in code_list.groups
             )
-    return _ancestor_groups(dataset, variable, level)
-
-
-def _ancestor_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
-    hierarchy = next(h for h in dataset.hierarchies if {variable, level} <= set(h.levels))
-    between = hierarchy.levels[hierarchy.levels.index(level) + 1 : hierarchy.levels.index(variable)]
-    members: dict[str, list[int]] = {}
-    for place, category in enumerate(dataset.variable(variable).categories):
-        above = category.parent or ""
-        for step in reversed(between):
-            finer = dataset.variable(step)
-            above = finer.categories[finer.position(above)].parent or ""
+    members: dict[int, list[int]] = {}
+    for place, above in enumerate(ancestors_or_self(dataset, variable, level).tolist()):
         members.setdefault(above, []).append(place)
-    return tuple(
-        Group(c.code, c.label, tuple(members[c.code]))
-        for c in dataset.variable(level).categories
-        if c.code in members
-    )
+    coarse = enumerate(dataset.variable(level).categories)
+    return tuple(Group(c.code, c.label, tuple(members[place])) for place, c in coarse if place in members)
 
 
 def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64] | None:
@@ -170,21 +156,19 @@ def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str
     A label is -1 for people who are left out. None where `onto` is neither a finer level nor a coarser one that can express
     the labels.
     """
-    finer = _spread_down(dataset, name, labels, onto)
-    down = ancestors(dataset, name, onto)
-    if finer is not None or down is None:
-        return finer
-    coarser = np.full(len(dataset.variable(onto)), -1, dtype=np.int64)
-    coarser[down] = labels
-    return coarser if np.array_equal(coarser[down], labels) else None
+    narrow, down = _spread_down(dataset, name, labels, onto), ancestors(dataset, name, onto)
+    if narrow is not None or down is None:
+        return narrow
+    wide = np.full(len(dataset.variable(onto)), -1, dtype=np.int64)
+    wide[down] = labels
+    return wide if np.array_equal(wide[down], labels) else None
 
 
 def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> NDArray[np.bool_] | None:
     """The categories of `onto` that lie wholly within kept categories of `name`; None if the variables are unrelated."""
-    finer = _spread_down(dataset, name, kept, onto)
-    down = ancestors(dataset, name, onto)
-    if finer is not None or down is None:
-        return finer
+    narrow, down = _spread_down(dataset, name, kept, onto), ancestors(dataset, name, onto)
+    if narrow is not None or down is None:
+        return narrow
     categories = len(dataset.variable(onto))
     missed = np.bincount(down[~kept], minlength=categories)
     whole: NDArray[np.bool_] = (missed == 0) & (np.bincount(down, minlength=categories) > 0)
@@ -194,22 +178,13 @@ def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> N
 @per_dataset
 def finer(dataset: Dataset, name: str) -> frozenset[str]:
     """The levels below a variable in its hierarchies; each of them determines it."""
-    found = (
-        each.levels[each.levels.index(name) + 1 :] for each in dataset.hierarchies if name in each.levels
-    )
-    return frozenset(level for levels in found for level in levels)
+    found = (h.levels[h.levels.index(name) + 1 :] for h in dataset.hierarchies if name in h.levels)
+    return frozenset(chain.from_iterable(found))
 
 
 def coarser(dataset: Dataset, name: str) -> tuple[str, ...]:
     """The levels above a variable in its hierarchies, the nearest first."""
-    return tuple(
-        dict.fromkeys(
-            level
-            for hierarchy in dataset.hierarchies
-            if name in hierarchy.levels
-            for level in reversed(hierarchy.levels[: hierarchy.levels.index(name)])
-        )
-    )
+    return tuple(dict.fromkeys(level for above in _levels_above(dataset, name) for level in reversed(above)))
 
 
 def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
@@ -222,12 +197,10 @@ def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
 
 def visible_levels(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
     """The levels at which a request shows a variable; its own if it is filtered, grouped or shown by a code list."""
-    chosen = {name for name, _ in (*request.filters, *request.groups)}
-    levels = dict(request.levels).get(name, (name,))
-    if name in chosen:
+    if name in dict((*request.filters, *request.groups)):
         return frozenset({name})
     above = coarser(dataset, name)
-    return frozenset(level if level in above else name for level in levels)
+    return frozenset(level if level in above else name for level in dict(request.levels).get(name, (name,)))
 
 
 def variables_showing(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
@@ -269,10 +242,7 @@ def has_single_area(dataset: Dataset, names: Iterable[str], level: str) -> bool:
 
 def levels_down_to(dataset: Dataset, name: str) -> tuple[str, ...]:
     """The levels of the first hierarchy with a variable, from the coarsest down to it."""
-    for hierarchy in dataset.hierarchies:
-        if name in hierarchy.levels:
-            return hierarchy.levels[: hierarchy.levels.index(name) + 1]
-    return (name,)
+    return (*next(iter(_levels_above(dataset, name)), ()), name)
 
 
 def groupings(dataset: Dataset, name: str) -> dict[str, tuple[Group, ...]]:

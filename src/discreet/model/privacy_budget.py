@@ -21,7 +21,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from discreet.errors import BadDescription, BadRequest
-from discreet.model.description.sections import check_type, is_texts, refuse_unknown_keys
+from discreet.model.description.sections import check_texts, check_type, refuse_first, refuse_unknown_keys
 from discreet.model.limits import MOST_RECORDS_PER_UNIT
 from discreet.model.messages.text import nearest
 
@@ -53,15 +53,12 @@ def read_amount(value: object, what: str, unit: Fraction = LOSS_UNIT) -> Fractio
 
 def _decimal(value: object) -> Fraction | None:
     """A number as the decimal that was written; for a float, its shortest decimal."""
-    if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
-        return None
+    plain = isinstance(value, int | float | str | Decimal) and not isinstance(value, bool)
     try:
-        amount = Decimal(str(value))
+        amount = Decimal(str(value) if plain else "nan")
     except InvalidOperation:
         return None
-    if not amount.is_finite() or abs(amount.adjusted()) > _MOST_DIGITS:
-        return None
-    return Fraction(amount)
+    return Fraction(amount) if amount.is_finite() and abs(amount.adjusted()) <= _MOST_DIGITS else None
 
 
 def round_up_to_units(loss: Fraction | float, failure: Fraction | float) -> tuple[Fraction, Fraction]:
@@ -90,11 +87,8 @@ def format_amount(amount: Fraction) -> str:
     >>> format_amount(Fraction(11, 10)), format_amount(Fraction(4)), format_amount(Fraction(1, 10**9))
     ('1.1', '4', '1e-9')
     """
-    decimal = Decimal(amount.numerator) / Decimal(amount.denominator)
-    plain = decimal.normalize()
-    if plain and plain.adjusted() < -4:
-        return f"{plain:e}"
-    return f"{plain:f}"
+    plain = (Decimal(amount.numerator) / Decimal(amount.denominator)).normalize()
+    return f"{plain:e}" if plain and plain.adjusted() < -4 else f"{plain:f}"
 
 
 NEIGHBOURS = ("add-remove", "replace-one")
@@ -153,59 +147,61 @@ class Terms:
         ):
             if value not in allowed:
                 raise BadDescription(f'`{key}` of the budget is "{value}".', nearest(value, allowed))
-        if not self.name:
-            raise BadDescription(
-                "The budget has no name.", 'Write name = "a name for the datasets about the same people".'
-            )
-        if self.epsilon <= 0 or not 0 <= self.delta < 1:
-            raise BadDescription(
-                f"The budget is epsilon {float(self.epsilon):g}, delta {float(self.delta):g}.",
+        epsilon, delta = f"epsilon {float(self.epsilon):g}", f"delta {float(self.delta):g}"
+        refuse_first(
+            (
+                not self.name,
+                "The budget has no name.",
+                'Write name = "a name for the datasets about the same people".',
+            ),
+            (
+                self.epsilon <= 0 or not 0 <= self.delta < 1,
+                f"The budget is {epsilon}, {delta}.",
                 "Epsilon must be above 0, delta from 0 to below 1.",
-            )
+            ),
+        )
         object.__setattr__(self, "cap_epsilon", self.cap_epsilon or self.epsilon)
         versions = max(1, ceil(self.cap_epsilon / self.epsilon))
         object.__setattr__(self, "cap_delta", self.cap_delta or versions * self.delta)
-        if self.cap_epsilon < self.epsilon or self.cap_delta < self.delta:
-            raise BadDescription(
-                f"One version spends epsilon {float(self.epsilon):g} and delta {float(self.delta):g}, more than the "
-                f"lifetime cap of {float(self.cap_epsilon):g} and {float(self.cap_delta):g}.",
+        cap, cap_delta = f"{float(self.cap_epsilon):g}", f"{float(self.cap_delta):g}"
+        refuse_first(
+            (
+                self.cap_epsilon < self.epsilon or self.cap_delta < self.delta,
+                f"One version spends {epsilon} and {delta}, more than the lifetime cap of {cap} and {cap_delta}.",
                 "Lower epsilon and delta. The cap of a budget that nothing was charged to yet may be raised instead.",
-            )
-        if self.cap_delta >= 1:
-            raise BadDescription(
-                f"cap_delta is {float(self.cap_delta):g}, and a delta of 1 promises nothing. By default it is delta for "
-                f"each of the {versions:,} versions that cap_epsilon allows.",
+            ),
+            (
+                self.cap_delta >= 1,
+                f"cap_delta is {cap_delta}, and a delta of 1 promises nothing. By default it is delta for each of the "
+                f"{versions:,} versions that cap_epsilon allows.",
                 "Raise epsilon, lower delta, or write cap_delta below 1.",
-            )
-        if not 1 <= self.records_per_unit <= MOST_RECORDS_PER_UNIT:
-            raise BadDescription(
+            ),
+            (
+                not 1 <= self.records_per_unit <= MOST_RECORDS_PER_UNIT,
                 f"records_per_unit is {self.records_per_unit}.",
                 f"Give a whole number from 1 to {MOST_RECORDS_PER_UNIT}.",
-            )
-        self._check_answers_and_invariants()
-
-    def _check_answers_and_invariants(self) -> None:
-        cap = f"cap_epsilon {float(self.cap_epsilon):g}"
-        if self.answer_cost < 0 or (self.composition == "basic" and self.answer_cost > self.cap_epsilon):
-            raise BadDescription(
-                f"answer_cost is {float(self.answer_cost):g}, and the budget has {cap}.",
+            ),
+            (
+                self.answer_cost < 0 or (self.composition == "basic" and self.answer_cost > self.cap_epsilon),
+                f"answer_cost is {float(self.answer_cost):g}, and the budget has cap_epsilon {cap}.",
                 "Give what one table may cost, from above 0 to the cap, or leave it out.",
-            )
-        if not 0 < self.max_exact < 1:
-            raise BadDescription(
-                f"max_exact of the budget is {float(self.max_exact):g}.", "Give a number between 0 and 1."
-            )
-
-        if len(self.held) > 1:
-            raise BadDescription(
+            ),
+            (
+                not 0 < self.max_exact < 1,
+                f"max_exact of the budget is {float(self.max_exact):g}.",
+                "Give a number between 0 and 1.",
+            ),
+            (
+                len(self.held) > 1,
                 f"The totals of {' and of '.join(self.held)} are invariants.",
                 "Name one variable, the finest level whose totals are exact: with two nobody could be replaced.",
-            )
-        if self.invariants and self.neighbours != "replace-one":
-            raise BadDescription(
+            ),
+            (
+                self.invariants and self.neighbours != "replace-one",
                 "The number of records is an invariant, and neighbours add or remove a person.",
                 'Write neighbours = "replace-one": a public n gives an added person away.',
-            )
+            ),
+        )
 
     @property
     def known_total(self) -> bool:
@@ -235,14 +231,8 @@ _NEEDED = {
 #: Fields with another name in the file.
 _IN_THE_FILE = {"composition": "rule"}
 #: The keys that are amounts, with their units.
-_AMOUNTS = {
-    "epsilon": LOSS_UNIT,
-    "cap_epsilon": LOSS_UNIT,
-    "answer_cost": LOSS_UNIT,
-    "delta": FAILURE_UNIT,
-    "cap_delta": FAILURE_UNIT,
-    "max_exact": LOSS_UNIT,
-}
+_AMOUNTS = dict.fromkeys(("epsilon", "cap_epsilon", "answer_cost", "max_exact"), LOSS_UNIT)
+_AMOUNTS |= dict.fromkeys(("delta", "cap_delta"), FAILURE_UNIT)
 #: Every key of `[protection.budget]`, and the field that it fills.
 KEYS = {_IN_THE_FILE.get(field.name, field.name): field.name for field in fields(Terms)}
 #: Older names of keys.
@@ -265,18 +255,14 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
 def _read(key: str, value: Any) -> Any:
     """Validate the value of a key; amounts are read as exact decimals."""
     if key in _AMOUNTS:
+        number = None if isinstance(value, str) else value
         try:
-            return read_amount(
-                None if isinstance(value, str) else value, f"`{key}` of the budget", _AMOUNTS[key]
-            )
+            return read_amount(number, f"`{key}` of the budget", _AMOUNTS[key])
         except BadRequest as error:
             raise BadDescription(error.message, error.advice) from None
     if key == "invariants":
-        if not is_texts(value):
-            raise BadDescription(
-                f"`invariants` of the budget is {value!r}.",
-                'Write invariants = ["n"], or ["n", "region"] where totals by region are exact.',
-            )
+        advice = 'Write invariants = ["n"], or ["n", "region"] where totals by region are exact.'
+        check_texts(value, "`invariants` of the budget", advice)
         return tuple(sorted({*value, NUMBER})) if value else ()
     check_type(value, {"records_per_unit": int, "calibrate": bool}.get(key, str), f"`{key}` of the budget")
     return value

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import BadDescription
-from discreet.model.description.sections import check_section, check_type, is_texts
+from discreet.model.description.sections import check_section, check_texts, check_type, refuse_first
 from discreet.model.limits import DEFAULT_MAX_CELLS, DEFAULT_MAX_VARIABLES
 from discreet.model.messages.text import nearest, one_line
 
@@ -68,21 +68,27 @@ class Protection:
             if value not in allowed:
                 raise BadDescription(f'The protection\'s {name} is "{value}".', nearest(value, allowed))
         self._refuse_other_method()
-        if ("family" in self.noise) == ("file" in self.noise):
-            raise BadDescription(
+        modulus = 1 if self.modulus is None else self.modulus
+        refuse_first(
+            (
+                ("family" in self.noise) == ("file" in self.noise),
                 "The noise has no family and no file, or both.",
                 'Write `family = "maxent"` with its parameters, or `file = "noise.json"`, in [protection.noise].',
-            )
-        if self.modulus is not None and not 1 <= self.modulus <= 2**64:
-            raise BadDescription(f"The key modulus is {self.modulus}.", "It must lie between 1 and 2^64.")
-        if self.keys == "abs" and self.modulus not in {None, 256}:
-            raise BadDescription("The `abs` keys are one byte.", "Set `modulus = 256`.")
-        if not 2 <= self.big_n < 2**63:
-            raise BadDescription(f"big_n is {self.big_n}.", "It must lie between 2 and 2^63.")
-        if self.max_variables < 1 or self.max_cells < 1:
-            raise BadDescription("max_variables and max_cells must be at least 1.", "Raise them.")
-        if self.versions_apart < 1:
-            raise BadDescription(f"versions_apart is {self.versions_apart}.", "It must be at least 1.")
+            ),
+            (not 1 <= modulus <= 2**64, f"The key modulus is {modulus}.", "It must lie between 1 and 2^64."),
+            (
+                self.keys == "abs" and self.modulus not in {None, 256},
+                "The `abs` keys are one byte.",
+                "Set `modulus = 256`.",
+            ),
+            (not 2 <= self.big_n < 2**63, f"big_n is {self.big_n}.", "It must lie between 2 and 2^63."),
+            (
+                self.max_variables < 1 or self.max_cells < 1,
+                "max_variables and max_cells must be at least 1.",
+                "Raise them.",
+            ),
+            (self.versions_apart < 1, f"versions_apart is {self.versions_apart}.", "It must be at least 1."),
+        )
         object.__setattr__(self, "fit_to", tuple(self.fit_to))
         for name in ("noise", "universe", "budget"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
@@ -137,11 +143,8 @@ def parse_protection(section: Any, survey: Any = None) -> Protection:
     for name in ("max_variables", "max_cells", "big_n"):
         if name in values:
             check_type(values[name], int, f"{name} of [protection]")
-    tables = values.get("fit_to", [])
-    if not is_texts(tables):
-        raise BadDescription(
-            f"fit_to of [protection] is {tables!r}.", 'Give a list, as in ["area", "sex*age"].'
-        )
+    advice = 'Give a list, as in ["area", "sex*age"].'
+    check_texts(values.get("fit_to", []), "fit_to of [protection]", advice)
     for name in ("noise", "universe", "budget"):
         if not isinstance(values.get(name, {}), dict):
             raise BadDescription(

@@ -78,16 +78,8 @@ def unit_of(dataset: Dataset) -> Unit:
 DEFAULT_MEASURE = "count"
 #: The parameters of a URL that name a table.
 QUERY_PARAMETERS = (
-    "rows",
-    "columns",
-    "layers",
-    "filter",
-    "group",
-    "levels",
-    "totals",
-    "measure",
-    "additivity",
-    "fit_to",
+    *("rows", "columns", "layers", "filter", "group", "levels"),
+    *("totals", "measure", "additivity", "fit_to"),
 )
 
 
@@ -202,9 +194,7 @@ class TableRequest:
     @property
     def identity(self) -> tuple[object, ...]:
         """A key that is equal for two canonical requests exactly if their cells are, whatever the layout."""
-        return (
-            self.dataset,
-            tuple(sorted(self.variables)),
+        cells = (
             self.filters,
             self.groups,
             self.totals,
@@ -213,6 +203,7 @@ class TableRequest:
             self.additivity,
             self.fit_to,
         )
+        return (self.dataset, tuple(sorted(self.variables)), *cells)
 
     def to_query(self) -> list[tuple[str, str]]:
         """The request as URL parameters, without the dataset."""
@@ -403,9 +394,9 @@ def _canonical_groups(
             found[name] = {codes: given[name].get(codes, "") for codes in _singles(dataset, name, filters)}
     ordered = sorted(found.items())
     shown = ((name, canonical_names(dataset, dataset.variable(name), called)) for name, called in ordered)
-    names = tuple((name, called) for name, called in shown if called)
     regrouped = ((name, tuple(called)) for name, called in ordered)
-    return tuple(each for each in regrouped if each[1] != _singles(dataset, each[0], filters)), names
+    plain = tuple(each for each in regrouped if each[1] != _singles(dataset, each[0], filters))
+    return plain, tuple((name, called) for name, called in shown if called)
 
 
 def _singles(

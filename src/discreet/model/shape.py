@@ -219,10 +219,10 @@ def _make_dimension(
 ) -> Dimension:
     variable = dataset.variable(name)
     groups, levels = dict(request.groups).get(name), dict(request.levels).get(name)
-    population = _population(dataset, name, filters)
+    plain, population = plain_outputs(variable), _population(dataset, name, filters)
     if groups is not None:
         outputs = tuple(
-            plain_outputs(variable)[variable.position(group[0])]
+            plain[variable.position(group[0])]
             if len(group) == 1
             else Output(
                 "+".join(map(escape, group)), group_label(variable, group), _positions(variable, group)
@@ -231,10 +231,8 @@ def _make_dimension(
         )
     elif levels is not None:
         outputs = level_outputs(dataset, name, levels, population)
-    elif len(population) == len(variable):
-        outputs = plain_outputs(variable)
     else:
-        outputs = tuple(plain_outputs(variable)[position] for position in population)
+        outputs = plain if len(population) == len(plain) else tuple(plain[place] for place in population)
     if not outputs and not request.totals:
         raise BadRequest(
             message(
@@ -274,10 +272,9 @@ def _overlapping(dataset: Dataset, name: str, other: str, members: tuple[int, ..
     up, down = ancestors(dataset, name, other), ancestors(dataset, other, name)
     if up is not None:
         return np.asarray(chosen[up])
-    touched = np.zeros(len(dataset.variable(name)), dtype=np.bool_)
-    if down is None:
-        return ~touched
-    touched[down[chosen]] = True
+    touched = np.full(len(dataset.variable(name)), down is None)
+    if down is not None:
+        touched[down[chosen]] = True
     return touched
 
 

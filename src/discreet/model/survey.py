@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadDescription
-from discreet.model.description.sections import check_section, require_keys
+from discreet.model.description.sections import check_section, check_value, refuse_first, require_keys
 from discreet.model.limits import MOST_REPLICATES
 from discreet.model.messages.text import message, nearest, one_line
 
@@ -94,10 +94,10 @@ def replicate_columns(given: object) -> tuple[str, ...]:
                 f"`replicates` of [survey] is {given!r}.",
                 'Write replicates = "repwt1..repwt60", or a list of columns.',
             )
-        stem, first, last = found[1], int(found[2]), int(found[4])
+        first, last = int(found[2]), int(found[4])
         width = len(found[2]) if found[2].startswith("0") else 0
-        upto = min(last, first + MOST_REPLICATES)
-        names = tuple(f"{stem}{number:0{width}d}" for number in range(first, upto + 1))
+        numbers = range(first, min(last, first + MOST_REPLICATES) + 1)
+        names = tuple(f"{found[1]}{number:0{width}d}" for number in numbers)
     if not 2 <= len(names) <= MOST_REPLICATES or len(set(names)) != len(names):
         raise BadDescription(
             f"`replicates` of [survey] names {len(names)} columns, {len(set(names))} of them different.",
@@ -167,8 +167,8 @@ def _fractions(given: object, strata: str | None) -> tuple[tuple[str, Fraction],
 
 def _column(entry: Mapping[str, Any], name: str) -> str | None:
     value = entry.get(name)
-    if value is not None and not (isinstance(value, str) and value):
-        raise BadDescription(f"`{name}` of [survey] is {value!r}.", "Give the name of a column, in quotes.")
+    fits = value is None or (isinstance(value, str) and value)
+    check_value(fits, value, f"`{name}` of [survey]", "Give the name of a column, in quotes.")
     return value
 
 
@@ -226,22 +226,28 @@ class Survey:
         return self.form == "largest-weight"
 
     def __post_init__(self) -> None:
-        if self.sample_size < 1 or self.population_size <= 0 or self.largest_weight <= 0:
-            raise BadDescription(
-                "[survey] has a size or weight that is not positive.", "Give positive numbers."
-            )
-        if self.relative_variance < 0:
-            raise BadDescription("[survey] has a relative variance below zero.", "Give zero or more.")
-        if self.error_limit <= 0:
-            raise BadDescription(
+        refuse_first(
+            (
+                self.sample_size < 1 or self.population_size <= 0 or self.largest_weight <= 0,
+                "[survey] has a size or weight that is not positive.",
+                "Give positive numbers.",
+            ),
+            (
+                self.relative_variance < 0,
+                "[survey] has a relative variance below zero.",
+                "Give zero or more.",
+            ),
+            (
+                self.error_limit <= 0,
                 f"`error_limit` of [survey] is {float(self.error_limit):g}.",
                 "Give a number above 0, as in 0.25.",
-            )
-        if self.form == "public-strata" and not (self.stratum and self.stratum_weights):
-            raise BadDescription(
+            ),
+            (
+                self.form == "public-strata" and not (self.stratum and self.stratum_weights),
                 "The weight form public-strata needs `stratum` and `stratum_weights`.",
                 'Write stratum = "state" and stratum_weights = { A = 900, B = 300 }.',
-            )
+            ),
+        )
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.form}, {self.sample_size:,} records")

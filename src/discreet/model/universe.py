@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.dataset import Dataset
-from discreet.model.description.sections import is_texts, refuse_unknown_keys
+from discreet.model.description.sections import check_value, is_texts, refuse_first, refuse_unknown_keys
 from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_level_of
 from discreet.model.limits import MOST_MARGINS
 from discreet.model.messages.text import nearest
@@ -234,8 +234,7 @@ def margin_zeros(
     `kept` has by variable the positions to look at; all by default.
     """
     positions = {name: (kept or {}).get(name, slice(None)) for name in margin}
-    shape = tuple(np.arange(len(dataset.variable(name)))[positions[name]].size for name in margin)
-    empty = np.zeros(shape, dtype=np.bool_)
+    empty = np.zeros([np.arange(len(dataset.variable(n)))[positions[n]].size for n in margin], dtype=np.bool_)
     for zero in dataset.structural_zeros:
         within = np.ones((1,) * len(margin), dtype=np.bool_)
         for name, codes in zero.where:
@@ -243,7 +242,7 @@ def margin_zeros(
             if flags is None:
                 break
             axis, mask = flags
-            lengths = tuple(-1 if a == axis else 1 for a in range(len(margin)))
+            lengths = [-1 if a == axis else 1 for a in range(len(margin))]
             within = within & mask[positions[margin[axis]]].reshape(lengths)
         else:
             empty |= within
@@ -267,22 +266,20 @@ def _margins_of(entry: Mapping[str, Any], dataset: Dataset, excluded: list[Margi
     names = sorted(set(_names(entry.get("variables", []), "variables")))
     canonical_margin(names, dataset)
     up_to = entry.get("up_to", min(2, len(names)))
-    if not isinstance(up_to, int) or isinstance(up_to, bool) or not 0 <= up_to <= len(names):
-        raise BadDescription(
-            f"`up_to` of the universe is {up_to!r}.", f"Give a number from 0 to {len(names)}."
-        )
+    fits = isinstance(up_to, int) and not isinstance(up_to, bool) and 0 <= up_to <= len(names)
+    check_value(fits, up_to, "`up_to` of the universe", f"Give a number from 0 to {len(names)}.")
     if sum(math.comb(len(names), size) for size in range(up_to + 1)) > MOST_MARGINS:
         raise BadDescription(
             f"All tables of up to {up_to} of {len(names)} variables are more than {MOST_MARGINS:,}.",
             "Lower `up_to`, or list fewer variables.",
         )
     found = {
-        tuple(each)
+        each
         for size in range(up_to + 1)
         for each in combinations(names, size)
         if not any(is_level_of(dataset, a, b) for a, b in combinations(each, 2))
+        and not any(contains(each, out, dataset) for out in excluded)
     }
-    found = {each for each in found if not any(contains(each, out, dataset) for out in excluded)}
     for listed in _lists(entry, "tables"):
         margin = canonical_margin(listed, dataset)
         if any(contains(margin, out, dataset) for out in excluded):
@@ -301,11 +298,8 @@ def _importance(
     entries = entry.get("importance", [])
     if entries in WEIGHTS:
         return ()
-    if not isinstance(entries, list):
-        raise BadDescription(
-            f"`importance` of the universe is {entries!r}.",
-            'Write [{ table = ["sex", "age"], weight = 5 }]; or, for joint margins, "tables" or "cells".',
-        )
+    advice = 'Write [{ table = ["sex", "age"], weight = 5 }]; or, for joint margins, "tables" or "cells".'
+    check_value(isinstance(entries, list), entries, "`importance` of the universe", advice)
     for each in entries:
         if not isinstance(each, dict) or set(each) != {"table", "weight"}:
             raise BadDescription(
@@ -313,10 +307,8 @@ def _importance(
             )
         margin = canonical_margin(_names(each["table"], "importance"), dataset)
         weight = each["weight"]
-        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 < weight < math.inf:
-            raise BadDescription(
-                f"The importance of {' x '.join(margin)} is {weight!r}.", "Give a number above 0."
-            )
+        fits = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 < weight < math.inf
+        check_value(fits, weight, f"The importance of {' x '.join(margin)}", "Give a number above 0.")
         if margin not in declared or margin in stated:
             raise BadDescription(
                 f"`importance` names the table {' x '.join(margin) or '()'}, which is not declared or named twice.",
@@ -352,22 +344,23 @@ def dp_terms(dataset: Dataset) -> tuple[Terms, Universe]:
     universe = parse_universe(
         dataset.protection.universe, dataset, known_total=terms.known_total, held=terms.held
     )
-    if terms.records_per_unit > 1 and dataset.unit_column is None:
-        raise BadDescription(
+    form = None if dataset.survey is None else dataset.survey.form
+    refuse_first(
+        (
+            terms.records_per_unit > 1 and dataset.unit_column is None,
             "A person may have several records, and no column tells whose a record is.",
             "Name it with `unit_column`, or set records_per_unit to 1.",
-        )
-    if dataset.key_column is not None:
-        raise BadDescription("Record keys mean nothing under dp.", "Take out `key_column`.")
-    form = None if dataset.survey is None else dataset.survey.form
-    if form is not None and form not in DP_FORMS:
-        raise BadDescription(
+        ),
+        (dataset.key_column is not None, "Record keys mean nothing under dp.", "Take out `key_column`."),
+        (
+            form is not None and form not in DP_FORMS,
             f'The weight form "{form}" reads exact weights, which dp does not release.',
             f"Use {', '.join(DP_FORMS[:-1])} or {DP_FORMS[-1]}.",
-        )
-    if form == "invariant" and not terms.known_total:
-        raise BadDescription(
+        ),
+        (
+            form == "invariant" and not terms.known_total,
             'The weight form "invariant" holds the sample size fixed, which is not declared.',
             'Write invariants = ["n"] and neighbours = "replace-one" in [protection.budget].',
-        )
+        ),
+    )
     return terms, universe

@@ -17,9 +17,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import combinations
 from typing import Any, TypeAlias
 
 from discreet.errors import BadDescription, UnknownCategory
+from discreet.model.description.sections import refuse_first
 from discreet.model.grammar import escape
 from discreet.model.limits import MOST_LABELS_COMPARED
 from discreet.model.messages.text import message, nearest, one_line
@@ -107,15 +109,16 @@ def parse_recodes(given: Any, codes: tuple[str, ...], where: str) -> Recodes:
                 f"`values` of {where} makes {value!r} the code {code!r}, which is no category.",
                 nearest(code, codes),
             )
-    single, ranges = [], []
-    for value, code in given.items():
-        found = value_range(value, code)
-        if found is None:
-            single.append((value.strip(), code))
-        else:
-            ranges.append((value, found))
-    _refuse_overlap(ranges, where)
-    return Recodes(tuple(single), tuple(each for _, each in ranges))
+    read = [(value, code, value_range(value, code)) for value, code in given.items()]
+    ranges = [(value, found) for value, _, found in read if found]
+    for (text, one), (later_text, later) in combinations(ranges, 2):
+        if one.meets(later):
+            raise BadDescription(
+                f"The ranges {text!r} and {later_text!r} of {where} overlap.",
+                "Let each begin after the other ends: 0..14, 15..64.",
+            )
+    single = tuple((value.strip(), code) for value, code, found in read if not found)
+    return Recodes(single, tuple(each for _, each in ranges))
 
 
 def parse_missing(given: Any, where: str) -> Recodes:
@@ -125,18 +128,8 @@ def parse_missing(given: Any, where: str) -> Recodes:
             f"`missing` of {where} is {given!r}.", 'Write the values in quotes: missing = ["-9", "NA"].'
         )
     ranges = {value: value_range(value, "") for value in given}
-    single = tuple((value.strip(), "") for value, found in ranges.items() if found is None and value.strip())
-    return Recodes(single, tuple(found for found in ranges.values() if found is not None))
-
-
-def _refuse_overlap(ranges: list[tuple[str, ValueRange]], where: str) -> None:
-    for place, (text, one) in enumerate(ranges):
-        for other_text, other in ranges[:place]:
-            if one.meets(other):
-                raise BadDescription(
-                    f"The ranges {other_text!r} and {text!r} of {where} overlap.",
-                    "Let each begin after the other ends: 0..14, 15..64.",
-                )
+    single = tuple((value.strip(), "") for value, found in ranges.items() if not found and value.strip())
+    return Recodes(single, tuple(filter(None, ranges.values())))
 
 
 #: The code of a total, in every table and format.
@@ -207,42 +200,44 @@ class Variable:
     recodes: Recodes = Recodes()
 
     def __post_init__(self) -> None:
-        if not _NAME.match(self.name):
-            raise BadDescription(
+        named = f'"{self.name}"'
+        twice = len(self._positions) != len(self.categories)
+        repeated = min(code for code, times in Counter(self.codes).items() if times > 1) if twice else ""
+        refuse_first(
+            (
+                not _NAME.match(self.name),
                 f"The variable name {self.name!r} is not usable.",
                 "Use a letter, then letters, digits and underscores, at most 64 in all.",
-            )
-        if self.name.lower() in RESERVED_NAMES or self.name.endswith("_label"):
-            raise BadDescription(
-                f'A variable cannot be called "{self.name}": tables have a column of that name.',
+            ),
+            (
+                self.name.lower() in RESERVED_NAMES or self.name.endswith("_label"),
+                f"A variable cannot be called {named}: tables have a column of that name.",
                 "Choose another name; `column` can still name the source column.",
-            )
-        if not self.categories:
-            raise BadDescription(f'The variable "{self.name}" has no categories.', "List its categories.")
-        if len(self._positions) != len(self.categories):
-            repeated = min(code for code, times in Counter(self.codes).items() if times > 1)
-            raise BadDescription(
-                f'The variable "{self.name}" lists the code {repeated!r} twice.',
+            ),
+            (not self.categories, f"The variable {named} has no categories.", "List its categories."),
+            (
+                twice,
+                f"The variable {named} lists the code {repeated!r} twice.",
                 "Give every category its own code.",
-            )
+            ),
+            (
+                "/" in self.boundaries or "\\" in self.boundaries or self.boundaries.startswith("."),
+                f"The boundaries of {named} are {self.boundaries!r}.",
+                "Name a file that stands beside dataset.toml, as in areas.geojson.",
+            ),
+        )
         for what, code in (("not stated", self.not_stated), ("unlisted", self.unlisted)):
             if code is not None and code not in self._positions:
                 raise BadDescription(
-                    f'The "{what}" code {code!r} of "{self.name}" is not among its categories.',
+                    f'The "{what}" code {code!r} of {named} is not among its categories.',
                     "Add it to the categories.",
                 )
         if self.categories_from not in CATEGORIES_FROM:
             raise BadDescription(
-                f'`categories_from` of "{self.name}" is "{self.categories_from}".',
+                f'`categories_from` of {named} is "{self.categories_from}".',
                 nearest(self.categories_from, CATEGORIES_FROM[1:]),
             )
-        if "/" in self.boundaries or "\\" in self.boundaries or self.boundaries.startswith("."):
-            raise BadDescription(
-                f'The boundaries of "{self.name}" are {self.boundaries!r}.',
-                "Name a file that stands beside dataset.toml, as in areas.geojson.",
-            )
-        if not self.column:
-            object.__setattr__(self, "column", self.name)
+        object.__setattr__(self, "column", self.column or self.name)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -75,6 +75,24 @@ def check_type(value: Any, kind: type, what: str, error: type[DiscreetError] = B
         raise error(f"{what} is {value!r}.", _ADVICE[kind])
 
 
+def check_texts(value: Any, what: str, advice: str) -> None:
+    """Refuse a value that is no list of texts."""
+    check_value(is_texts(value), value, what, advice)
+
+
+def check_value(fits: object, value: Any, what: str, advice: str) -> None:
+    """Refuse a value that does not fit; `what` is its name in the error."""
+    if not fits:
+        raise BadDescription(f"{what} is {value!r}.", advice)
+
+
+def refuse_first(*checks: tuple[object, str, str]) -> None:
+    """Refuse by the first check that is true; each has its sentence and advice."""
+    for wrong, text, advice in checks:
+        if wrong:
+            raise BadDescription(text, advice)
+
+
 def is_texts(value: Any) -> bool:
     """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
@@ -101,10 +119,10 @@ class About:
 def parse_about(section: Any) -> About:
     """Parse `[about]`."""
     for key, value in check_section(section, "about", [field.name for field in fields(About)]).items():
-        if key != "keywords":
+        if key == "keywords":
+            check_texts(value, f"`{key}` of [about]", "Give a list of texts.")
+        else:
             check_type(value, str, f"`{key}` of [about]")
-        elif not is_texts(value):
-            raise BadDescription(f"`{key}` of [about] is {value!r}.", "Give a list of texts.")
     return About(**{**section, "keywords": tuple(section.get("keywords", ()))})
 
 
@@ -143,8 +161,7 @@ class FileOptions:
             raise BadDescription(
                 f"The delimiter {self.delimiter!r} is not one character.", 'Use ",", ";", "|" or "\\t".'
             )
-        if self.decimal not in {"", ".", ","}:
-            raise BadDescription(f"The decimal sign is {self.decimal!r}.", 'Use "." or ",".')
+        check_value(self.decimal in {"", ".", ","}, self.decimal, "The decimal sign", 'Use "." or ",".')
 
     def given(self) -> dict[str, str]:
         """The options that are not empty."""
@@ -192,30 +209,24 @@ class Publish:
 def parse_publish(section: Any) -> Publish:
     """Parse `[publish]`."""
     check_section(section, "publish", [f.name for f in fields(Publish)])
-    up_to, levels = section.get("up_to", 2), section.get("levels", {})
-    universe = section.get("universe", False)
-    if isinstance(up_to, bool) or not isinstance(up_to, int) or up_to < 1:
-        raise BadDescription(f"up_to of [publish] is {up_to!r}.", "Give a whole number of at least 1.")
+    up_to, universe = section.get("up_to", 2), section.get("universe", False)
+    positive = isinstance(up_to, int) and not isinstance(up_to, bool) and up_to >= 1
+    check_value(positive, up_to, "up_to of [publish]", "Give a whole number of at least 1.")
     check_type(universe, bool, "universe of [publish]")
-    if not isinstance(levels, dict):
-        raise BadDescription("[publish.levels] is not a table.", "Write [publish.levels] before its lines.")
+    levels = sorted(_table(section.get("levels", {}), "publish.levels").items())
+    words = _texts("tables", section.get("tables", []))
     return Publish(
         _once("variables", _texts("variables", section.get("variables", []))),
         up_to,
-        tuple(
-            _once(word, variables_of(word)) or _once("tables", ("",))
-            for word in _texts("tables", section.get("tables", []))
-        ),
-        tuple(
-            (str(name), _once(name, _texts(f"levels.{name}", own))) for name, own in sorted(levels.items())
-        ),
+        tuple(_once(word, variables_of(word)) or _once("tables", ("",)) for word in words),
+        tuple((str(name), _once(name, _texts(f"levels.{name}", own))) for name, own in levels),
         universe,
     )
 
 
 def _texts(key: str, value: Any) -> tuple[str, ...]:
-    if not is_texts(value) or not all(each.strip() for each in value):
-        raise BadDescription(f"{key} of [publish] is {value!r}.", 'Give a list, as in ["area", "sex"].')
+    fits = is_texts(value) and all(each.strip() for each in value)
+    check_value(fits, value, f"{key} of [publish]", 'Give a list, as in ["area", "sex"].')
     return tuple(value)
 
 
@@ -289,12 +300,10 @@ def _translate_entry(
         if key in texts:
             entry.setdefault("label", str(entry.get("name")))
             _tell(entry, key, language, texts[key], where)
-    by_code = {category["code"]: category for category in _list(entry, "categories") if "code" in category}
+    by_code = _entries(entry, "categories", "code")
     for code, text in _table(texts.get("categories", {}), f"{where}.categories").items():
         if code not in by_code:
-            raise BadDescription(
-                f"[{where}.categories] names the code {code!r}.", nearest(code, map(str, by_code))
-            )
+            raise BadDescription(f"[{where}.categories] names the code {code!r}.", nearest(code, by_code))
         by_code[code].setdefault("label", code)
         _tell(by_code[code], "label", language, text, f"{where}.categories")
 
@@ -324,13 +333,10 @@ def _beside(category: Any) -> Any:
     return plain
 
 
-def _entries(document: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
-    return {str(entry["name"]): entry for entry in _list(document, kind) if "name" in entry}
-
-
-def _list(entry: dict[str, Any], key: str) -> list[Any]:
-    found = entry.get(key)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+def _entries(document: dict[str, Any], kind: str, key: str = "name") -> dict[str, dict[str, Any]]:
+    found = document.get(kind)
+    tables = (each for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
+    return {str(entry[key]): entry for entry in tables if key in entry}
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:

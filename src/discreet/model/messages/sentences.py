@@ -3,23 +3,16 @@
 The mandatory note comes first. That counts are perturbed is stated for the table, never for a cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
+from discreet.model.columns import Listing
+from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarser
 from discreet.model.messages.text import Message, join_sentences, message
-from discreet.model.release import STATUS_MEANING
-
-if TYPE_CHECKING:
-    from discreet.model.columns import Listing
-    from discreet.model.dataset import Dataset
-    from discreet.model.release import Release
-    from discreet.model.request import TableRequest
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from discreet.model.release import STATUS_MEANING, Release
+from discreet.model.request import TableRequest
 
 
 class Citable(Protocol):
@@ -164,8 +157,3 @@ RED_TEAM = (
         ),
     ),
 )
-
-
-def all_results(study: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The results of all protections, the baseline first."""
-    return [each for each in (study["baseline"], *study["results"]) if each]

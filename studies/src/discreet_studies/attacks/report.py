@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.cli.console import output, print_text
-from discreet.model.messages.sentences import all_results
+
+
+def all_results(study: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of all protections, the baseline first."""
+    return [each for each in (study["baseline"], *study["results"]) if each]
 
 
 def headlines(study: Mapping[str, Any]) -> list[str]:

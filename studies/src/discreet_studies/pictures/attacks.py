@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.model.messages.sentences import all_results
 from discreet.pictures.library import alt
 from discreet.pictures.theme import AMBER, BLUE, GREEN, INK, ORANGE, ROSE, SKY, SOFT_INK, apply_theme
+from discreet_studies.attacks.report import all_results
 
 NAMES = {
     "unprotected": "unprotected",
