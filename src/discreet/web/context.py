@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from discreet.errors import DiscreetError
 from discreet.ledger.requester import Requester
 
@@ -71,20 +69,6 @@ def use_context(context: RequestContext) -> Iterator[RequestContext]:
         yield context
     finally:
         _CONTEXT.reset(token)
-
-
-class HttpMiddleware:
-    """A middleware of HTTP requests; the scope of the lifespan passes it by."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on to `app`."""
-        raise NotImplementedError
 
 
 class HttpMiddleware:

@@ -23,7 +23,6 @@ from discreet.errors import DiscreetError
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.auth.identity import in_networks, parse_networks
 from discreet.web.context import HttpMiddleware
-from discreet.web.context import HttpMiddleware
 from discreet.web.lifespan import ServerState
 from discreet.web.telemetry import MEDIA_TYPE
 

@@ -41,7 +41,6 @@ from discreet.model.messages.text import message
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import Authoriser, DatasetService
 from discreet.web.admission import admit_request
-from discreet.web.admission import admit_request
 from discreet.web.audit.log import AuditedService
 from discreet.web.context import HttpMiddleware, request_context
 from discreet.web.problems import busy
