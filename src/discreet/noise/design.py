@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.ideal_distribution import IdealTable, row_from_logs
+from discreet.noise.ideal_distribution import IdealTable, symmetric_row
 
 #: The widest noise that a table may hold.
 LARGEST_M = 100_000
@@ -77,10 +77,8 @@ class SymmetricDesign:
 
     def ideal(self) -> IdealTable:
         """The design as a table, ready to be quantised."""
-        support = range(-self.D, self.D + 1)
-        row = row_from_logs(support, [-self.gamma * (z * z) for z in support])
         parameters = {"epsilon": self.epsilon, "D": self.D, "gamma": self.gamma, "V": self.V}
-        return IdealTable((row,), 1, "abs", parameters)
+        return IdealTable((symmetric_row(self.D, self.gamma),), 1, "abs", parameters)
 
 
 def symmetric_delta(D: int, gamma: float, epsilon: float) -> float:
@@ -114,10 +112,8 @@ def least_delta(epsilon: float, D: int) -> SymmetricDesign:
     for _ in range(80):
         step = _GOLDEN * (high - low)
         left, right = high - step, low + step
-        if symmetric_delta(D, left, epsilon) <= symmetric_delta(D, right, epsilon):
-            high = right
-        else:
-            low = left
+        falls = symmetric_delta(D, left, epsilon) > symmetric_delta(D, right, epsilon)
+        low, high = (left, high) if falls else (low, right)
     gamma = (low + high) / 2
     delta = symmetric_delta(D, gamma, epsilon)
     return SymmetricDesign("least delta for this D", epsilon, delta, D, gamma, symmetric_moment(D, gamma))

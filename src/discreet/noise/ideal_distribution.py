@@ -131,6 +131,12 @@ def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> Ide
     return row_from_weights(values, weights)
 
 
+def symmetric_row(width: int, rate: float | Decimal) -> IdealRow:
+    """The row p(z) ∝ exp(-rate z²) on -width..width."""
+    support = range(-width, width + 1)
+    return row_from_logs(support, [-rate * (z * z) for z in support])
+
+
 def point_row() -> IdealRow:
     """The row that never changes a count."""
     return IdealRow((0,), (1.0,), (1,))
@@ -163,13 +169,10 @@ class IdealDistribution:
 
 def missing_mass(row: NoiseRow, distribution: Sequence[Decimal]) -> Fraction:
     """The mass of a symmetric distribution that a row lacks; `distribution` has p(0), p(1), ... up to the row's reach."""
-    shipped = row.probabilities()
-    total, within = Fraction(0), Fraction(0)
-    for z in range(1 - len(distribution), len(distribution)):
-        ideal = Fraction(distribution[abs(z)])
-        within += ideal
-        total += max(Fraction(0), ideal - shipped.get(z, Fraction(0)))
-    return total + max(Fraction(0), 1 - within) + _ALLOWANCE
+    shipped, zero = row.probabilities(), Fraction(0)
+    ideal = {z: Fraction(distribution[abs(z)]) for z in range(1 - len(distribution), len(distribution))}
+    total = sum((max(zero, p - shipped.get(z, zero)) for z, p in ideal.items()), zero)
+    return total + max(zero, 1 - sum(ideal.values(), zero)) + _ALLOWANCE
 
 
 def reach(row: NoiseRow) -> int:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import Parameter, signature
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from discreet.errors import BadNoiseTable, BadRequest
@@ -96,11 +96,9 @@ def table_maker(
 def _ceiling_row(row: IdealRow, modulus: int, _count: int) -> NoiseRow:
     """Eq. 39, the last threshold forced to the modulus; values without a key are dropped."""
     weights = row.exact_weights()
-    total, running, thresholds = sum(weights), 0, []
-    for weight in weights:
-        running += weight
-        thresholds.append(-(-running * modulus // total))
-    kept = [j for j, t in enumerate(thresholds) if t > (thresholds[j - 1] if j else 0)]
+    total = sum(weights)
+    thresholds = [-(-running * modulus // total) for running in accumulate(weights)]
+    kept = [j for j, (low, high) in enumerate(pairwise([0, *thresholds])) if high > low]
     return NoiseRow(tuple(row.values[j] for j in kept), tuple(thresholds[j] for j in kept))
 
 
@@ -111,7 +109,7 @@ def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
             "Take a larger modulus, or the rounding 'ceiling', which drops values.",
         )
     weights = row.exact_weights()
-    mirrored = all(a == -b for a, b in zip(row.values, reversed(row.values), strict=True))
+    mirrored = row.values == tuple(-value for value in reversed(row.values))
     if mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True)):
         masses = _symmetric_masses(row.values, weights, modulus, count)
     elif abs(row.mean()) <= _ZERO_MEAN * max(abs(v) for v in row.values):
@@ -263,22 +261,19 @@ class QuantisationReport:
 
     def notes(self) -> tuple[str, ...]:
         """Notes for readers: lost values, bias, a variance changed by over 1 %."""
-        said = []
-        if self.lost:
-            said.append(f"Quantisation lost {len(self.lost)} value(s), as (count, value): {list(self.lost)}.")
         worst = max(self.rows, key=lambda row: abs(row.bias_change()))
-        if abs(worst.bias_change()) > (0 if worst.is_unbiased_design() else _NOTED_BIAS_CHANGE):
-            said.append(
-                f"Quantisation adds a bias of {float(worst.bias_change()):.6g} in the row of "
-                f"count {worst.count}."
-            )
         moved = max(self.rows, key=lambda row: abs(row.variance_error))
-        if abs(moved.variance_error) > _NOTED_VARIANCE_ERROR:
-            said.append(
-                f"Quantisation changes the variance by {100 * moved.variance_error:+.2f} % in the row of "
-                f"count {moved.count}: there are few keys for rare values."
-            )
-        return tuple(said)
+        bias, allowed = worst.bias_change(), 0 if worst.is_unbiased_design() else _NOTED_BIAS_CHANGE
+        notes = (
+            (self.lost, f"lost {len(self.lost)} value(s), as (count, value): {list(self.lost)}."),
+            (abs(bias) > allowed, f"adds a bias of {float(bias):.6g} in the row of count {worst.count}."),
+            (
+                abs(moved.variance_error) > _NOTED_VARIANCE_ERROR,
+                f"changes the variance by {100 * moved.variance_error:+.2f} % in the row of "
+                f"count {moved.count}: there are few keys for rare values.",
+            ),
+        )
+        return tuple(f"Quantisation {effect}" for holds, effect in notes if holds)
 
 
 def quantisation_report(ideal: IdealTable, table: NoiseTable) -> QuantisationReport:
@@ -304,15 +299,7 @@ def _row_report(count: int, ideal: IdealRow, row: NoiseRow) -> RowReport:
 
 def paper_epsilon_delta(row: NoiseRow, support: Sequence[int]) -> tuple[float, Fraction]:
     """(ε^Q, δ^Q) of eqs 45-46 for a row whose design had this support; not a guarantee."""
-    mass = dict(zip(row.values, row.masses(), strict=True))
-    ratios = [
-        (mass.get(z, 0), mass.get(z - 1, 0)) for z in support[1:] if mass.get(z, 0) or mass.get(z - 1, 0)
-    ]
-    epsilon = max(
-        (
-            math.inf if not lower else math.log(upper / lower) if upper else -math.inf
-            for upper, lower in ratios
-        ),
-        default=0.0,
-    )
-    return epsilon, Fraction(max(mass.get(support[0], 0), mass.get(support[-1], 0)), row.modulus)
+    mass = dict.fromkeys(support, 0) | dict(zip(row.values, row.masses(), strict=True))
+    pairs = [(mass[z], mass.get(z - 1, 0)) for z in support[1:]]
+    logs = [math.log(p / q) if p and q else math.copysign(math.inf, p - q) for p, q in pairs if p or q]
+    return max(logs, default=0.0), Fraction(max(mass[support[0]], mass[support[-1]]), row.modulus)

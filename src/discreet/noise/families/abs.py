@@ -24,7 +24,7 @@ from discreet.noise.design import (
     symmetric_moment,
 )
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
-from discreet.noise.ideal_distribution import IdealTable, row_from_logs
+from discreet.noise.ideal_distribution import IdealTable, symmetric_row
 from discreet.noise.quantise import table_maker
 
 _WIDEST = 2_000
@@ -41,15 +41,17 @@ def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = Non
     require_epsilon(epsilon)
     if (D is None) == (delta is None):
         raise InfeasibleDesign("ABS noise by epsilon needs D or delta, and not both.")
-    parameters: dict[str, object] = {"epsilon": epsilon}
-    if delta is not None:
-        parameters |= {"delta": delta}
-        D = guide_support(epsilon, delta)
-    assert D is not None  # noqa: S101 - one of the two was given
-    require_width("D", D)
-    gamma = guide_gamma(epsilon, D)
-    row = row_from_logs(range(-D, D + 1), [-gamma * (z * z) for z in range(-D, D + 1)])
-    return IdealTable((row,), 1, "abs", parameters | {"D": D, "gamma": gamma, "V": row.variance()})
+    width = _support(epsilon, delta, D)
+    gamma = guide_gamma(epsilon, width)
+    row = symmetric_row(width, gamma)
+    given = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    return IdealTable((row,), 1, "abs", given | {"D": width, "gamma": gamma, "V": row.variance()})
+
+
+def _support(epsilon: float, delta: float | None, D: int | None) -> int:
+    width = guide_support(epsilon, delta or 0.0) if D is None else D
+    require_width("D", width)
+    return width
 
 
 def iota(epsilon: float, D: int) -> float:
@@ -87,13 +89,10 @@ def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) 
     require_epsilon(epsilon)
     if (delta is None) == (D is None):
         raise InfeasibleDesign("The guide needs delta or D, and not both.")
-    if D is None:
-        D = guide_support(epsilon, delta or 0.0)
-    require_width("D", D)
-    gamma = guide_gamma(epsilon, D)
-    return SymmetricDesign(
-        "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_moment(D, gamma)
-    )
+    width = _support(epsilon, delta, D)
+    gamma = guide_gamma(epsilon, width)
+    reached, V = guide_delta(epsilon, width), symmetric_moment(width, gamma)
+    return SymmetricDesign("ABS guide", epsilon, reached, width, gamma, V)
 
 
 def alternative(ideal: IdealTable) -> dict[str, Any]:

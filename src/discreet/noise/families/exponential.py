@@ -11,6 +11,8 @@ Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theo
 
 import math
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_epsilon
@@ -29,22 +31,14 @@ _REACH = 14.0
 
 
 def exponential(
-    loss: Loss,
-    *,
-    epsilon: float,
-    largest: int,
-    top: int | None = None,
-    sensitivity: float | None = None,
-    modulus: int = 2**32,
-    rounding: str = "exact",
+    loss: Loss, *, modulus: int = 2**32, rounding: str = "exact", **parameters: Any
 ) -> NoiseTable:
-    """The noise table of a loss function; the arguments are those of `ideal_exponential`.
+    """The noise table of a loss function; the other arguments are those of `ideal_exponential`.
 
     >>> exponential(lambda a, b: abs(a - b), epsilon=2, largest=3).row(3).values
     (-3, -2, -1, 0)
     """
-    ideal = ideal_exponential(loss, epsilon=epsilon, largest=largest, top=top, sensitivity=sensitivity)
-    return quantise(ideal, modulus, rounding)
+    return quantise(ideal_exponential(loss, **parameters), modulus, rounding)
 
 
 def ideal_exponential(
@@ -81,15 +75,11 @@ def ideal_exponential(
 
 def loss_sensitivity(loss: Loss, largest: int, top: int) -> tuple[float, tuple[int, int]]:
     """Δ and the (count, release) that reaches it, over the counts 0..largest and releases 0..top."""
-    losses = [[float(loss(a, b)) for b in range(top + 1)] for a in range(largest + 1)]
-    bad = next(
-        ((a, b) for a, line in enumerate(losses) for b, x in enumerate(line) if not math.isfinite(x)), None
-    )
-    if bad is not None:
-        raise InfeasibleDesign(
-            f"The loss of releasing {bad[1]} for the count {bad[0]} is not a finite number."
-        )
-    return max((abs(losses[a + 1][b] - losses[a][b]), (a, b)) for a in range(largest) for b in range(top + 1))
+    losses = {place: float(loss(*place)) for place in product(range(largest + 1), range(top + 1))}
+    for (a, b), each in losses.items():
+        if not math.isfinite(each):
+            raise InfeasibleDesign(f"The loss of releasing {b} for the count {a} is not a finite number.")
+    return max((abs(losses[a, b] - losses[a - 1, b]), (a - 1, b)) for a, b in losses if a)
 
 
 def exponential_rows(loss: Loss, rate: float, largest: int, top: int) -> tuple[IdealRow, ...]:

@@ -23,7 +23,7 @@ from discreet.noise.ideal_distribution import (
     IdealTable,
     missing_mass,
     reach,
-    row_from_logs,
+    symmetric_row,
 )
 from discreet.noise.quantise import table_maker
 from discreet.noise.table import NoiseTable
@@ -50,11 +50,9 @@ def ideal_gaussian(
     """
     if V is not None and delta is not None:
         raise InfeasibleDesign("Gaussian noise needs epsilon and delta, or V: with V, delta follows.")
-    parameters: dict[str, object] = {} if epsilon is None else {"epsilon": epsilon}
     if V is None:
         if epsilon is None or delta is None:
             raise InfeasibleDesign("Gaussian noise needs epsilon and delta, or V.")
-        parameters |= {"delta": delta}
         V = least_sigma2(epsilon, delta, m=m, modulus=modulus)
     if not (V > 0 and math.isfinite(V)):
         raise InfeasibleDesign(f"V = {V}: σ² must be above 0 and finite.")
@@ -63,10 +61,10 @@ def ideal_gaussian(
         raise InfeasibleDesign(
             f"Gaussian noise with V = {V:g} is cut at ±{cut}; the cut must lie in 1..{_WIDEST}."
         )
-    rate = DIGITS.divide(Decimal(1), 2 * Decimal(V))
-    row = row_from_logs(range(-cut, cut + 1), [-rate * (z * z) for z in range(-cut, cut + 1)])
+    row = symmetric_row(cut, DIGITS.divide(Decimal(1), 2 * Decimal(V)))
+    given = {name: each for name, each in (("epsilon", epsilon), ("delta", delta)) if each is not None}
     note = f"Discrete Gaussian cut at ±{cut}; the table's delta counts the cut."
-    return IdealTable((row,), 1, "gaussian", parameters | {"V": V, "m": cut}, (note,))
+    return IdealTable((row,), 1, "gaussian", given | {"V": V, "m": cut}, (note,))
 
 
 def last_key_m(V: float, modulus: int) -> int:

@@ -11,6 +11,7 @@ Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.1; Ghosh, Roughgarde
 
 import math
 from decimal import Decimal
+from itertools import accumulate
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
@@ -44,11 +45,11 @@ def ideal_laplace(
     require_epsilon(epsilon)
     if m is not None and delta is not None:
         raise InfeasibleDesign("Give m or delta, not both: the one follows from the other.")
-    parameters: dict[str, object] = {"epsilon": epsilon}
     notes: tuple[str, ...] = ()
     if delta is not None:
-        m = smallest_m(epsilon, delta)
-        parameters |= {"delta": delta}
+        require_delta(delta)
+        wish = f"epsilon = {epsilon} and delta = {delta}"
+        m = smallest_width(lambda m: end_probability(epsilon, m) <= delta, limit=LARGEST_M, wish=wish)
     elif m is None:
         m = last_key_m(epsilon, modulus)
         cut = 2 * math.exp(-epsilon * (m + 1)) / (1 + math.exp(-epsilon))
@@ -60,17 +61,16 @@ def ideal_laplace(
     # e^(-ε k) for k = 0..m as integers, by repeated multiplication with guard bits.
     bits = WEIGHT_BITS + _GUARD_BITS
     ratio = int(DIGITS.multiply((-Decimal(epsilon)).exp(DIGITS), Decimal(2**bits)))
-    half, current = [], 1 << bits
-    for _ in range(m + 1):
-        half.append(current >> _GUARD_BITS)
-        current = (current * ratio) >> bits
+    powers = accumulate(range(m), lambda power, _: power * ratio >> bits, initial=1 << bits)
+    half = [power >> _GUARD_BITS for power in powers]
     if half[-1] < 2 ** (WEIGHT_BITS - LEAST_BITS):
         raise InfeasibleDesign(
             f"epsilon = {epsilon} and m = {m}: noise of {m} is less likely than any key could be.",
             "Take a smaller m, or leave it out: the law is then cut where the keys end.",
         )
     row = row_from_weights(range(-m, m + 1), [*reversed(half[1:]), *half])
-    return IdealTable((row,), 1, "laplace", parameters | {"m": m}, notes)
+    given = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    return IdealTable((row,), 1, "laplace", given | {"m": m}, notes)
 
 
 def end_probability(epsilon: float, m: int) -> float:
@@ -78,13 +78,6 @@ def end_probability(epsilon: float, m: int) -> float:
     ratio = math.exp(-epsilon)
     constant = 1 + 2 * ratio * -math.expm1(-m * epsilon) / -math.expm1(-epsilon)
     return math.exp(-epsilon * m) / constant
-
-
-def smallest_m(epsilon: float, delta: float) -> int:
-    """The smallest truncation whose δ = p(m) is at most `delta`."""
-    require_delta(delta)
-    wish = f"epsilon = {epsilon} and delta = {delta}"
-    return smallest_width(lambda m: end_probability(epsilon, m) <= delta, limit=LARGEST_M, wish=wish)
 
 
 def last_key_m(epsilon: float, modulus: int) -> int:
@@ -106,10 +99,8 @@ def last_key_m(epsilon: float, modulus: int) -> int:
 def _distribution(epsilon: float, last: int) -> list[Decimal]:
     """p(z) = (1 - a)/(1 + a) a^z for z = 0..last, a = e^-epsilon."""
     a = DISTRIBUTION_DIGITS.exp(-Decimal(epsilon))
-    distribution = [DISTRIBUTION_DIGITS.divide(1 - a, 1 + a)]
-    for _ in range(last):
-        distribution.append(DISTRIBUTION_DIGITS.multiply(distribution[-1], a))
-    return distribution
+    first = DISTRIBUTION_DIGITS.divide(1 - a, 1 + a)
+    return list(accumulate(range(last), lambda p, _: DISTRIBUTION_DIGITS.multiply(p, a), initial=first))
 
 
 laplace = table_maker("laplace", ideal_laplace)

@@ -137,10 +137,9 @@ def ideal_maxent(
     chains = _per_row(monotone, last, "monotone")
     rows: list[IdealRow] = [point_row()]
     notes: list[str] = []
-    for i in range(1, last + 1):
+    for i, (stay, chain) in enumerate(zip(stays, chains, strict=True), 1):
         support = tuple(j - i for j in range(max(i - D, 0), i + D + 1) if j == 0 or j > js)
-        problem = RowProblem(support, V, float(stays[i - 1]), bool(chains[i - 1]), equality)
-        row, remarks = _solve(i, problem, js, relax=relax_pstay)
+        row, remarks = _solve(i, RowProblem(support, V, stay, bool(chain), equality), js, relax=relax_pstay)
         rows.append(row)
         notes += remarks
     parameters: dict[str, object] = {"D": D, "V": V, "js": js, "equality": equality}
@@ -199,20 +198,20 @@ def _solve(i: int, problem: RowProblem, js: int, *, relax: bool) -> tuple[IdealR
         p = solve_row(problem)
     if p is None:
         raise _infeasible(i, problem)
-    notes = []
-    reached = _variance(problem, p)
-    if problem.p_stay < wished:
-        notes.append(f"Row of count {i}: p_stay was relaxed from {wished:g} to {problem.p_stay:g}, as asked.")
-    if wished > 0 and problem.zero is None:
-        notes.append(
-            f"Row of count {i}: p_stay = {wished:g} has no meaning, the count itself is never released."
-        )
-    if problem.variance - reached > 1e-9 * problem.variance:
-        notes.append(
-            f"Row of count {i}: the variance is {reached:.6f}, below its bound {problem.variance:g}; "
-            "the entropy is largest there."
-        )
-    return IdealRow(problem.values, tuple(p.tolist())), notes
+    reached, bound = _variance(problem, p), problem.variance
+    notes = (
+        (problem.p_stay < wished, f"p_stay was relaxed from {wished:g} to {problem.p_stay:g}, as asked."),
+        (
+            wished > 0 and problem.zero is None,
+            f"p_stay = {wished:g} has no meaning, the count itself is never released.",
+        ),
+        (
+            bound - reached > 1e-9 * bound,
+            f"the variance is {reached:.6f}, below its bound {bound:g}; the entropy is largest there.",
+        ),
+    )
+    row = IdealRow(problem.values, tuple(p.tolist()))
+    return row, [f"Row of count {i}: {note}" for holds, note in notes if holds]
 
 
 def _variance(problem: RowProblem, p: NDArray[np.float64]) -> float:

@@ -15,7 +15,7 @@ from discreet.deprecated import renamed
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import require_delta, require_epsilon, require_width, smallest_width
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
-from discreet.noise.ideal_distribution import DIGITS, IdealTable, row_from_logs
+from discreet.noise.ideal_distribution import DIGITS, IdealTable, symmetric_row
 from discreet.noise.quantise import table_maker
 
 _WIDEST = 5_000
@@ -32,15 +32,11 @@ def ideal_normal(epsilon: float, m: int | None = None, *, delta: float | None = 
         raise InfeasibleDesign(
             "Normal noise needs m or delta, and not both: untruncated, no epsilon bounds it."
         )
-    parameters: dict[str, object] = {"epsilon": epsilon}
-    if delta is not None:
-        m = match_m(epsilon, delta, "smallest")
-        parameters |= {"delta": delta}
-    assert m is not None  # noqa: S101 - one of the two was given
-    require_width("m", m)
-    rate = DIGITS.divide(Decimal(epsilon), Decimal(2 * m + 1))
-    row = row_from_logs(range(-m, m + 1), [-rate * (z * z) for z in range(-m, m + 1)])
-    return IdealTable((row,), 1, "normal", parameters | {"m": m})
+    width = match_m(epsilon, delta or 0.0, "smallest") if m is None else m
+    require_width("m", width)
+    row = symmetric_row(width, DIGITS.divide(Decimal(epsilon), Decimal(2 * width + 1)))
+    given = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    return IdealTable((row,), 1, "normal", given | {"m": width})
 
 
 def end_probability(epsilon: float, m: int) -> float:

@@ -39,11 +39,9 @@ def ideal_pram(epsilon: float = 2.0, m: int = 7, sign: str = "printed") -> Ideal
         raise BadRequest(f'sign "{sign}" is not known.', nearest(sign, _SIGNS))
     if not 2 <= m <= _WIDEST:
         raise InfeasibleDesign(f"m = {m}: PRAM's cap must lie between 2 and {_WIDEST}.")
-    small = _small_weights(epsilon, m)
-    large = _large_weights(epsilon, m)
-    base = 2 * m + 1
+    small, large = _small_weights(epsilon, m), _large_weights(epsilon, m)
+    base, direction = 2 * m + 1, 1 if sign == "invariant" else -1
     rows = [point_row(), *(_noise_row(small[i], i, 1) for i in range(1, m))]
-    direction = 1 if sign == "invariant" else -1
     rows += [_noise_row(large[count % base], count % base, direction) for count in range(m, m + base)]
     notes = ("Truncation at the ends of the matrices biases the noise there.",)
     return IdealTable(tuple(rows), base, "pram", {"epsilon": epsilon, "m": m, "sign": sign}, notes)
@@ -92,8 +90,7 @@ def unbiased_estimate(released: NDArray[np.float64], matrix: NDArray[np.float64]
 
 def _small_weights(epsilon: float, m: int) -> list[list[int]]:
     distribution = _laplace_weights(epsilon, m)
-    first = [sum(distribution.values())] + [0] * (m - 1)
-    return [first, *(_cap_row(distribution, i, m - 1) for i in range(1, m))]
+    return [[1] + [0] * (m - 1), *(_cap_row(distribution, i, m - 1) for i in range(1, m))]
 
 
 def _large_weights(epsilon: float, m: int) -> list[list[int]]:
