@@ -106,24 +106,19 @@ class WeightSums:
 
     def add(self, weights: NDArray[np.int64], replicates: Iterable[NDArray[np.int64]] = ()) -> None:
         """Add a chunk of fixed-point weights with their replicates."""
-        self._add_replicates([float(column.sum(dtype=np.float64)) for column in replicates])
         largest = int(weights.max(initial=0))
-        self.records += weights.size
-        self.largest = max(self.largest, largest)
         if largest < 2**31 and weights.size < 2**31:  # sums of 2^31 such half squares fit 64 bits
-            squares = weights * weights
-            self.total += int(weights.sum())
-            self.squares += (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFFFFFF).sum())
+            exact = weights * weights
+            total = int(weights.sum())
+            squares = (int((exact >> 32).sum()) << 32) + int((exact & 0xFFFFFFFF).sum())
         else:
-            self.total += int(weights.sum(dtype=object))
-            self.squares += int((weights.astype(object) ** 2).sum())
-
-    def _add_replicates(self, sums: Iterable[float]) -> None:
-        self.replicates = tuple(map(sum, zip_longest(self.replicates, sums, fillvalue=0.0)))
+            total, squares = int(weights.sum(dtype=object)), int((weights.astype(object) ** 2).sum())
+        sums = (float(column.sum(dtype=np.float64)) for column in replicates)
+        self.join(weights.size, total, squares, largest, *sums)
 
     def join(self, records: int, total: int, squares: int, largest: int, *replicates: float) -> None:
         """Add the sums of another part."""
-        self._add_replicates(replicates)
+        self.replicates = tuple(map(sum, zip_longest(self.replicates, replicates, fillvalue=0.0)))
         self.records += records
         self.total += total
         self.squares += squares
@@ -243,48 +238,35 @@ class Problems:
         total = sum(self._counts.values())
         listed = ", ".join(f"{name} {count:,}" for name, count in self._counts.items())
         more = f" There are {total:,} problems in all: {listed}." if total > 1 else ""
-        first = self._first[0]
-        message = f"{source.unit.capitalize()} {places[0]:,}: {first.message}{more}"
-        return BadRecords(message, first.advice, documents, dict(self._counts))
+        message = f"{source.unit.capitalize()} {places[0]:,}: {self._first[0].message}{more}"
+        return BadRecords(message, self._first[0].advice, documents, dict(self._counts))
 
     def _explain(self, record: int, mark: str) -> Problem:
-        dataset, kind = self._dataset, mark[0]
+        dataset, kind, design = self._dataset, mark[0], design_of(self._dataset)
         place, _, raw = mark[1:].partition(":")
-        design = design_of(dataset)
-        whole = "Mend the column {!r}: whole numbers below 2^32 once key_decimals are shifted."
+        shown, fill, mend = raw[:MOST_SHOWN], "Fill the column {!r}.", "Mend the column {!r}"
+        whole = f"{mend}: whole numbers below 2^32 once key_decimals are shifted."
         columns: dict[str, tuple[str | None, str, str]] = {
-            "i": (dataset.id_column, "The record has no id.", "Fill the column {!r}."),
-            "p": (dataset.unit_column, "The record names no person.", "Fill the column {!r}."),
+            "i": (dataset.id_column, "The record has no id.", fill),
+            "p": (dataset.unit_column, "The record names no person.", fill),
             "k": (dataset.key_column, "The record key is missing, negative, no number or too large.", whole),
-            "w": (
-                dataset.weight_column,
-                "The weight is missing, negative or no number.",
-                "Mend the column {!r}.",
-            ),
-            "s": (design.strata, "The record has no stratum.", "Fill the column {!r}."),
-            "c": (design.clusters, "The record has no cluster.", "Fill the column {!r}."),
+            "w": (dataset.weight_column, "The weight is missing, negative or no number.", f"{mend}."),
+            "s": (design.strata, "The record has no stratum.", fill),
+            "c": (design.clusters, "The record has no cluster.", fill),
         }
+        if kind in columns:
+            column, message, advice = columns[kind]
+            return Problem(record, str(column), message, advice.format(column))
         if kind == "r":
-            column, shown = design.replicates[int(place)], raw[:MOST_SHOWN]
+            column = design.replicates[int(place)]
             advice = f"Mend the column {column!r}, or take it out of `replicates` of [survey]."
             message = f"The replicate weight is {shown!r}: it is missing, negative or no number."
             return Problem(record, column, message, advice, shown)
-        if kind in columns:
-            named, message, advice = columns[kind]
-            return Problem(record, str(named), message, advice.format(named))
         variable = dataset.variables[int(place)]
+        name = variable.name
         if kind == "m":
-            return Problem(
-                record,
-                variable.name,
-                f'The record has no value of "{variable.name}", and no "not stated" category is declared.',
-                f'Add a category and `not_stated = "its code"` to "{variable.name}", or fill the value.',
-            )
-        shown = raw[:MOST_SHOWN]
-        return Problem(
-            record,
-            variable.name,
-            f'The value {shown!r} of "{variable.name}" is not among its categories.',
-            nearest(shown, variable.codes) if record else "",
-            shown,
-        )
+            message = f'The record has no value of "{name}", and no "not stated" category is declared.'
+            advice = f'Add a category and `not_stated = "its code"` to "{name}", or fill the value.'
+            return Problem(record, name, message, advice)
+        message = f'The value {shown!r} of "{name}" is not among its categories.'
+        return Problem(record, name, message, nearest(shown, variable.codes) if record else "", shown)

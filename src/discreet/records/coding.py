@@ -98,18 +98,18 @@ CHUNK = 250_000
 
 def check_columns(name: str, columns: list[str], dataset: Dataset) -> list[str]:
     """The columns of a source that a dataset reads."""
-    wanted = [(variable.column, f'the variable "{variable.name}"') for variable in dataset.variables]
-    if not by_row_number(columns, dataset):
-        wanted.append((dataset.id_column, "the id"))
-    optional = [
+    design = design_of(dataset)
+    named = [
+        *((variable.column, f'the variable "{variable.name}"') for variable in dataset.variables),
+        (None if by_row_number(columns, dataset) else dataset.id_column, "the id"),
         (dataset.weight_column, "the weight"),
         (dataset.key_column, "the record key"),
         (dataset.unit_column, "the person"),
+        (design.strata, "the strata of [survey]"),
+        (design.clusters, "the clusters of [survey]"),
+        *((column, "the replicate weights of [survey]") for column in design.replicates),
     ]
-    design = design_of(dataset)
-    optional += [(design.strata, "the strata of [survey]"), (design.clusters, "the clusters of [survey]")]
-    optional += [(column, "the replicate weights of [survey]") for column in design.replicates]
-    wanted += [(column, what) for column, what in optional if column is not None]
+    wanted = [(column, what) for column, what in named if column is not None]
     for column, what in wanted:
         if column not in columns:
             raise BadDescription(f"{name} has no column {column!r} for {what}.", nearest(column, columns))
@@ -129,34 +129,33 @@ def code_batches(
     if by_row_number(source.columns, dataset):
         relation = relation.project(f"*, row_number() OVER () AS {quote_name(ROW_NUMBER)}")
     chosen, wrong = [], []
-    for column, name, mark in ((dataset.id_column, "h", "i"), (dataset.unit_column, "u", "p")):
-        if column is not None:
-            chosen.append(f"{_half_hash(column)} AS {name}")
-            wrong.append(
-                f"CASE WHEN trim(coalesce({quote_name(column)}::VARCHAR, '')) = '' THEN '{mark}' END"
-            )
     design = design_of(dataset)
-    for name, unit, mark in ((STRATUM, design.strata, "s"), (CLUSTER, design.clusters, "c")):
-        if unit is not None:
-            chosen.append(f"{_half_hash(unit)} AS {name}")
-            wrong.append(f"CASE WHEN coalesce({quote_name(unit)}::VARCHAR, '') = '' THEN '{mark}' END")
+    for column, name, mark, stripped in (
+        (dataset.id_column, "h", "i", "trim"),
+        (dataset.unit_column, "u", "p", "trim"),
+        (design.strata, STRATUM, "s", ""),
+        (design.clusters, CLUSTER, "c", ""),
+    ):
+        if column is not None:
+            text = f"{quote_name(column)}::VARCHAR"
+            chosen.append(f"unhex(substr(sha256({text}), 1, 32)) AS {name}")  # half a hash
+            wrong.append(f"CASE WHEN {stripped}(coalesce({text}, '')) = '' THEN '{mark}' END")
     for place, variable in enumerate(dataset.variables):
         code, problem = code_sql(reading, variable, place, comma=comma)
         chosen.append(code)
         wrong.append(problem)
-    if dataset.weight_column is not None:
-        weight = _to_fixed_point(dataset.weight_column, dataset.weight_decimals, comma=comma)
-        chosen.append(f"coalesce({weight}, 0) AS w")
-        wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN 'w' END")
-    for place, column in enumerate(design.replicates):
-        replicate = _to_fixed_point(column, dataset.weight_decimals, comma=comma)
-        chosen.append(f"coalesce({replicate}, 0) AS r{place}")
-        shown = f"coalesce({quote_name(column)}::VARCHAR, '')"
-        wrong.append(f"CASE WHEN coalesce({replicate}, -1) < 0 THEN 'r{place}:' || {shown} END")
+    replicates = (
+        (column, f"r{place}", f"'r{place}:' || coalesce({quote_name(column)}::VARCHAR, '')")
+        for place, column in enumerate(design.replicates)
+    )
+    for column, name, problem in ((dataset.weight_column, "w", "'w'"), *replicates):
+        if column is not None:
+            weight = _to_fixed_point(column, dataset.weight_decimals, comma=comma)
+            chosen.append(f"coalesce({weight}, 0) AS {name}")
+            wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN {problem} END")
     if dataset.key_column is not None:
-        key = (
-            f"TRY_CAST({_to_fixed_point(dataset.key_column, dataset.key_decimals, comma=comma)} AS UINTEGER)"
-        )
+        number = _to_fixed_point(dataset.key_column, dataset.key_decimals, comma=comma)
+        key = f"TRY_CAST({number} AS UINTEGER)"
         chosen.append(f"coalesce({key}, 0)::UINTEGER AS k")
         wrong.append(f"CASE WHEN {key} IS NULL THEN 'k' END")
     listed = ", ".join(wrong)
@@ -166,11 +165,6 @@ def code_batches(
     relation = relation.project(", ".join(chosen))
     # Many replicate weights mean fewer records per chunk, for the same memory.
     yield from relation.to_arrow_reader(CHUNK // (1 + len(design.replicates) // 8))
-
-
-def _half_hash(column: str) -> str:
-    """The SQL of 16 bytes of a value's SHA-256."""
-    return f"unhex(substr(sha256({quote_name(column)}::VARCHAR), 1, 32))"
 
 
 def _to_fixed_point(column: str, decimals: int, *, comma: bool) -> str:

@@ -107,13 +107,9 @@ class Cube(Confidential):
 
 def derivable_variables(dataset: Dataset, variables: tuple[str, ...]) -> frozenset[str]:
     """The variables that a cube determines: those of its margin, and the levels above them."""
-    above = {
-        other.name
-        for other in dataset.variables
-        for name in variables
-        if ancestors(dataset, name, other.name) is not None
-    }
-    return frozenset(variables) | above
+    names = [variable.name for variable in dataset.variables]
+    above = (n for n in names if any(ancestors(dataset, name, n) is not None for name in variables))
+    return frozenset((*variables, *above))
 
 
 def covers(dataset: Dataset, variables: frozenset[str], query: AggregateQuery) -> bool:
@@ -125,10 +121,9 @@ def covers(dataset: Dataset, variables: frozenset[str], query: AggregateQuery) -
 def cube_schema(dataset: Dataset, variables: tuple[str, ...]) -> pa.Schema:
     """The columns of a cube's file."""
     stored = storage_schema(dataset)
-    fields = [stored.field(name) for name in variables]
-    fields += [pa.field(COUNT, pa.uint32()), pa.field(KEYS, pa.uint64())]
-    weights = (WEIGHT,) if dataset.weight_column is not None else ()
-    return pa.schema(fields + [pa.field(name, pa.int64()) for name in (*weights, *sum_columns(dataset))])
+    sums = [name for name in (WEIGHT, *sum_columns(dataset)) if name in stored.names]
+    fields = [*map(stored.field, variables), pa.field(COUNT, pa.uint32()), pa.field(KEYS, pa.uint64())]
+    return pa.schema(fields + [pa.field(name, pa.int64()) for name in sums])
 
 
 def row_bytes(dataset: Dataset, variables: tuple[str, ...]) -> int:
@@ -148,8 +143,7 @@ def write_cube(
                 break
             weights = () if cells.weight_sums is None else (cells.weight_sums,)
             columns = (*cells.codes, cells.counts, cells.key_sums, *weights, *cells.sums)
-            arrays = [pa.array(each).cast(field.type) for each, field in zip(columns, schema, strict=True)]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            writer.write_batch(pa.record_batch(dict(zip(schema.names, columns, strict=True)), schema=schema))
     if rows > most:
         path.unlink()
         return None
@@ -171,11 +165,11 @@ def _parts(
     split = max((dataset.variable(name) for name in variables), key=len)
     groups = min(records, math.prod(len(dataset.variable(name)) for name in variables))
     at_once = max(1, len(split) * AT_ONCE // max(groups, 1))
-    query = AggregateQuery(variables, weights=dataset.weight_column is not None, sums=sum_columns(dataset))
     for first in range(0, len(split), at_once):
         codes = tuple(range(first, min(first + at_once, len(split))))
         filters = () if len(codes) == len(split) else ((split.name, codes),)
-        yield engine.aggregate(AggregateQuery(variables, filters, query.weights, query.sums))
+        weights = dataset.weight_column is not None
+        yield engine.aggregate(AggregateQuery(variables, filters, weights, sum_columns(dataset)))
 
 
 _Key = tuple[frozenset[str], bool, tuple[str, ...]]

@@ -43,15 +43,8 @@ from discreet.records.fingerprint import Fingerprint
 from discreet.records.keys import LENT, MOST_RECORDS, LentKeys, Purpose, Secret, encipher, lend_keys
 from discreet.records.readers import IN_SPARK
 from discreet.records.source import Source
-from discreet.records.staging import Progress, Read, refuse_other_size, refuse_unfit, same_id, stage
-from discreet.records.storage import (
-    CLUSTER,
-    MEMORY_LIMIT,
-    STRATUM,
-    cluster_pairs,
-    storage_schema,
-    unit_coders,
-)
+from discreet.records.staging import Progress, Read, refuse_unfit, same_id, stage
+from discreet.records.storage import MEMORY_LIMIT, storage_schema, unit_coders, unit_columns, unit_hashes
 
 ID, UNIT, TAG, AT = "_id", "_unit", "_tag", "_at"
 #: Bits for the number of a record in its partition.
@@ -66,10 +59,11 @@ class PartitionWriter:
         self._key = secret.derive(Purpose.PARTITION, dataset.lineage)
         self._next = number << AT_BITS
         self._notes: dict[str, NDArray[np.int64]] = {}
-        fields = [field for field in storage_schema(dataset) if field.name not in {STRATUM, CLUSTER}]
-        self._units = [name for name in storage_schema(dataset).names if name in {STRATUM, CLUSTER}]
-        fields += [pa.field(name, pa.int64()) for name in (*self._units, ID, UNIT, TAG, AT)]
-        self._schema = pa.schema(fields)
+        units = unit_columns(dataset)
+        fields = [field for field in storage_schema(dataset) if field.name not in units]
+        self._schema = pa.schema(
+            fields + [pa.field(name, pa.int64()) for name in (*units, ID, UNIT, TAG, AT)]
+        )
 
     def writer(self, path: Path) -> pq.ParquetWriter:
         """The writer of the partition's rows."""
@@ -89,11 +83,8 @@ class PartitionWriter:
         places = np.arange(self._next, self._next + len(hashes), dtype=np.int64)
         notes: dict[str, Any] = {**self._notes, ID: _encipher_prefix(self._key, hashes), AT: places}
         self._next += len(hashes)
-        if STRATUM in units_of:
-            notes[STRATUM] = units_of[STRATUM].view(np.int64)
-        if CLUSTER in units_of:
-            notes[CLUSTER] = cluster_pairs(units_of).view(np.int64)
-        whole = {**{name: keyed.column(name) for name in keyed.schema.names}, **notes}
+        notes |= {name: hashes.view(np.int64) for name, hashes in unit_hashes(units_of).items()}
+        whole = {**dict(zip(keyed.schema.names, keyed.columns, strict=True)), **notes}
         return pa.record_batch([whole[name] for name in self._schema.names], schema=self._schema)
 
 
@@ -248,7 +239,7 @@ def take(
             rank = functions.row_number().over(Window.partitionBy(UNIT).orderBy(TAG, AT))
             kept = staged.withColumn("rank", rank).where(f"rank <= {most}").drop("rank")
             records, noted = int(kept.count()), int(staged.count())
-            refuse_other_size(weights, dataset, records)
+            refuse_unfit(source, dataset, problems, weights, records)
             return _write_kept(kept, dataset, folder), (records, problems.found(source), noted - records)
         _find_duplicates(staged, before, problems, dataset.id_column)
         problems.refuse(source)

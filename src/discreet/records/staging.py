@@ -48,11 +48,13 @@ from discreet.records.source import Source
 from discreet.records.storage import (
     RECORD_KEY,
     WEIGHT,
-    DesignReader,
+    UnitCoder,
     connect_duckdb,
+    design_columns,
     design_of,
     staged_batches,
     storage_schema,
+    unit_coders,
     unit_columns,
 )
 
@@ -188,7 +190,7 @@ def stage(
     checks, prefixes, done, is_dp = record_checks(dataset), [], 0, dataset.protection.is_dp
     problems, weights = (Problems(dataset), WeightSums()) if part is None else (part.problems, part.weights)
     notes = part or (ContributionBounds(staged.parent, secret, dataset.lineage) if is_dp else None)
-    design = DesignReader(dataset)
+    coders = unit_coders(dataset)
     with pa.ipc.new_file(staged, storage_schema(dataset)) if part is None else part.writer(staged) as writer:
         for read in code_batches(reading, source, dataset):
             codes = {v.name: read.column(f"v{place}").to_numpy() for place, v in enumerate(dataset.variables)}
@@ -209,7 +211,7 @@ def stage(
             if not fits.all():
                 batch, hashes = read.filter(pa.array(fits)), hashes[fits]
                 codes = {name: own[fits] for name, own in codes.items()}
-            keyed, tags = _assign_keys(batch, codes, hashes, dataset, secret, fingerprint, weights, design)
+            keyed, tags = _assign_keys(batch, codes, hashes, dataset, secret, fingerprint, weights, coders)
             if dataset.key_column is not None and done == batch.num_rows:
                 _refuse_few_keys(keyed.column(RECORD_KEY).to_numpy(), dataset)
             if notes is not None:
@@ -224,7 +226,7 @@ def stage(
         surplus = notes.surplus(dp_terms(dataset)[0].records_per_unit)
         drop_rows(staged, surplus)
         kept = notes.noted - surplus.size
-        refuse_other_size(weights, dataset, kept)
+        refuse_unfit(source, dataset, problems, weights, kept)
         return kept, problems.found(source), surplus.size
     find_duplicates(prefixes, problems, dataset.id_column)
     refuse_unfit(source, dataset, problems, weights, done)
@@ -232,17 +234,21 @@ def stage(
 
 
 def refuse_unfit(
-    source: Source, dataset: Dataset, problems: Problems, weights: WeightSums, done: int
+    source: Source, dataset: Dataset, problems: Problems, weights: WeightSums, records: int
 ) -> None:
-    """Under the cell key method, refuse a source with problems or without records."""
-    if not done:
-        raise BadData(
-            f"{source.name} has {'a header and ' if source.unit != 'record' else ''}no records.",
-            "Check that it is the right file.",
-        )
-    problems.refuse(source)
+    """Refuse a source without records or with problems, or that contradicts the survey; under `dp` only by public facts."""
+    is_dp = dataset.protection.is_dp
+    if not is_dp:
+        if not records:
+            raise BadData(
+                f"{source.name} has {'a header and ' if source.unit != 'record' else ''}no records.",
+                "Check that it is the right file.",
+            )
+        problems.refuse(source)
     if dataset.survey is not None:
-        weights.refuse_others(dataset.survey, dataset.weight_decimals)
+        weights.records, known = records, not is_dp or dp_terms(dataset)[0].known_total
+        decimals = dataset.weight_decimals
+        weights.refuse_others(dataset.survey, decimals, known_size=known, known_weights=not is_dp)
 
 
 def _assign_keys(
@@ -253,7 +259,7 @@ def _assign_keys(
     secret: Secret,
     fingerprint: Fingerprint,
     weights: WeightSums,
-    design: DesignReader,
+    coders: Mapping[str, UnitCoder],
 ) -> tuple[pa.RecordBatch, NDArray[np.uint8]]:
     """A chunk as it is stored, and the tags of its records; updates the fingerprint and the sums of weights."""
     own_keys = batch.column("k").to_numpy() if dataset.key_column is not None else None
@@ -267,7 +273,7 @@ def _assign_keys(
             columns[WEIGHT] = np.minimum(columns[WEIGHT], largest)
         replicates = range(len(design_of(dataset).replicates))
         weights.add(columns[WEIGHT], (batch.column(f"r{place}").to_numpy() for place in replicates))
-    stored, telling = design.read(batch, _units_of(batch, dataset), columns.get(WEIGHT))
+    stored, telling = design_columns(dataset, coders, batch, _units_of(batch, dataset), columns.get(WEIGHT))
     derived = {RECORD_KEY} if own_keys is None else set()
     values = [array for name, array in sorted({**columns, **telling}.items()) if name not in derived]
     tags = fingerprint.add(hashes, values)
@@ -278,14 +284,6 @@ def _assign_keys(
 def _units_of(batch: pa.RecordBatch, dataset: Dataset) -> dict[str, NDArray[np.uint64]]:
     """64 bits of the hashes of strata and clusters, by stored name."""
     return {name: hash_prefixes(hash_bytes(batch.column(name))) for name in unit_columns(dataset)}
-
-
-def refuse_other_size(weights: WeightSums, dataset: Dataset, kept: int) -> None:
-    """Under `dp`, compare only those constants of a survey that may be public."""
-    if dataset.survey is not None:
-        weights.records = kept
-        known = dp_terms(dataset)[0].known_total
-        weights.refuse_others(dataset.survey, dataset.weight_decimals, known_size=known, known_weights=False)
 
 
 def _examine(
@@ -333,11 +331,8 @@ def restage(engine: Engine, dataset: Dataset, folder: Path) -> Path:
         for first in range(0, len(split), RESTAGE_CATEGORIES):
             codes = tuple(range(first, min(first + RESTAGE_CATEGORIES, len(split))))
             cells = engine.aggregate(AggregateQuery(tuple(schema.names), ((split.name, codes),)))
-            columns = [
-                pa.array(np.repeat(column, cells.counts)) for column in cells.codes
-            ]  # groups of equal ones
-            arrays = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            columns = [np.repeat(column, cells.counts) for column in cells.codes]  # groups of equal records
+            writer.write_batch(pa.record_batch(dict(zip(schema.names, columns, strict=True)), schema=schema))
             rows += int(cells.counts.sum())
     if rows != records_in(engine, dataset):
         raise WorkspaceUnusable("The engine does not tell all its records.", "The version stays where it is.")

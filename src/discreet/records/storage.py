@@ -93,42 +93,34 @@ def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
     return {name: coders[name] for name in unit_columns(dataset)}
 
 
-class DesignReader:
-    """Turns the design columns of each chunk into stored columns and fingerprint columns."""
+def design_columns(
+    dataset: Dataset,
+    coders: Mapping[str, UnitCoder],
+    batch: pa.RecordBatch,
+    prefixes: Mapping[str, NDArray[np.uint64]],
+    weights: NDArray[np.int64] | None,
+) -> tuple[dict[str, NDArray[np.generic]], dict[str, NDArray[np.generic]]]:
+    """The stored design columns of a chunk, and those that enter the fingerprint.
 
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset, self._coders = dataset, unit_coders(dataset)
-
-    def read(
-        self,
-        batch: pa.RecordBatch,
-        prefixes: Mapping[str, NDArray[np.uint64]],
-        weights: NDArray[np.int64] | None,
-    ) -> tuple[dict[str, NDArray[np.generic]], dict[str, NDArray[np.generic]]]:
-        """The stored columns of a chunk, and the columns that enter the fingerprint.
-
-        `batch` has the replicate weights as `r0`, `r1`, ...; `prefixes` has 64 bits of the hashes of strata and clusters.
-        """
-        if self._dataset.survey is None or weights is None:
-            return {}, {}
-        names = replicate_names(self._dataset.survey.design)
-        replicates = {name: batch.column(f"r{place}").to_numpy() for place, name in enumerate(names)}
-        stored: dict[str, NDArray[np.generic]] = dict(replicates)
-        if STRATUM in prefixes:
-            stored[STRATUM] = self._coders[STRATUM].codes(prefixes[STRATUM])
-        if CLUSTER in prefixes:
-            stored[CLUSTER] = self._coders[CLUSTER].codes(cluster_pairs(prefixes))
-        if SQUARES[0] in sum_columns(self._dataset):
-            stored |= squares(weights, self._dataset.weight_decimals - square_decimals(self._dataset))
-        return stored, {**replicates, **prefixes}
+    `batch` has the replicate weights as `r0`, `r1`, ...; `prefixes` has 64 bits of the hashes of strata and clusters.
+    """
+    if dataset.survey is None or weights is None:
+        return {}, {}
+    names = replicate_names(dataset.survey.design)
+    replicates = {name: batch.column(f"r{place}").to_numpy() for place, name in enumerate(names)}
+    stored: dict[str, NDArray[np.generic]] = dict(replicates)
+    stored |= {name: coders[name].codes(units) for name, units in unit_hashes(prefixes).items()}
+    if SQUARES[0] in sum_columns(dataset):
+        stored |= squares(weights, dataset.weight_decimals - square_decimals(dataset))
+    return stored, {**replicates, **prefixes}
 
 
-def cluster_pairs(prefixes: Mapping[str, NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """64 bits that identify a cluster within its stratum: a name may occur in several strata."""
-    if STRATUM not in prefixes:
-        return prefixes[CLUSTER]
-    # An odd factor is invertible modulo 2^64.
-    return prefixes[CLUSTER] + prefixes[STRATUM] * np.uint64(0x9E3779B97F4A7C15)
+def unit_hashes(prefixes: Mapping[str, NDArray[np.uint64]]) -> dict[str, NDArray[np.uint64]]:
+    """64 bits that identify a stratum, and a cluster within its stratum: a name may occur in several strata."""
+    found = dict(prefixes)
+    if STRATUM in found and CLUSTER in found:  # an odd factor is invertible modulo 2^64
+        found[CLUSTER] = found[CLUSTER] + found[STRATUM] * np.uint64(0x9E3779B97F4A7C15)
+    return found
 
 
 def square_decimals(dataset: Dataset) -> int:

@@ -154,22 +154,16 @@ class Sample(Confidential):
         rows, influence = self._rows, estimate.influence
         strata = rows.units.size
         summed = influence * (rows.weights / rows.scale)
-        totals = _sum_by_group(rows.stratum, summed, strata)
+        totals = np.bincount(rows.stratum, summed, strata)
         if rows.squares is not None:
-            squares = _sum_by_group(rows.stratum, influence**2 * rows.squares, strata)
+            squares = np.bincount(rows.stratum, influence**2 * rows.squares, strata)
         else:
-            by_unit = _sum_by_group(rows.unit, summed)
+            by_unit = np.bincount(rows.unit, summed)
             stratum_of = np.zeros(by_unit.size, dtype=np.int64)
             stratum_of[rows.unit] = rows.stratum
-            squares = _sum_by_group(stratum_of, by_unit**2, strata)
+            squares = np.bincount(stratum_of, by_unit**2, strata)
         parts = stratum_variance(totals, squares, rows.units, fractions(self._design, strata))
         return float(np.sqrt(parts.sum()))
-
-
-def _sum_by_group(
-    group: NDArray[np.int64], values: NDArray[np.float64], groups: int = 0
-) -> NDArray[np.float64]:
-    return np.asarray(np.bincount(group, weights=values, minlength=groups), dtype=np.float64)
 
 
 #: Cells with fewer people after noise get a common design effect: with deff 1 their error is at least 25 %.
