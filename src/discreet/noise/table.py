@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -80,6 +81,10 @@ class NoiseRow:
     def variance(self) -> Fraction:
         second = sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True))
         return Fraction(second, self.modulus) - self.mean() ** 2
+
+    def entropy(self) -> float:
+        """-Σ p ln p, in nats."""
+        return abs(math.fsum(-float(p) * math.log(p) for p in self.probabilities().values()))
 
     def __repr__(self) -> str:
         return one_line(self, f"of {len(self.values)} values from {self.values[0]} to {self.values[-1]}")

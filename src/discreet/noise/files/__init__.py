@@ -25,6 +25,14 @@ FORMATS: Mapping[str, Callable[[NoiseTable], str]] = {
     "cellkey-yaml": cellkey_yaml.write,
     "superstar": superstar.write,
 }
+#: The modules that read a format, in the order in which they try to recognise a file.
+READERS: Mapping[str, Any] = {
+    "tau-argus": tau_argus,
+    "ons": ons,
+    "cellkey-yaml": cellkey_yaml,
+    "cellkey": cellkey_r,
+    "superstar": superstar,
+}
 
 
 def read_noise_table(
@@ -60,31 +68,21 @@ def write_noise_table(table: NoiseTable, path: str | Path, format: str = "json")
 def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: int | None) -> NoiseTable:
     if text.lstrip().startswith("{"):
         return from_document(_json(text))
-    known = (
-        ("tau-argus", tau_argus),
-        ("ons", ons),
-        ("cellkey-yaml", cellkey_yaml),
-        ("cellkey", cellkey_r),
-        ("superstar", superstar),
-    )
-    for name, kind in known:
-        if kind.recognise(text):
-            options: dict[str, Any] = {"parameters": {"format": name} | provenance}
-            options["biased"] = name in {"ons", "superstar"} if biased is None else biased
-            if small_n is not None:
-                if name != "superstar" or small_n < 1:
-                    raise BadRequest(
-                        f"SmallN is {small_n} for a file in format {name}.",
-                        "It is a number from 1, for SuperSTAR.",
-                    )
-                options["small_n"] = small_n
-            table: NoiseTable = kind.read(text, **options)
-            return table
-    raise BadNoiseTable(
-        f'"{provenance["file"]}" is no noise table that we know.',
-        "Known: our JSON, ONS (pcv,ckey,pvalue), tau-Argus and SAS (i;j;p;v;p_int_ub), cellKey "
-        "(i,j,p,v,lb,ub, or its YAML), SuperSTAR (a matrix of whole numbers).",
-    )
+    name = next((name for name, module in READERS.items() if module.recognise(text)), None)
+    if name is None:
+        raise BadNoiseTable(
+            f'"{provenance["file"]}" is no noise table that we know.',
+            "Known: our JSON, ONS (pcv,ckey,pvalue), tau-Argus and SAS (i;j;p;v;p_int_ub), cellKey "
+            "(i,j,p,v,lb,ub, or its YAML), SuperSTAR (a matrix of whole numbers).",
+        )
+    if small_n is not None and (name != "superstar" or small_n < 1):
+        raise BadRequest(
+            f"SmallN is {small_n} for a file in format {name}.", "It is a number from 1, for SuperSTAR."
+        )
+    options: dict[str, Any] = {} if small_n is None else {"small_n": small_n}
+    options["biased"] = name in {"ons", "superstar"} if biased is None else biased
+    table: NoiseTable = READERS[name].read(text, parameters={"format": name} | provenance, **options)
+    return table
 
 
 def _json(text: str) -> Mapping[str, Any]:

@@ -3,13 +3,13 @@
 Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies it to every row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.table import NoiseRow
+from discreet.noise.table import ArrangedRow, NoiseTable, make_table
 
 #: The range of a double and of a 64-bit integer: whatever is beyond is damaged, and would take long to compute with.
 MOST_DIGITS = 310
@@ -69,12 +69,17 @@ def is_number(text: str) -> bool:
 DESIGN_TOLERANCE = Fraction(1, 10**6)
 
 
-def check_unbiased(rows: Sequence[NoiseRow]) -> None:
-    """Refuse rows whose mean differs from zero by more than rounding to their modulus explains."""
-    for count, row in enumerate(rows):
+def file_table(
+    arranged: Sequence[ArrangedRow], *, repeats: int, biased: bool, parameters: Mapping[str, Any]
+) -> NoiseTable:
+    """The table of a file; unless `biased`, a mean may differ from zero by what rounding to the modulus explains."""
+    modulus = arranged[0].thresholds[-1]
+    table = make_table(modulus, arranged, repeats=repeats, family="file", parameters=parameters)
+    for count, row in enumerate(() if biased else table.rows):
         rounding = Fraction(row.values[-1] - row.values[0], row.modulus)
         if abs(row.mean()) > DESIGN_TOLERANCE + rounding:
             raise BadNoiseTable(
                 f"The row of count {count} has mean {float(row.mean()):.6g}; this format declares 0.",
                 "Correct the row, or say that the table is biased on purpose (biased=True, --biased).",
             )
+    return table

@@ -7,6 +7,7 @@ so that a changed digit is refused. `discreet design` adds the probabilities bef
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, NotRequired
 
@@ -79,10 +80,8 @@ def to_document(table: NoiseTable) -> NoiseTableDocument:
         "content_sha256": content_hash(table),
     }
     if isinstance(table, ArrangedTable):
-        document["arrangement"] = [
-            {"count": count, "values": list(row.values), "thresholds": list(row.thresholds)}
-            for count, row in enumerate(table.arranged)
-        ]
+        arranged = enumerate(table.arranged)
+        document["arrangement"] = [{"count": count, **plain(asdict(row))} for count, row in arranged]
     return document
 
 
@@ -91,18 +90,11 @@ def from_document(document: Mapping[str, Any]) -> NoiseTable:
     document = {**OPTIONAL, **document}
     modulus, repeats = _require(document, "modulus", int), _require(document, "repeats", int)
     kept = _read_rows(document, "rows", modulus)
-    arranged = kept
-    if "arrangement" in document:
-        arranged = _read_rows(document, "arrangement", modulus)
-        if [row.distribution() for row in arranged] != [row.distribution() for row in kept]:
-            raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
-    table = make_table(
-        modulus,
-        arranged,
-        repeats=repeats,
-        family=_require(document, "family", str),
-        parameters=_require(document, "parameters", dict),
-    )
+    arranged = _read_rows(document, "arrangement", modulus) if "arrangement" in document else kept
+    if [row.distribution() for row in arranged] != [row.distribution() for row in kept]:
+        raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
+    family, parameters = _require(document, "family", str), _require(document, "parameters", dict)
+    table = make_table(modulus, arranged, repeats=repeats, family=family, parameters=parameters)
     if document.get("content_sha256") is not None and document["content_sha256"] != content_hash(table):
         raise BadNoiseTable(
             "The integers of the document do not have the hash that it declares.",
@@ -128,8 +120,7 @@ def design_probabilities(document: Mapping[str, Any]) -> list[dict[int, float]]:
 
 def moments(row: NoiseRow) -> dict[str, float]:
     """Bias, variance and entropy (nats) of a row, as floats for people."""
-    entropy = math.fsum(-float(p) * math.log(p) for p in row.probabilities().values())
-    return {"bias": float(row.mean()), "variance": float(row.variance()), "entropy": abs(entropy)}
+    return {"bias": float(row.mean()), "variance": float(row.variance()), "entropy": row.entropy()}
 
 
 def plain(value: Any) -> Any:

@@ -8,16 +8,16 @@ Source: R packages ptable 1.0.0 and cellKey 1.0.3, whose lines have i (count), j
 the interval (lb, ub); ptable before 0.3 called the bounds kum_p_u, kum_p_o and the value diff.
 """
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.delimited import Line, check_unbiased, decimal, is_number, split_lines, whole
-from discreet.noise.table import ArrangedRow, NoiseTable, make_table, rows_by_key, table_for_export
+from discreet.noise.files.delimited import Line, decimal, file_table, is_number, split_lines, whole
+from discreet.noise.table import ArrangedRow, NoiseTable, rows_by_key, table_for_export
 
 LEAST_DECIMALS = 8
 MOST_DECIMALS = 19
@@ -52,15 +52,12 @@ def is_header(fields: tuple[str, ...]) -> bool:
 def read_intervals(text: str, *, biased: bool, parameters: Mapping[str, Any]) -> NoiseTable:
     """Read a table of intervals; ambiguous ones are refused."""
     rows = _by_count([_interval(line, names) for line, names in _lines_with_names(split_lines(text))])
-    decimals = max(LEAST_DECIMALS, *(_decimals(each.ub) for row in rows.values() for each in row))
+    bounds = (each.ub.normalize().as_tuple() for row in rows.values() for each in row)
+    decimals = max(LEAST_DECIMALS, *(-int(bound.exponent) for bound in bounds))
     if decimals > MOST_DECIMALS:
         raise BadNoiseTable(f"Upper bounds have {decimals} decimals; at most {MOST_DECIMALS} fit a key.")
-    modulus = 10**decimals
-    arranged = [_row(count, rows.get(count), modulus) for count in range(max(rows) + 1)]
-    table = make_table(modulus, arranged, repeats=1, family="file", parameters=parameters)
-    if not biased:
-        check_unbiased(table.rows)
-    return table
+    arranged = [_row(count, rows.get(count), 10**decimals) for count in range(max(rows) + 1)]
+    return file_table(arranged, repeats=1, biased=biased, parameters=parameters)
 
 
 def write_intervals(table: NoiseTable) -> Iterable[tuple[int, int, str, int, str, str]]:
@@ -84,11 +81,9 @@ def write_intervals(table: NoiseTable) -> Iterable[tuple[int, int, str, int, str
             "Write the ONS format or our own JSON.",
         )
     for count, row in enumerate(rows_by_key(table)):
-        low = 0
-        for value, high in zip(row.values, row.thresholds, strict=True):
+        for value, (low, high) in zip(row.values, pairwise((0, *row.thresholds)), strict=True):
             p, lb, ub = (_exact(number, table.modulus, decimals) for number in (high - low, low, high))
             yield count, count + value, p, value, lb, ub
-            low = high
 
 
 def _lines_with_names(lines: list[Line]) -> Iterable[tuple[Line, tuple[str, ...]]]:
@@ -129,8 +124,8 @@ def _by_count(intervals: list[Interval]) -> dict[int, list[Interval]]:
         rows.setdefault(each.count, []).append(each)
     if not rows or max(rows) == 0:
         raise BadNoiseTable("The file has no row for a count above 0.")
-    expected = next(count for count in itertools.count(1) if count not in rows)
-    if expected <= max(rows):
+    expected = next((count for count in range(1, max(rows)) if count not in rows), None)
+    if expected is not None:
         raise BadNoiseTable(f"There is a gap: no row for count {expected}, though count {max(rows)} has one.")
     return rows
 
@@ -139,19 +134,15 @@ def _row(count: int, intervals: list[Interval] | None, modulus: int) -> Arranged
     """The intervals of one count as integers; count 0 without a line stays 0."""
     if intervals is None:
         return ArrangedRow((0,), (modulus,))
-    kept: list[tuple[int, int]] = []
-    reached = 0
-    for each in intervals:
-        high = int(each.ub * modulus)
+    bounds = [0, *(int(each.ub * modulus) for each in intervals)]
+    for each, (reached, high) in zip(intervals, pairwise(bounds), strict=True):
         _check_interval(each, reached, high, modulus)
-        if high > reached:
-            kept.append((each.value, high))
-        reached = high
-    if reached != modulus:
+    if bounds[-1] != modulus:
         raise BadNoiseTable(
-            f"The row of count {count} ends at {Decimal(reached) / modulus}: it does not add up to 1."
+            f"The row of count {count} ends at {Decimal(bounds[-1]) / modulus}: it does not add up to 1."
         )
-    return ArrangedRow(tuple(value for value, _ in kept), tuple(high for _, high in kept))
+    kept = [place for place, (low, high) in enumerate(pairwise(bounds)) if high > low]
+    return ArrangedRow(tuple(intervals[j].value for j in kept), tuple(bounds[j + 1] for j in kept))
 
 
 def _check_interval(each: Interval, reached: int, high: int, modulus: int) -> None:
@@ -169,11 +160,6 @@ def _check_interval(each: Interval, reached: int, high: int, modulus: int) -> No
         raise BadNoiseTable(
             f"{start} says p = {each.p}; its interval has {Decimal(high - reached) / modulus}."
         )
-
-
-def _decimals(number: Decimal) -> int:
-    exponent = number.normalize().as_tuple().exponent
-    return max(0, -int(exponent))
 
 
 def _exact(number: int, modulus: int, decimals: int) -> str:

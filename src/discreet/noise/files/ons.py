@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.delimited import Line, check_unbiased, split_lines, whole
-from discreet.noise.table import ArrangedRow, NoiseTable, make_table, table_for_export
+from discreet.noise.files.delimited import Line, file_table, split_lines, whole
+from discreet.noise.table import ArrangedRow, NoiseTable, table_for_export
 
 Integers = NDArray[np.int64]
 
@@ -36,7 +36,6 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
     """Read an ONS table; every count needs every cell key once."""
     names = [field.lower() for field in split_lines(text.lstrip()[:200])[0].fields]
     counts, keys, noise = _columns(text, [names.index(column) for column in COLUMNS])
-    # Every count from 1 to 750 must have each cell key once.
     modulus = int(keys.max(initial=0)) + 1
     if modulus > LARGEST_KEYS or int(keys.min(initial=0)) < 0:
         raise BadNoiseTable(
@@ -53,10 +52,7 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
     rows = np.zeros((LAST_ROW + 1, modulus), dtype=np.int64)
     rows[counts, keys] = noise
     arranged = [ArrangedRow.of_keys(row.tolist()) for row in rows]
-    table = make_table(modulus, arranged, repeats=BLOCK, family="file", parameters=parameters)
-    if not biased:
-        check_unbiased(table.rows)
-    return table
+    return file_table(arranged, repeats=BLOCK, biased=biased, parameters=parameters)
 
 
 def write(table: NoiseTable) -> str:
@@ -73,11 +69,9 @@ def write(table: NoiseTable) -> str:
             "so the block must divide 250 and begin by 501."
         )
     keys = np.arange(table.modulus, dtype=np.uint64)
-    lines = ["pcv,ckey,pvalue"]
-    for count in range(1, LAST_ROW + 1):
-        noise = table.noise(np.full(keys.shape, count, dtype=np.int64), keys)
-        lines.extend(f"{count},{key},{value}" for key, value in enumerate(noise.tolist()))
-    return "\n".join(lines) + "\n"
+    noise = (table.noise(np.full(keys.shape, count), keys).tolist() for count in range(1, LAST_ROW + 1))
+    lines = (f"{n},{key},{value}" for n, row in enumerate(noise, 1) for key, value in enumerate(row))
+    return "\n".join(["pcv,ckey,pvalue", *lines]) + "\n"
 
 
 def _columns(text: str, places: list[int]) -> tuple[Integers, Integers, Integers]:

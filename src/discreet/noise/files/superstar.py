@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.delimited import Line, check_unbiased, is_number, split_lines, whole
-from discreet.noise.table import ArrangedRow, NoiseTable, make_table, table_for_export
+from discreet.noise.files.delimited import Line, file_table, is_number, split_lines, whole
+from discreet.noise.table import ArrangedRow, NoiseTable, table_for_export
 
 SMALL_N = 10
 USUAL_COLUMNS = 30
@@ -40,15 +40,11 @@ def read(
         raise BadNoiseTable(f"There is a gap: {where}; every cell key needs {columns} columns.")
     noise = [[whole(field, line.number, "the noise") for field in line.fields] for line in body]
     block = min(small_n, columns)
-    arranged = [ArrangedRow((0,), (len(body),))]
-    for count in range(1, columns + 1):
-        place = column(count, columns, block) - 1
-        arranged.append(ArrangedRow.of_keys([line[place] for line in noise]))
+    by_column = list(zip(*noise, strict=True))
+    served = (by_column[column(count, columns, block) - 1] for count in range(1, columns + 1))
+    arranged = [ArrangedRow((0,), (len(body),)), *map(ArrangedRow.of_keys, served)]
     known = dict(parameters) | {"small_n": block, "columns": columns}
-    table = make_table(len(body), arranged, repeats=block, family="file", parameters=known)
-    if not biased:
-        check_unbiased(table.rows)
-    return table
+    return file_table(arranged, repeats=block, biased=biased, parameters=known)
 
 
 def _body(text: str) -> list[Line]:
@@ -78,7 +74,5 @@ def write(table: NoiseTable, *, small_n: int = SMALL_N) -> str:
     columns = max(USUAL_COLUMNS, len(table.rows) - table.repeats - 1 + small_n)
     served = {column(count, columns, small_n): count for count in range(1, columns + 1)}
     keys = np.arange(table.modulus, dtype=np.uint64)
-    matrix = [
-        table.noise(np.full(keys.shape, served[c], dtype=np.int64), keys) for c in range(1, columns + 1)
-    ]
+    matrix = [table.noise(np.full(keys.shape, served[c]), keys) for c in range(1, columns + 1)]
     return "\n".join(",".join(map(str, line)) for line in np.stack(matrix, axis=1).tolist()) + "\n"
