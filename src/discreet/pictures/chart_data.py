@@ -231,8 +231,7 @@ def chart_data(release: Release, say: Say = str) -> ChartData:
 
 
 def _axis(dimension: Dimension, number: int) -> Axis:
-    holds = {output.parent for output in dimension.outputs}
-    places = tuple(place for place in range(len(dimension.outputs)) if place not in holds)
+    places = tuple(dimension.leaves)
     labels = [printable(" ".join(dimension.outputs[place].label.split())) for place in places]
     codes = [printable(dimension.outputs[place].code) for place in places]
     repeated = {label for label in labels if labels.count(label) > 1} if len(places) <= 1000 else set(labels)

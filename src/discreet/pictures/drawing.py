@@ -25,17 +25,14 @@ from contextlib import contextmanager, suppress
 from html import escape, unescape
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.errors import Busy, MissingExtra, UnknownFormat
+from discreet.errors import Busy, UnknownFormat
 from discreet.model.messages.text import message, printable
 from discreet.model.release import Release
 from discreet.pictures.chart_data import ChartData, chart_data, describe_chart
 from discreet.pictures.charts import chart_of, draw
-
-if TYPE_CHECKING:
-    import altair as alt
-
+from discreet.pictures.library import alt, import_optional
 
 PNG_SCALE = 2.0
 
@@ -61,12 +58,7 @@ def render(chart: alt.TopLevelMixin, kind: str) -> bytes:
 
 def draw_here(specification: dict[str, Any], kind: str) -> bytes:
     """Render in this process."""
-    try:
-        import vl_convert  # noqa: PLC0415  only here: pictures are an extra
-    except ImportError as missing:
-        raise MissingExtra(
-            "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
-        ) from missing
+    vl_convert = import_optional("vl_convert")
     if kind == "svg":
         return str(vl_convert.vegalite_to_svg(specification)).encode("utf-8")
     return bytes(vl_convert.vegalite_to_png(specification, scale=PNG_SCALE))

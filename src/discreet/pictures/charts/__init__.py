@@ -20,6 +20,7 @@ from discreet.model.messages.text import message, printable
 from discreet.model.plugins import Registry
 from discreet.model.release import STATUS_MEANING, STATUSES
 from discreet.pictures.chart_data import ChartData
+from discreet.pictures.theme import apply_theme
 
 #: More marks than this are not drawn, whatever the kind: nobody can make a server draw 100,000.
 MOST_MARKS = 5_000
@@ -121,8 +122,6 @@ def draw(shown: ChartData) -> Any:
         BadRequest, UnknownFormat: As `chart_of`.
         MissingExtra: Altair is not installed.
     """
-    from discreet.pictures.theme import apply_theme
-
     chart = chart_of(shown)
     if shown.picture.bare:
         bare = apply_theme(chart.draw(shown), [], theme=shown.picture.theme)

@@ -11,6 +11,7 @@ from typing import Any
 from discreet.model.messages.text import message
 from discreet.pictures.chart_data import MOST_CATEGORIES, Axis, ChartData
 from discreet.pictures.charts import Chart, Misfit
+from discreet.pictures.library import alt
 
 #: What is drawn over the bars, in words.
 LINES = message("Lines")
@@ -22,15 +23,11 @@ MOST_COLOURS, MOST_BARS, MOST_PANELS, MOST_BARS_OF_PANELS = 6, 160, 12, 600
 
 def side(axis: Axis) -> Any:
     """The categories down the side, in their order."""
-    from discreet.pictures.library import alt
-
     return alt.Y(f"{axis.name}:N").sort(list(axis.labels)).title(axis.label).axis(labelLimit=220)
 
 
 def length(shown: ChartData) -> Any:
     """The numbers along the bottom, zero included."""
-    from discreet.pictures.library import alt
-
     axis = alt.Axis(format=shown.value_format, tickCount=5, grid=True)
     return alt.X("_value:Q").title(shown.value_title).axis(axis).scale(zero=True)
 
@@ -43,8 +40,6 @@ def side_and_colour(axes: tuple[Axis, ...]) -> tuple[Axis, Axis]:
 
 def colour(axis: Axis, shown: ChartData) -> Any:
     """The categories as colours, with a legend above."""
-    from discreet.pictures.library import alt
-
     scale = alt.Scale(domain=list(axis.labels), range=list(shown.look.series[: len(axis)]))
     columns = 3 if max(map(len, axis.labels)) <= 18 else 2
     legend = alt.Legend(
@@ -60,8 +55,6 @@ def colour(axis: Axis, shown: ChartData) -> Any:
 
 def offset(across: Axis) -> dict[str, Any]:
     """The encoding that sets the categories of a variable side by side."""
-    from discreet.pictures.library import alt
-
     return {"yOffset": alt.YOffset(f"{across.name}:N").sort(list(across.labels))}
 
 
@@ -85,16 +78,12 @@ def _with_intervals(base: Any, shown: ChartData, ink: Any, beside: dict[str, Any
 
 
 def _bars(shown: ChartData) -> Any:
-    from discreet.pictures.library import alt
-
     base = alt.Chart(alt.InlineData(values=shown.records)).encode(y=side(shown.axes[0]))
     chart = _with_intervals(base, shown, alt.value(shown.look.series[0]), {})
     return chart.properties(width=460, height=alt.Step(24))
 
 
 def _grouped(shown: ChartData) -> Any:
-    from discreet.pictures.library import alt
-
     down, across = side_and_colour(shown.axes)
     base = alt.Chart(alt.InlineData(values=shown.records)).encode(y=side(down))
     chart = _with_intervals(base, shown, colour(across, shown), offset(across))
@@ -102,8 +91,6 @@ def _grouped(shown: ChartData) -> Any:
 
 
 def _stacked(shown: ChartData) -> Any:
-    from discreet.pictures.library import alt
-
     down, across = side_and_colour(shown.axes)
     records = [record | {"_order": across.labels.index(record[across.name])} for record in shown.records]
     base = alt.Chart(alt.InlineData(values=records)).encode(y=side(down))
@@ -119,8 +106,6 @@ def _stacked(shown: ChartData) -> Any:
 
 def _pyramid(shown: ChartData) -> Any:
     """The first category to the left, the second to the right, the youngest at the bottom."""
-    from discreet.pictures.library import alt
-
     along, others = shown.along()
     largest = max((r.get("_high", r["_value"]) for r in shown.records if "_value" in r), default=1)
     left, right = (_half(shown, along, others[0], number, max(largest, 1)) for number in (0, 1))
@@ -128,8 +113,6 @@ def _pyramid(shown: ChartData) -> Any:
 
 
 def _half(shown: ChartData, along: Axis, across: Axis, number: int, largest: float) -> Any:
-    from discreet.pictures.library import alt
-
     left, label = number == 0, across.labels[number]
     records = [record for record in shown.records if record[across.name] == label]
     words = alt.Axis(labelLimit=160, orient="left", domain=False, ticks=False) if left else None
@@ -150,8 +133,6 @@ def _half(shown: ChartData, along: Axis, across: Axis, number: int, largest: flo
 
 def _multiples(shown: ChartData) -> Any:
     """Three panels in a row."""
-    from discreet.pictures.library import alt
-
     *inner, panels = shown.axes
     down, ink, step = inner[0], alt.value(shown.look.series[0]), alt.Step(16)
     beside: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from discreet.model.messages.text import message
 from discreet.pictures.chart_data import ChartData, Classes, chart_classes, number_text
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import side
+from discreet.pictures.library import alt
 from discreet.pictures.theme import CLASSES
 
 #: Rows and columns; more cannot be read.
@@ -22,8 +23,6 @@ _ON_LIGHT, _ON_DARK = "#101418", "#FAFBFC"
 
 def draw(shown: ChartData) -> Any:
     """One rectangle per cell."""
-    from discreet.pictures.library import alt
-
     rows, columns = shown.axes
     classes = chart_classes(shown)
     with_text = len(columns) <= MOST_TEXTS
@@ -58,8 +57,6 @@ NO_NUMBER = message("no number")
 
 def class_colour(classes: Classes, shown: ChartData) -> Any:
     """Classes as colours, with a legend; the class "no number" only where it occurs."""
-    from discreet.pictures.library import alt
-
     missing = any("_value" not in record for record in shown.records)
     domain = [shown.tell(label) for label in (*classes.labels, *([NO_NUMBER] * missing))]
     colours = [*classes.colours, *([shown.look.absent] * missing)]

@@ -21,14 +21,13 @@ from discreet.pictures.charts.bars import (
     too_many,
     two_variables,
 )
+from discreet.pictures.library import alt
 
 _BANDS = message("Bands")
 
 
 def _lines(shown: ChartData) -> Any:
     """One line a category; zero is on the scale."""
-    from discreet.pictures.library import alt
-
     along, others = shown.along()
     inks = [colour(axis, shown) for axis in others] or [alt.value(shown.look.series[0])]
     base = alt.Chart(alt.InlineData(values=shown.records)).encode(
@@ -72,8 +71,6 @@ def _lines_misfit(shown: ChartData) -> Misfit | None:
 
 def _dots(shown: ChartData) -> Any:
     """A band and a dot a cell; the scale need not start at zero, since no length is compared."""
-    from discreet.pictures.library import alt
-
     ink, beside, step = alt.value(shown.look.series[0]), {}, alt.Step(22)
     down = shown.axes[0]
     if len(shown.axes) == 2:

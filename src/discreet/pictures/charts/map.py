@@ -22,6 +22,7 @@ from discreet.model.messages.text import message
 from discreet.pictures.chart_data import Axis, ChartData, chart_classes
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.heat_map import NO_NUMBER, class_colour
+from discreet.pictures.library import alt
 
 #: The longest side of a map in pixels.
 LONGEST = 480
@@ -99,8 +100,6 @@ LAND_COVERED = 0.5
 
 def draw(shown: ChartData) -> Any:
     """One map, or one per category of the second variable."""
-    from discreet.pictures.library import alt
-
     areas = _areas(shown)[0]
     others = [axis for axis in shown.axes if axis is not areas]
     groups = [(label, axis.name) for axis in others for label in axis.labels] or [("", "")]
@@ -119,16 +118,12 @@ def draw(shown: ChartData) -> Any:
 
 def _named_data(data: Data, records: list[dict[str, Any]]) -> Any:
     """A chart of a named dataset, which is added to `data`."""
-    from discreet.pictures.library import alt
-
     name = f"data-{len(data)}"
     data[name] = records
     return alt.Chart(alt.NamedData(name=name))
 
 
 def _one(shown: ChartData, sheet: Sheet, placed: Placed, label: str, data: Data) -> Any:
-    from discreet.pictures.library import alt
-
     largest = min(LARGEST_CIRCLE, LAND_COVERED * sheet.width * sheet.height / len(placed))
     circles = shown.percent is None
     chart = _circles(shown, placed, largest, data) if circles else _choropleth(shown, placed, data)
@@ -148,8 +143,6 @@ def _choropleth(shown: ChartData, placed: Placed, data: Data) -> Any:
 
 def _circles(shown: ChartData, placed: Placed, widest: float, data: Data) -> Any:
     """Circles over pale land; the largest first, so that none hides a smaller one."""
-    from discreet.pictures.library import alt
-
     look = shown.look
     land, points = [], []
     for record, shape in placed:
