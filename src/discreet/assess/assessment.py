@@ -289,11 +289,9 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value with None for infinities and NaN, and named tuples as dictionaries."""
+    """The value with None for infinities and NaN."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
-    if hasattr(value, "_asdict"):
-        return _plain(value._asdict())
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -9,9 +9,7 @@ again and compares it: changed words are detected, as well as changed numbers.
 
 import json
 import math
-import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -34,6 +32,7 @@ from discreet.assess.risk_utility import SMALL
 from discreet.errors import BadRequest, SignatureUnusable
 from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
 from discreet.pictures.drawing import render
+from discreet.workspace.sealed import replace_file
 
 #: Marks a page as one of ours.
 MARKER = "<!-- discreet: confidential -->"
@@ -93,14 +92,7 @@ def write_page(text: str, path: Path) -> None:
         raise BadRequest(
             f"The file {str(path)!r} is there already and is no earlier assessment.", "Choose another name."
         )
-    beside = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    replace_file(path, text)
 
 
 def summary_sentences(found: Assessment) -> list[str]:

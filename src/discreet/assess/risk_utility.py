@@ -130,7 +130,8 @@ def risk(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
 SMALL = 3
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Moments:
     """The exact mean and standard deviation of a sum over cells."""
 
     mean: float

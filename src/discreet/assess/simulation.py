@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
 from discreet.assess import risk_utility as losses
 from discreet.assess.risk_utility import risk
 from discreet.inference.channel import WIDEST, by_cell
 from discreet.inference.hypothesis_tests.cramers_v import strength
-from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, counts_behind, likelihood_ratios
+from discreet.inference.hypothesis_tests.likelihood_ratio import (
+    chi_square,
+    counts_behind,
+    freedom_of_tables,
+    likelihood_ratios,
+)
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
 from discreet.model.noise_distribution import depends_on_count
@@ -105,22 +108,8 @@ def degrees_of_freedom(counts: Floats, possible: Flags) -> NDArray[np.int64]:
     rows, columns = counts.sum(axis=2) > 0, counts.sum(axis=1) > 0
     if possible.all():
         return np.asarray((rows.sum(axis=1) - 1).clip(0) * (columns.sum(axis=1) - 1).clip(0))
-    patterns, place = np.unique(np.concatenate([rows, columns], axis=1), axis=0, return_inverse=True)
-    freedoms = [_pattern_freedom(p[: rows.shape[1]], p[rows.shape[1] :], possible) for p in patterns]
-    return np.array(freedoms, dtype=np.int64)[place.ravel()]
-
-
-def _pattern_freedom(rows: Flags, columns: Flags, possible: Flags) -> int:
-    """Cells minus the parameters that they determine: rows plus columns minus connected components."""
-    present = possible & rows[:, None] & columns[None, :]
-    at_row, at_column = np.nonzero(present)
-    if not at_row.size:
-        return 0
-    nodes = len(rows) + len(columns)
-    edges = coo_array((np.ones(at_row.size), (at_row, len(rows) + at_column)), shape=(nodes, nodes))
-    parts, _ = connected_components(edges, directed=False)
-    # A row or column without a present cell is a component and no parameter.
-    return int(at_row.size - nodes + parts)
+    model = HierarchicalModel.of(MAIN_EFFECTS, possible.astype(np.float64))
+    return freedom_of_tables(possible & rows[:, :, None] & columns[:, None, :], model)
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:

@@ -247,9 +247,7 @@ def _rows(request: TableRequest, dimensions: tuple[Dimension, ...]) -> tuple[Dim
 
 
 def _leaves(dimension: Dimension) -> NDArray[np.bool_]:
-    wholes = {output.parent for output in dimension.outputs}
-    found = [place not in wholes for place in range(len(dimension.outputs))]
-    return np.array(found + [False] * dimension.total)
+    return np.isin(np.arange(dimension.length), dimension.leaves)
 
 
 def _hide_empty(release: Release) -> Release:

@@ -95,12 +95,8 @@ class VersionComparison:
     def document(self) -> ComparedDocument:
         """All cells as JSON; null where there is no number or no limit."""
         codes = product(*(dimension.codes for dimension in self.release.dimensions))
-        columns = (
-            _numbers(self.release),
-            _numbers(self.other),
-            _documents(self.difference),
-            _documents(self.ratio),
-        )
+        values = (_known(each.values, ~each.missing) for each in (self.release, self.other))
+        columns = (*values, _documents(self.difference), _documents(self.ratio))
         return {
             "dimensions": [dimension.name for dimension in self.release.dimensions],
             "version": self.release.digest,
@@ -181,14 +177,12 @@ def _common(release: Release, other: Release) -> Release:
     )
 
 
-def _numbers(release: Release) -> list[float | None]:
-    missing = release.missing.ravel().tolist()
-    return [
-        None if none else value for value, none in zip(release.values.ravel().tolist(), missing, strict=True)
-    ]
-
-
 def _documents(measured: CellEstimates) -> list[DifferenceDocument]:
-    columns = (measured.estimate, measured.low, measured.high)
-    lists = ([number if np.isfinite(number) else None for number in c.ravel().tolist()] for c in columns)
-    return [{"estimate": e, "low": low, "high": high} for e, low, high in zip(*lists, strict=True)]
+    columns = (_known(c, np.isfinite(c)) for c in (measured.estimate, measured.low, measured.high))
+    return [{"estimate": e, "low": low, "high": high} for e, low, high in zip(*columns, strict=True)]
+
+
+def _known(numbers: NDArray[Any], known: NDArray[np.bool_]) -> list[float | None]:
+    """The numbers of a table in order; None for the others."""
+    found: list[float | None] = np.where(known, numbers.astype(object), None).ravel().tolist()
+    return found

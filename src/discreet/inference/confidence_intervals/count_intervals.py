@@ -16,17 +16,14 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import SLACK, WIDEST, Distribution, channel_of, whole_numbers
+from discreet.inference.channel import SLACK, WIDEST, Counts, Distribution, Floats, channel_of, whole_numbers
 from discreet.inference.confidence_intervals.noise_sum import NoiseSum, noise_sum
 from discreet.inference.confidence_intervals.picked_cells import PickedCells, refuse_shared_noise
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 _BISECTIONS = 50
 #: The part of alpha that may be spent on leaving out rare sums.

@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import CUT, SLACK, Distribution, sum_distribution, whole_numbers
+from discreet.inference.channel import (
+    CUT,
+    SLACK,
+    Counts,
+    Distribution,
+    Floats,
+    sum_distribution,
+    whole_numbers,
+)
 from discreet.inference.confidence_intervals.picked_cells import PickedCells
 from discreet.inference.confidence_intervals.tail_bounds import (
     PossibleRows,
@@ -33,9 +41,6 @@ from discreet.inference.confidence_intervals.tail_bounds import (
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
 from discreet.noise.cell_distribution import combine_terms
 from discreet.noise.table import NO_NOISE
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 #: Limits of the exact tails: compositions; numbers compared for a table of all sums; numbers held to look up single sums.
 _MOST_COMPOSITIONS, _MOST_NUMBERS, _MOST_HELD = 8_000, 3e8, 1e7

@@ -12,13 +12,10 @@ from math import ceil, comb, floor, prod, sqrt
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from discreet.inference.channel import Distribution, channel_of, whole_numbers
+from discreet.inference.channel import Counts, Distribution, Floats, channel_of, whole_numbers
 from discreet.model.noise_distribution import CellDistribution
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

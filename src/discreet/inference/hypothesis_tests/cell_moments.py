@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
-from discreet.inference.channel import Channel, Distribution, channel_of
+from discreet.inference.channel import Channel, Distribution, Floats, channel_of
 from discreet.inference.hypothesis_tests.likelihood import TINY, PoissonLikelihood
 from discreet.noise.table import NoiseTable
-
-Floats = NDArray[np.float64]
 
 #: Released values with a smaller probability are left out, because transforms do not compute it exactly.
 FAINT = 1e-15

@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import NoiseByCell, by_cell, channel_of, observe
+from discreet.inference.channel import Floats, NoiseByCell, by_cell, channel_of, observe
 from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import Release
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

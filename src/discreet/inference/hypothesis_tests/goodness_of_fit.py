@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import Evidence, NoiseByCell, channel_of, observe
+from discreet.inference.channel import Evidence, Floats, NoiseByCell, channel_of, observe
 from discreet.inference.hypothesis_tests.independence import run_test
 from discreet.inference.hypothesis_tests.likelihood import highest_point
 from discreet.inference.hypothesis_tests.likelihood_ratio import (
@@ -30,8 +30,6 @@ from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalMod
 from discreet.inference.hypothesis_tests.p_value import REPLICATES, SEED
 from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import Release
-
-Floats = NDArray[np.float64]
 
 #: Binomial counts farther than this many standard deviations are left out; their probability is below 1e-15.
 _DEVIATIONS = 9.0

@@ -17,10 +17,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import Evidence, NoiseByCell, refuse_impossible, whole_numbers
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from discreet.inference.channel import Counts, Evidence, Floats, NoiseByCell, refuse_impossible, whole_numbers
 
 GRID = 48
 STEPS = 44

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import NoiseByCell, by_cell, channel_of, with_sure_zeros
+from discreet.inference.channel import Floats, NoiseByCell, by_cell, channel_of, with_sure_zeros
 from discreet.inference.hypothesis_tests.cramers_v import CramersV
 from discreet.inference.hypothesis_tests.likelihood import (
     MultinomialLikelihood,
@@ -30,7 +30,6 @@ from discreet.model.messages.text import join_sentences, message, one_line
 from discreet.model.noise_distribution import CellDistribution
 from discreet.noise.table import NoiseTable
 
-Floats = NDArray[np.float64]
 #: The level of the verdict in the text of a result.
 LEVEL = 0.05
 
@@ -248,11 +247,11 @@ def _likelihood_ratios(
     else:
         top, found = likelihood.free_maximum()[0], np.ones(len(fit.converged), dtype=np.bool_)
     statistic = np.maximum(2 * (top - fit.log_likelihood), 0.0)
-    freedom = _freedom(fit.present, model)
+    freedom = freedom_of_tables(fit.present, model)
     return LikelihoodRatios(statistic, freedom, fit.converged & found, fit.means, fit.present)
 
 
-def _freedom(present: NDArray[np.bool_], model: HierarchicalModel) -> NDArray[np.int64]:
+def freedom_of_tables(present: NDArray[np.bool_], model: HierarchicalModel) -> NDArray[np.int64]:
     """The degrees of freedom of each table, computed once for each pattern of present cells."""
     packed = np.packbits(present.reshape(len(present), -1), axis=1)
     _, first, back = np.unique(packed, axis=0, return_index=True, return_inverse=True)
@@ -267,4 +266,4 @@ def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[F
     does not stop a test.
     """
     fit = plain_fit(np.where(model.possible, np.maximum(tables, 0), 0).astype(np.float64), model)
-    return fit.g_squared(), _freedom(fit.present, model)
+    return fit.g_squared(), freedom_of_tables(fit.present, model)

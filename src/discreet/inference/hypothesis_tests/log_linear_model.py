@@ -23,10 +23,9 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from discreet.errors import BadRequest, DiscreetError
-from discreet.inference.channel import Evidence
+from discreet.inference.channel import Evidence, Floats
 from discreet.inference.hypothesis_tests.likelihood import TINY, WideEvidence
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _TOLERANCE = 1e-13

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import chdtrc
 
-from discreet.inference.channel import NoiseByCell, TruncatedDistribution
+from discreet.inference.channel import Floats, NoiseByCell, TruncatedDistribution
 from discreet.inference.hypothesis_tests.cell_moments import (
     CellMoments,
     CellParts,
@@ -40,8 +40,6 @@ from discreet.inference.hypothesis_tests.cell_moments import (
 from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios, chi_square
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.noise.table import NoiseTable
-
-Floats = NDArray[np.float64]
 
 #: Added to the scaled X' W X, which is singular since margins overlap; what is computed does not depend on it.
 _RIDGE = 1e-9

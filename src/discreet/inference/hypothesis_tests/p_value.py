@@ -15,9 +15,8 @@ sequential stopping.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.inference.channel import NoiseByCell
+from discreet.inference.channel import Counts, Floats, NoiseByCell
 from discreet.inference.hypothesis_tests.likelihood_ratio import (
     LikelihoodRatios,
     chi_square,
@@ -28,9 +27,6 @@ from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalMod
 from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
 from discreet.model.messages.text import join_sentences, message
 from discreet.noise.table import NoiseTable
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 SEED = 2018
 REPLICATES = 499
