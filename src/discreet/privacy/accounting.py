@@ -213,10 +213,10 @@ class LossDistribution:
 
 def _of_table(library: Any, table: NoiseTable, changes: int, step: float) -> Any:
     """The loss of one table: a cell that gains a record, and for replaced records one that loses it."""
-    masses = pair_masses(table, (0, 1))
-    whole = math.log(table.modulus)
-    smaller = {place: math.log(p) - whole for place, (p, _) in enumerate(masses) if p}
-    larger = {place: math.log(q) - whole for place, (_, q) in enumerate(masses) if q}
+    smaller, larger = (
+        {place: math.log(keys) - math.log(table.modulus) for place, keys in enumerate(side) if keys}
+        for side in zip(*pair_masses(table, (0, 1)), strict=True)
+    )
 
     def loss(lower: dict[int, float], upper: dict[int, float]) -> Any:
         return library.from_two_probability_mass_functions(

@@ -54,15 +54,8 @@ def row_moments(row: NoiseRow, count: int) -> RowMoments:
     >>> row_moments(NoiseRow((-1, 0, 1), (1, 3, 4)), 5).variance
     Fraction(1, 2)
     """
-    distribution = row.probabilities()
-    entropy = math.fsum(-float(p) * math.log(p) for p in distribution.values())
-    p_exact = distribution.get(0, Fraction(0))
-    return RowMoments(count, row.mean(), row.variance(), abs(entropy), p_exact, row.values)
-
-
-def table_moments(table: NoiseTable) -> tuple[RowMoments, ...]:
-    """The moments of every row; the last row's describe large counts."""
-    return tuple(row_moments(row, count) for count, row in enumerate(table.rows))
+    p_exact = row.probabilities().get(0, Fraction(0))
+    return RowMoments(count, row.mean(), row.variance(), row.entropy(), p_exact, row.values)
 
 
 NAMED_ROWS = 8
@@ -107,17 +100,18 @@ def find_problems(
 
 def find_notes(table: NoiseTable, rows: Sequence[RowMoments]) -> tuple[str, ...]:
     """Properties by design that a reader of the numbers should know."""
-    found = []
-    if rows[0].support == (0,) and any(row.support != (0,) for row in rows):
-        found.append("Zero stays zero: any other released value proves that the true count is not zero.")
+    stays = table.keeps_zero and any(row.support != (0,) for row in rows)
     # No count of `largest` or more can become negative.
     counts = reversed(range(min(table.largest, LARGEST_SEARCH)))
     below = next((count for count in counts if count + table.row(count).values[0] < 0), None)
-    if below is not None:
-        found.append(
-            f"Counts up to {below} can become negative; clipping them at zero adds bias, never protection."
-        )
-    return tuple(found)
+    notes = (
+        (stays, "Zero stays zero: any other released value proves that the true count is not zero."),
+        (
+            below is not None,
+            f"Counts up to {below} can become negative; clipping them at zero adds bias, never protection.",
+        ),
+    )
+    return tuple(note for holds, note in notes if holds)
 
 
 def _count_list(some: Sequence[RowMoments], rows: Sequence[RowMoments]) -> str:
@@ -156,12 +150,6 @@ class AboveD(NamedTuple):
     delta_forward: Fraction
     delta_backward: Fraction
     worst_pair: Pair | None
-
-
-class _Change(NamedTuple):
-    neighbours: str
-    cells: int
-    group: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +241,7 @@ def curve(
 ) -> list[CurvePoint]:
     """Delta at each epsilon, both directions and the worst pair of counts; the outputs are sorted once."""
     both, _ = _both(table, neighbours, cells, group)
-    return [_point(each, both, labelled=_single(neighbours, cells)) for each in epsilons]
+    return [_point(each, both) for each in epsilons]
 
 
 def probabilistic_delta(table: NoiseTable, *, epsilon: float | Fraction | Decimal) -> Fraction:
@@ -295,14 +283,15 @@ def audit(
     Raises:
         BadRequest: Both epsilon and delta are given, or one is out of range.
     """
-    change = _Change(neighbours, cells, group)
+    change = (neighbours, cells, group)
     both, exact = _both(table, *change)
     at = _epsilon_at(table, both, epsilon, delta)
-    point = _point(at, both, labelled=_single(neighbours, cells))
-    rows = table_moments(table)
+    point = _point(at, both)
+    rows = tuple(row_moments(row, count) for count, row in enumerate(table.rows))
     high, _ = _both(table, *change, first=table.largest + 1)
+    single = change == ("add-remove", 1, 1)
     needed = at if delta is None else max(each.epsilon(_probability(delta)) for each in high)
-    above = AboveD(table.largest, *_point(needed, high, labelled=_single(neighbours, cells)))
+    above = AboveD(table.largest, *_point(needed, high))
     return Audit(
         neighbours=neighbours,
         cells=cells,
@@ -314,9 +303,7 @@ def audit(
         worst_pair=point.worst_pair,
         exact=exact,
         above_D=above,
-        delta_probabilistic=probabilistic_delta(table, epsilon=at)
-        if change == ("add-remove", 1, 1)
-        else None,
+        delta_probabilistic=probabilistic_delta(table, epsilon=at) if single else None,
         delta_infinite=max(each.delta(Exponential.of(math.inf))[0] for each in both),
         bias=rows[-1].bias,
         variance=rows[-1].variance,
@@ -333,14 +320,14 @@ def audit(
 def curve_above_largest(table: NoiseTable, epsilons: Iterable[float]) -> list[CurvePoint]:
     """The delta-epsilon curve of counts above D only."""
     both = frontiers(table, table.largest + 1)
-    return [_point(each, both, labelled=True) for each in epsilons]
+    return [_point(each, both) for each in epsilons]
 
 
-def _point(epsilon: float, both: tuple[Frontier, Frontier], *, labelled: bool) -> CurvePoint:
+def _point(epsilon: float, both: tuple[Frontier, Frontier]) -> CurvePoint:
     exponential = Exponential.of(epsilon)
     (forward, pair), (backward, reverse) = (each.delta(exponential) for each in both)
     worst = pair if forward >= backward else reverse
-    return CurvePoint(float(epsilon), max(forward, backward), forward, backward, worst if labelled else None)
+    return CurvePoint(float(epsilon), max(forward, backward), forward, backward, worst)
 
 
 def _both(
@@ -355,11 +342,6 @@ def _both(
     back = cells if neighbours == "replace-one" else 0
     joint = compose(table, forward=cells, backward=back, first=first, group=group)
     return (joint.forward, joint.backward), joint.exact
-
-
-def _single(neighbours: str, cells: int) -> bool:
-    """Whether one count changes, so that a worst pair of counts has a meaning."""
-    return neighbours == "add-remove" and cells == 1
 
 
 def _probability(delta: float | Fraction) -> Fraction:

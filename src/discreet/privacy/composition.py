@@ -30,10 +30,11 @@ Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Corollary 1.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import combinations_with_replacement, pairwise
 
 from discreet.errors import BadRequest, InfeasibleDesign
+from discreet.noise.design import require_epsilon
 from discreet.noise.table import NoiseTable
 from discreet.privacy.hockey_stick import Frontier, Masses, Profile, by_ratio, masses_by_pair, upper_hull
 
@@ -70,8 +71,8 @@ def coarsen(masses: list[Masses], most: int = KEPT_RATIOS) -> list[Masses]:
     for two amounts), so the original is a post-processing of the result and no divergence decreases. The remainder of
     rounding to integers goes to outputs that only one of the distributions can produce.
     """
-    ordered = [each for each in by_ratio(masses) if each[0] > 0]
-    unmatched, matched = sum(p for p, q in ordered if q == 0), [each for each in ordered if each[1] > 0]
+    ordered = by_ratio(masses)
+    unmatched, matched = ordered[0][0], [(p, q) for p, q in ordered[1:] if p > 0]
     kept = _evenly_spaced(matched, most)
     spread = [list(matched[place]) for place in kept]
     for k, (start, end) in enumerate(pairwise(kept)):
@@ -108,13 +109,13 @@ def _share(total: Masses, high: Masses, low: Masses, above: list[int], below: li
 
 def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
     """A pair of distributions that dominates all given pairs."""
-    points = [(0, 0, (0, 0)), (total, total, (0, 0))]
+    points = [(0, 0, None), (total, total, None)]
     for masses in each:
         a = b = 0
         for p, q in by_ratio(masses):
             a, b = a + p, b + q
-            points.append((a, b, (0, 0)))
-    hull = [(0, 0, (0, 0)), *upper_hull(points)]
+            points.append((a, b, None))
+    hull = [(0, 0, None), *upper_hull(points)]
     edges = [(a2 - a1, b2 - b1) for (a1, b1, _), (a2, b2, _) in pairwise(hull)]
     return [*(edge for edge in edges if edge != (0, 0)), (0, total - hull[-1][1])]
 
@@ -133,22 +134,18 @@ def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, g
     downs = list(combinations_with_replacement(falling, backward))
     joint = [_joint((*up, *down)) for up in ups for down in downs]
     total = table.modulus ** (forward + backward)
-    there = Frontier.of(((0, 1), Profile.of(each, total)) for each, _ in joint)
-    back = Frontier.of(((0, 1), Profile.of([(q, p) for p, q in each], total)) for each, _ in joint)
+    there = Frontier.of((None, Profile.of(each, total)) for each, _ in joint)
+    back = Frontier.of((None, Profile.of([(q, p) for p, q in each], total)) for each, _ in joint)
     return Composed(there, back, (exact or len(masses) == 1) and all(whole for _, whole in joint))
 
 
 def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
-    whole = [True]
-
-    def step(left: list[Masses], right: Sequence[Masses]) -> list[Masses]:
-        joint = product(left, right)
-        if len(joint) <= MOST_OUTPUTS:
-            return joint
-        whole[0] = False
-        return coarsen(joint)
-
-    return reduce(step, cells, [(1, 1)]), whole[0]
+    joint, whole = [(1, 1)], True
+    for each in cells:
+        joint = product(joint, each)
+        if len(joint) > MOST_OUTPUTS:
+            joint, whole = coarsen(joint), False
+    return joint, whole
 
 
 #: The cancellation error of δ, a difference of nearly equal numbers, is at most this over μ, relatively.
@@ -216,7 +213,6 @@ def total_mu(variances: list[float], changes: int = 1) -> float:
 
 def require_budget(epsilon: float, delta: float) -> None:
     """Refuse an ε or a δ that is out of range."""
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise InfeasibleDesign(f"epsilon = {epsilon}: it must be above 0 and finite.")
+    require_epsilon(epsilon)
     if not 0 <= delta < 1:
         raise InfeasibleDesign(f"delta = {delta}: it must be at least 0 and below 1.")

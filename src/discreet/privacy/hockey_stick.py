@@ -29,7 +29,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import BadRequest
-from discreet.noise.table import NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 FIRST_DIGITS = 60
 SPARE_DIGITS = 12
@@ -53,16 +53,11 @@ class Exponential:
     @classmethod
     def of(cls, epsilon: float | Fraction | Decimal) -> Exponential:
         """An epsilon as given: a float is exactly its binary fraction."""
-        if isinstance(epsilon, float | Decimal) and (
-            math.isnan(epsilon) or epsilon < 0 or math.isinf(epsilon)
-        ):
-            if epsilon == math.inf:
-                return cls(None)
+        if epsilon == math.inf:
+            return cls(None)
+        if (isinstance(epsilon, float | Decimal) and math.isnan(epsilon)) or epsilon < 0:
             raise _bad_epsilon(epsilon)
-        exact = Fraction(epsilon)
-        if exact < 0:
-            raise _bad_epsilon(epsilon)
-        return cls(exact)
+        return cls(Fraction(epsilon))
 
     def beyond(self, ratio: int) -> bool:
         """Whether e^epsilon is certainly above an integer: 2^epsilon is already."""
@@ -235,8 +230,10 @@ def hockey_stick(
     return Profile.of(forward, total).delta(epsilon), Profile.of(backward, total).delta(epsilon)
 
 
+#: Two neighbouring counts.
 Pair = tuple[int, int]
-LabelledProfile = tuple[Pair, Profile]
+#: Without a pair where several counts change.
+LabelledProfile = tuple[Pair | None, Profile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +242,7 @@ class Frontier:
 
     total: int
     vertices: tuple[Masses, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair | None, ...]
 
     @classmethod
     def of(cls, profiles: Iterable[LabelledProfile]) -> Frontier:
@@ -257,7 +254,7 @@ class Frontier:
             hull.pop()
         return cls(known[0][1].total, tuple((a, b) for a, b, _ in hull), tuple(pair for *_, pair in hull))
 
-    def delta(self, exponential: Exponential) -> tuple[Fraction, Pair]:
+    def delta(self, exponential: Exponential) -> tuple[Fraction, Pair | None]:
         """The worst delta, and the pair of counts that has it."""
         worst, place = best_difference(self.vertices, self.total, exponential)
         return worst, self.pairs[place]
@@ -271,9 +268,9 @@ class Frontier:
         return log_up(max([Fraction(1), *ratios]))
 
 
-def upper_hull(points: list[tuple[int, int, Pair]]) -> list[tuple[int, int, Pair]]:
+def upper_hull(points: Iterable[tuple[int, int, Pair | None]]) -> list[tuple[int, int, Pair | None]]:
     """The upper convex hull of (A, B) by rising B."""
-    hull: list[tuple[int, int, Pair]] = []
+    hull: list[tuple[int, int, Pair | None]] = []
     for point in sorted(points, key=lambda each: (each[1], -each[0])):
         a, b, _ = point
         if hull and a <= hull[-1][0]:
@@ -290,30 +287,25 @@ def upper_hull(points: list[tuple[int, int, Pair]]) -> list[tuple[int, int, Pair
 def neighbouring_counts(table: NoiseTable, *, first: int = 0, change: int = 1) -> Iterator[Pair]:
     """Every distinct pair (count, count + change) from a first count on, the repeating block with its wrap-around."""
     end = max(len(table.rows), first + table.repeats)
-    yield from ((count, count + change) for count in range(first, end))
+    return ((count, count + change) for count in range(first, end))
 
 
 def pair_masses(table: NoiseTable, pair: Pair) -> list[Masses]:
     """Both distributions of a pair of counts, output by output."""
-    rows = ((count, table.row(count)) for count in pair)
-    released = [
+    smaller, larger = (
         {count + value: keys for value, keys in zip(row.values, row.masses(), strict=True)}
-        for count, row in rows
-    ]
-    return outcomes(*released)
+        for count, row in ((count, table.row(count)) for count in pair)
+    )
+    return outcomes(smaller, larger)
 
 
 def masses_by_pair(table: NoiseTable, first: int, group: int) -> list[tuple[Pair, list[Masses]]]:
     """The masses of every pair; pairs with the same rows at the same distance are merged."""
-    seen: set[tuple[object, object, int]] = set()
-    found: list[tuple[Pair, list[Masses]]] = []
+    found: dict[tuple[NoiseRow, NoiseRow, int], Pair] = {}
     for change in range(1, group + 1):
         for pair in neighbouring_counts(table, first=first, change=change):
-            rows = (table.row(pair[0]), table.row(pair[1]), change)
-            if rows not in seen:
-                seen.add(rows)
-                found.append((pair, pair_masses(table, pair)))
-    return found
+            found.setdefault((table.row(pair[0]), table.row(pair[1]), change), pair)
+    return [(pair, pair_masses(table, pair)) for pair in found.values()]
 
 
 @lru_cache(maxsize=32)
