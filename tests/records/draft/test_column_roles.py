@@ -213,4 +213,4 @@ def test_a_finer_column_nests_only_where_it_tells_the_coarser_one(look):
     fine, coarse, other = looked.columns
     assert looked.nests(fine, coarse)
     assert not looked.nests(coarse, other)
-    assert looked.values(fine, "coarse") == [("a1", "a"), ("a2", "a"), ("b1", "b")]
+    assert looked.values(fine, "coarse") == [("a1", "a", 1), ("a2", "a", 1), ("b1", "b", 1)]

@@ -86,53 +86,51 @@ class StagedColumns:
         )
         source.relation.project(text).create(TABLE)
         self.source = source
-        self.records = int(self._one(f"SELECT count(*) FROM {TABLE}")[0])
+        self.records = int(self._number(f"SELECT count(*) FROM {TABLE}"))
         self.columns = [self._facts(name, source.notes.get(name, ColumnNotes())) for name in source.columns]
 
-    def _one(self, sql: str, given: list[object] | None = None) -> tuple[Any, ...]:
-        (found,) = self._connection.execute(sql, given or []).fetchall()
+    def _rows(self, sql: str, *given: object) -> list[Any]:
+        return self._connection.execute(sql, given).fetchall()
+
+    def _number(self, sql: str, *given: object) -> Any:
+        ((found,),) = self._rows(sql, *given)
         return found
 
     def _facts(self, name: str, notes: ColumnNotes) -> ColumnFacts:
         column = quote_name(name)
-        found = self._connection.execute(
-            f"""SELECT DISTINCT {column} FROM {TABLE} WHERE list_contains(?, lower({column})) OR {column} SIMILAR TO ?
-            OR regexp_full_match(lower({column}), ?)""",
-            [[word.lower() for word in MISSING_WORDS], MISSING_LETTERS, NO_ANSWER],
-        ).fetchall()
-        labelled = {
-            value for value, label in notes.labels.items() if re.fullmatch(NO_ANSWER, label.strip().lower())
-        }
+        words = f"""SELECT DISTINCT {column} FROM {TABLE} WHERE list_contains(?, lower({column}))
+            OR {column} SIMILAR TO ? OR regexp_full_match(lower({column}), ?)"""
+        found = self._rows(words, [word.lower() for word in MISSING_WORDS], MISSING_LETTERS, NO_ANSWER)
+        labels = notes.labels.items()
+        labelled = (value for value, label in labels if re.fullmatch(NO_ANSWER, label.strip().lower()))
         absent = {*(word for (word,) in found), *notes.missing, *labelled}
-        negative = self._connection.execute(
-            f"SELECT DISTINCT {column} FROM {TABLE} WHERE {column} SIMILAR TO '-[0-9.,]+' LIMIT ?",
-            [MOST_CODES + len(absent) + 1],
-        ).fetchall()
-        absent |= codes_of_no_answer({value for (value,) in negative} - absent)
+        codes = f"SELECT DISTINCT {column} FROM {TABLE} WHERE {column} SIMILAR TO '-[0-9.,]+' LIMIT ?"
+        negative = {value for (value,) in self._rows(codes, MOST_CODES + len(absent) + 1)}
+        absent |= codes_of_no_answer(negative - absent)
         kept = self._where(column, absent)
         number = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DOUBLE)"
         fixed = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DECIMAL(18, 4))::DOUBLE"
         sign = "," if self._comma else "."
-        row = self._one(
+        ((count, values, numbers, whole, dates, *sizes),) = self._rows(
             f"""SELECT count(*), approx_count_distinct({column}), count({number}),
             coalesce(bool_and({number} = floor({number})), false),
             count(CASE WHEN length({column}) = 10 THEN TRY_CAST({column} AS DATE) END),
             min({number}), max({number}), sum({fixed}), sum({fixed} * {fixed}),
             max(length(split_part({column}, '{sign}', 2))), min(length({column})), max(length({column}))
             FROM {TABLE} {kept}""",
-            [list(absent)],
+            list(absent),
         )
-        count, values, numbers, whole, dates, *sizes = row
         low, high, total, squares = (float(size or 0) for size in sizes[:4])
         decimals, shortest, longest = (int(size or 0) for size in sizes[4:])
         if not MOST_VALUES < values < 0.8 * self.records:  # exact, unless there are very many and no id
-            sql = f"SELECT count(DISTINCT hash({column})) FROM {TABLE} {kept}"
-            values = int(self._one(sql, [list(absent)])[0])
+            values = int(
+                self._number(f"SELECT count(DISTINCT hash({column})) FROM {TABLE} {kept}", list(absent))
+            )
         once = f"SELECT count(*) FROM (SELECT {column} FROM {TABLE} GROUP BY 1 HAVING count(*) = 1)"
-        single = MOST_SINGLE < values <= MOST_VALUES and 2 * int(self._one(once)[0]) > values
+        single = MOST_SINGLE < values <= MOST_VALUES and 2 * int(self._number(once)) > values
         numeric = bool(count) and numbers == count
         some = f"SELECT DISTINCT {column} FROM {TABLE} {kept} LIMIT {MOST_LOOKED_AT}"
-        texts = [] if numeric else self._connection.execute(some, [list(absent)]).fetchall()
+        texts = [] if numeric else self._rows(some, list(absent))
         return ColumnFacts(
             name, self.records, count, values, single, numeric,
             whole=numeric and whole, dates=bool(count) and dates == count and not numeric,
@@ -149,24 +147,14 @@ class StagedColumns:
         )
         return f"WHERE {column} IS NOT NULL AND NOT list_contains(?, {column}){inside}"
 
-    def values(self, column: ColumnFacts, parent: str | None = None) -> list[tuple[str, str | None]]:
-        """The different values in natural order, each with its parent."""
-        above = quote_name(parent) if parent else "NULL"
-        name = quote_name(column.name)
-        found = self._connection.execute(
-            f"SELECT DISTINCT {name}, {above} FROM {TABLE} {self._where(name, column.missing)}",
-            [list(column.missing)],
-        ).fetchall()
+    def values(self, column: ColumnFacts, parent: str | None = None) -> list[tuple[str, str | None, int]]:
+        """The different values in natural order, each with its parent and the number of its records."""
+        name, above = quote_name(column.name), quote_name(parent) if parent else "NULL"
+        kept = self._where(name, column.missing)
+        found = self._rows(
+            f"SELECT {name}, {above}, count(*) FROM {TABLE} {kept} GROUP BY ALL", list(column.missing)
+        )
         return sorted(found, key=lambda value: natural(value[0]))
-
-    def counts(self, column: ColumnFacts) -> dict[str, int]:
-        """The number of records of each value."""
-        name = quote_name(column.name)
-        found = self._connection.execute(
-            f"SELECT {name}, count(*) FROM {TABLE} {self._where(name, column.missing)} GROUP BY 1",
-            [list(column.missing)],
-        ).fetchall()
-        return dict(found)
 
     def correlation(self, one: ColumnFacts, other: ColumnFacts) -> float:
         """The correlation of two numeric columns; 0 if one of them is constant."""
@@ -174,13 +162,13 @@ class StagedColumns:
             f"TRY_CAST({number_sql(quote_name(column.name), comma=self._comma)} AS DOUBLE)"
             for column in (one, other)
         )
-        found = self._one(f"SELECT corr({', '.join(numbers)}) FROM {TABLE}")[0]
+        found = self._number(f"SELECT corr({', '.join(numbers)}) FROM {TABLE}")
         return float(found) if found is not None and not math.isnan(found) else 0.0
 
     def nests(self, fine: ColumnFacts, coarse: ColumnFacts) -> bool:
         """Whether the finer column determines the coarser one in every record."""
         pair = f"hash(({quote_name(fine.name)}, {quote_name(coarse.name)}))"
-        return bool(self._one(f"SELECT count(DISTINCT {pair}) FROM {TABLE}")[0] == fine.distinct)
+        return bool(self._number(f"SELECT count(DISTINCT {pair}) FROM {TABLE}") == fine.distinct)
 
 
 def codes_of_no_answer(negative: set[str]) -> set[str]:
@@ -219,11 +207,9 @@ def kind_of_text(texts: Sequence[str]) -> str:
     >>> kind_of_text(["ann@example.org", "bob@example.org"]), kind_of_text(["North East", "South West"])
     ('e-mail addresses', '')
     """
-    for kind, pattern in TEXT_KINDS.items():
-        few = len(texts) <= MOST_SINGLE and kind in {"names of people", "sentences"}
-        if texts and not few and sum(map(bool, map(pattern.fullmatch, texts))) >= MOST_OF_THEM * len(texts):
-            return kind
-    return ""
+    most, few = max(1.0, MOST_OF_THEM * len(texts)), len(texts) <= MOST_SINGLE
+    found = (kind for kind, form in TEXT_KINDS.items() if sum(map(bool, map(form.fullmatch, texts))) >= most)
+    return next((kind for kind in found if not (few and kind in {"names of people", "sentences"})), "")
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:

@@ -224,10 +224,8 @@ def _id_column(columns: Sequence[ColumnFacts]) -> tuple[ColumnFacts | None, str]
         running = column.whole and column.high - column.low == column.records - 1
         even = column.lengths[0] == column.lengths[1] >= 4
         if column.records >= FEWEST_A_CATEGORY and (running or even):
-            return (
-                column,
-                "every record has another value, and all values have one shape: check that it is the id",
-            )
+            shape = "every record has another value, and all values have one shape"
+            return column, f"{shape}: check that it is the id"
     return None, ""
 
 
@@ -259,27 +257,19 @@ def _are_units(column: ColumnFacts, weight: ColumnFacts, labels: re.Pattern[str]
     """Whether a column divides the records, and, if a survey programme names it, its label or the weight is that one's."""
     numbered = NUMBERED.fullmatch(column.name.lower()) and not labels.fullmatch(column.notes.label.lower())
     same = not numbered or bool(NUMBERED.fullmatch(weight.name.lower()))
-    return same and not column.gaps and 2 <= column.distinct < column.records and not _fractions(column)
-
-
-def _fractions(column: ColumnFacts) -> bool:
-    return column.numeric and not column.whole
+    divides = 2 <= column.distinct < column.records and (column.whole or not column.numeric)
+    return same and not column.gaps and divides
 
 
 def _numbered_rows(columns: Sequence[ColumnFacts]) -> list[tuple[ColumnFacts, ...]]:
     """The columns whose names count on by one, by what is before the number."""
-    rows: dict[str, list[ColumnFacts]] = {}
+    rows: dict[str, list[tuple[int, ColumnFacts]]] = {}
     for column in columns:
-        found = re.fullmatch(r"(.*?)(\d+)", column.name)
-        if found:
-            rows.setdefault(found[1], []).append(column)
-    numbers = {stem: [int(column.name[len(stem) :]) for column in row] for stem, row in rows.items()}
-    return [
-        tuple(row)
-        for stem, row in rows.items()
-        if len(row) >= FEWEST_REPLICATES
-        and numbers[stem] == list(range(numbers[stem][0], numbers[stem][0] + len(row)))
-    ]
+        if found := re.fullmatch(r"(.*?)(\d+)", column.name):
+            rows.setdefault(found[1], []).append((int(found[2]), column))
+    long = (row for row in rows.values() if len(row) >= FEWEST_REPLICATES)
+    counting = (row for row in long if all(number == row[0][0] + at for at, (number, _) in enumerate(row)))
+    return [tuple(column for _, column in row) for row in counting]
 
 
 def _replicate_name(column: ColumnFacts) -> bool:
@@ -295,15 +285,13 @@ def _are_replicates(
     """Whether all columns of a row have values of weights, and their names or the correlation with the weight say so."""
     named = _replicate_name(row[0])
     factor = MOST_REPLICATE_FACTOR if named else NEAR_SUM
-    alike = all(
-        column.numeric
-        and not column.gaps
-        and column.low >= 0
-        and weight.total / factor <= column.total <= factor * weight.total
-        and not _few_codes(column)
-        for column in row
+    weights = all(c.numeric and not c.gaps and c.low >= 0 and not _few_codes(c) for c in row)
+    near = all(weight.total / factor <= column.total <= factor * weight.total for column in row)
+    return (
+        weights
+        and near
+        and (named or all(correlation(weight, column) >= LEAST_CORRELATION for column in row))
     )
-    return alike and (named or all(correlation(weight, column) >= LEAST_CORRELATION for column in row))
 
 
 def replicate_method(name: str) -> tuple[str, str]:
@@ -314,10 +302,8 @@ def replicate_method(name: str) -> tuple[str, str]:
         (r"\w*brr\w*", "brr", "its name says so"),
         (r"\w*jk\w*", "jackknife", "its name says so"),
     )
-    for pattern, method, why in known:
-        if re.fullmatch(pattern, stem):
-            return method, why
-    return "bootstrap", "a guess: look it up in the survey's documentation"
+    guess = "bootstrap", "a guess: look it up in the survey's documentation"
+    return next(((method, why) for pattern, method, why in known if re.fullmatch(pattern, stem)), guess)
 
 
 def is_place(column: ColumnFacts) -> bool:
@@ -347,12 +333,10 @@ def is_year(column: ColumnFacts) -> bool:
 
 def personal(column: ColumnFacts) -> str:
     """What of a column identifies people, by its name or the form of its values; empty if nothing does."""
-    called = column.name.lower()
-    for kind, pattern in PERSONAL.items():
-        many = column.distinct > MOST_YEARS or kind == "names of people"
-        if pattern.fullmatch(called) and many:
-            return kind
-    return "" if column.kind == "names of people" and is_place(column) else column.kind
+    by_form = "" if column.kind == "names of people" and is_place(column) else column.kind
+    called = (kind for kind, pattern in PERSONAL.items() if pattern.fullmatch(column.name.lower()))
+    many = column.distinct > MOST_YEARS
+    return next((kind for kind in called if many or kind == "names of people"), by_form)
 
 
 def sensitive(column: ColumnFacts) -> str:

@@ -8,6 +8,7 @@ is no reason to keep a column.
 
 import re
 import tempfile
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,42 +20,10 @@ from discreet.model.dataset import ROW_NUMBER
 from discreet.model.description.sections import FileOptions
 from discreet.model.file_io import toml_string
 from discreet.model.messages.text import nearest
+from discreet.records.draft import column_roles, toml_text
 from discreet.records.draft.column_facts import ColumnFacts, StagedColumns
-from discreet.records.draft.column_roles import (
-    ABOUT,
-    FEWEST_A_CATEGORY,
-    Roles,
-    age_ends,
-    find_roles,
-    has_id_name,
-    is_amount,
-    is_place,
-    is_year,
-    personal,
-    too_fine,
-    why_left_out,
-)
-from discreet.records.draft.toml_text import (
-    LONG_LIST,
-    NOT_STATED,
-    PROTECTION,
-    RULES,
-    DraftCategory,
-    DraftVariable,
-    amount_values,
-    class_values,
-    code_list,
-    decade_values,
-    geography_rule,
-    hierarchy_lines,
-    left_out_lines,
-    one_line,
-    plain_letters,
-    rarest_lines,
-    survey_lines,
-    usable_names,
-    variable_lines,
-)
+from discreet.records.draft.column_roles import FEWEST_A_CATEGORY, Roles, age_ends, why_left_out
+from discreet.records.draft.toml_text import DraftCategory, DraftVariable, one_line, usable_names
 from discreet.records.readers import open_source, read_error
 from discreet.records.storage import connect_duckdb
 
@@ -147,41 +116,46 @@ def describe_file(
 def _draft(
     looked: StagedColumns, path: Path, include: set[str], places: set[str], lists: str | None
 ) -> Draft:
-    roles = find_roles([c for c in looked.columns if c.name not in include | places], looked.correlation)
+    roles = column_roles.find_roles(
+        [c for c in looked.columns if c.name not in include | places], looked.correlation
+    )
     choice = _choose(looked, roles, include, places)
     code_lists: dict[str, str] = {}
     sections = [_top(path, roles)]
     if looked.source.found.given():
         given = [f"{key} = {toml_string(value)}" for key, value in looked.source.found.given().items()]
         sections.append(["# How the file is read.", "[file]", *given])
-    sections.append(survey_lines(roles))
+    sections.append(toml_text.survey_lines(roles))
     for variable in choice.variables:
-        file = f"{lists}.{variable.name}.csv" if lists and len(variable.categories) > LONG_LIST else ""
+        file = (
+            f"{lists}.{variable.name}.csv" if lists and len(variable.categories) > toml_text.LONG_LIST else ""
+        )
         if file:
-            code_lists[file] = code_list(variable.categories)
-        sections.append(variable_lines(variable, file))
+            code_lists[file] = toml_text.code_list(variable.categories)
+        sections.append(toml_text.variable_lines(variable, file))
     names = usable_names(column.name for column, _ in choice.left_out)
     could: list[str] = []
     for column, reason in choice.left_out:
-        if reason.startswith(ABOUT):  # complete, to be uncommented
+        if reason.startswith(column_roles.ABOUT):  # complete, to be uncommented
             kept = _variable(looked, column, names[column.name], None, wished=False)
-            lines = [f"Left out: {one_line(column.name)} ({reason})", *variable_lines(kept)]
+            lines = [f"Left out: {one_line(column.name)} ({reason})", *toml_text.variable_lines(kept)]
             sections.append(["# " + line for line in lines])
         else:
             classes = _classes(looked, column, reason)
             could += [column.name] if classes else []
-            sections.append(left_out_lines(column, names[column.name], reason, classes))
+            sections.append(toml_text.left_out_lines(column, names[column.name], reason, classes))
     if not choice.variables:
         sections[0].append(f"# {_nothing(could)}")
     sections += [
-        hierarchy_lines(levels[-1], levels, geography=levels[-1] in choice.places) for levels in choice.chains
+        toml_text.hierarchy_lines(levels[-1], levels, geography=levels[-1] in choice.places)
+        for levels in choice.chains
     ]
-    rules = RULES + "".join(
-        geography_rule(levels[-1]) for levels in choice.chains if levels[-1] in choice.places
+    rules = toml_text.RULES + "".join(
+        toml_text.geography_rule(levels[-1]) for levels in choice.chains if levels[-1] in choice.places
     )
     body = "\n\n".join("\n".join(section) for section in sections if section)
     return Draft(
-        f"{body}\n\n{PROTECTION}\n{rules}",
+        f"{body}\n\n{toml_text.PROTECTION}\n{rules}",
         code_lists,
         (*_assumptions(looked, roles, choice, places), *([] if choice.variables else [_nothing(could)])),
         tuple((column.name, reason) for column, reason in choice.left_out),
@@ -197,7 +171,7 @@ def _choose(looked: StagedColumns, roles: Roles, include: set[str], places: set[
     parents = _nesting(looked, [c for c in kept if not age_ends(c)])
     names = usable_names(c.name for c in kept)
     variables = [_variable(looked, c, names[c.name], parents.get(c.name), c.name in wished) for c in kept]
-    fine = {v.name for v in variables if too_fine(looked.records, len(v.categories))}
+    fine = {v.name for v in variables if column_roles.too_fine(looked.records, len(v.categories))}
     dropped = {v.column.name for v in variables if v.name in fine and v.column.name not in wished}
     left_out = [(c, reasons[c.name] or TOO_MANY) for c in rest if reasons[c.name] or c.name in dropped]
     chains = []  # nested columns, from the coarsest to the finest
@@ -207,7 +181,7 @@ def _choose(looked: StagedColumns, roles: Roles, include: set[str], places: set[
             levels.insert(0, parents[levels[0]])
         if not dropped & set(levels):
             chains.append(tuple(names[level] for level in levels))
-    is_places = {names[c.name] for c in kept if c.name in places or is_place(c)}
+    is_places = {names[c.name] for c in kept if c.name in places or column_roles.is_place(c)}
     geographic = frozenset(chain[-1] for chain in chains if set(chain) & is_places)
     chosen = tuple(v for v in variables if v.column.name not in dropped)
     return _Choice(chosen, tuple(chains), geographic, tuple(left_out))
@@ -223,20 +197,19 @@ def _variable(
         rest = (value for value in column.missing if value not in codes)
         column = replace(column, missing=(*rest, BELOW_ZERO))
         chosen += " Is it right that an age below 0 is a missing value?"
-    absent = [DraftCategory(NOT_STATED, "Not stated")] if column.gaps or column.missing else []
-    if ends:
-        values = class_values(ends)
-        categories = [DraftCategory(code, code) for code in values.values()]
-        counts = dict.fromkeys(values.values(), 0)
-        for age, count in looked.counts(column).items():
-            counts[
-                next(code for high, code in zip((*ends, 200), counts, strict=True) if float(age) <= high)
-            ] += count
-        rarest = rarest_lines(counts, FEWEST_A_CATEGORY, ordered=True, parent=None)
-        return DraftVariable(column, name, categories + absent, values, chosen, rarest=rarest)
+    absent = [DraftCategory(toml_text.NOT_STATED, "Not stated")] if column.gaps or column.missing else []
     found = looked.values(column, parent)
+    if ends:
+        values = toml_text.class_values(ends)
+        codes = list(values.values())
+        counts = dict.fromkeys(codes, 0)
+        for age, _, count in found:
+            counts[codes[bisect_left(ends, float(age))]] += count
+        rarest = toml_text.rarest_lines(counts, FEWEST_A_CATEGORY, ordered=True, parent=None)
+        categories = [DraftCategory(code, code) for code in codes]
+        return DraftVariable(column, name, categories + absent, values, chosen, rarest=rarest)
     labels = [code for code in column.notes.labels if code not in column.missing and not parent]
-    above = dict(found)
+    above = {code: within for code, within, _ in found}
     listed = [
         DraftCategory(code, column.notes.labels.get(code) or code, above.get(code))
         for code in dict.fromkeys([*labels, *above])
@@ -249,23 +222,22 @@ def _variable(
     if reason:
         comment = f"It was asked for, and would have been left out: {reason}"
     unlabelled = any(code not in labels for code in above)
-    rarest = rarest_lines(looked.counts(column), FEWEST_A_CATEGORY, ordered=False, parent=parent)
-    return DraftVariable(
-        column, name, listed + absent, comment=comment, from_records=unlabelled, rarest=rarest
-    )
+    counts = {code: count for code, _, count in found}
+    rarest = toml_text.rarest_lines(counts, FEWEST_A_CATEGORY, ordered=False, parent=parent)
+    return DraftVariable(column, name, listed + absent, {}, comment, unlabelled, rarest)
 
 
 def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[str, str]:
     """Classes for amounts, years and dates that are left out, ready to be uncommented."""
-    if has_id_name(column.name) or personal(column):
+    if column_roles.has_id_name(column.name) or column_roles.personal(column):
         return {}
-    if reason in {"not whole numbers", "amounts"} or is_amount(column):
-        return amount_values(column)
-    if is_year(column) and not column.unique:
-        return decade_values(int(column.low), int(column.high), dates=False)
+    if reason in {"not whole numbers", "amounts"} or column_roles.is_amount(column):
+        return toml_text.amount_values(column)
+    if column_roles.is_year(column) and not column.unique:
+        return toml_text.decade_values(int(column.low), int(column.high), dates=False)
     if column.dates:
-        years = [int(value[:4]) for value, _ in looked.values(column)[:: max(1, column.distinct - 1)]]
-        return decade_values(min(years), max(years), dates=True)
+        years = [int(value[:4]) for value, *_ in looked.values(column)[:: max(1, column.distinct - 1)]]
+        return toml_text.decade_values(min(years), max(years), dates=True)
     return {}
 
 
@@ -294,7 +266,7 @@ def _nesting(looked: StagedColumns, columns: Sequence[ColumnFacts]) -> dict[str,
 
 def _top(path: Path, roles: Roles) -> list[str]:
     stem = re.sub(r"(\.[A-Za-z0-9]{2,8}){1,2}$", "", path.name) or path.name
-    name = re.sub(r"[^a-z0-9]+", "-", plain_letters(stem)).strip("-") or "dataset"
+    name = re.sub(r"[^a-z0-9]+", "-", toml_text.plain_letters(stem)).strip("-") or "dataset"
     lines = [
         HEADER.format(name=one_line(path.name)),
         f"id = {toml_string((name if name[0].isalpha() else 'data-' + name)[:64].rstrip('-'))}",
