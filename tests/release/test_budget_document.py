@@ -31,6 +31,7 @@ from discreet.release.budget_document import (
     ledger_of,
     open_share,
 )
+from discreet.release.dataset_registry import DatasetService
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.versions.history import lineage_defaults
 from discreet.workspace.workspace import Workspace
@@ -196,6 +197,6 @@ def test_a_budget_tells_what_the_load_has_spent_and_a_share_is_opened_to_analyst
 
 def test_a_dataset_of_cell_keys_has_no_budget(town_workspace):
     stored = town_workspace.stored("town")
-    assert budget_left(stored) is None
+    assert DatasetService(stored).budget_left() is None
     with pytest.raises(BadRequest, match="no privacy budget"):
         budget_of(stored)

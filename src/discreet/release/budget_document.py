@@ -382,11 +382,9 @@ def ledger_of(stored: StoredDataset) -> LedgerDocument:
     return ledger_document(dp.ledger.state(dp.plan.terms.name))
 
 
-def budget_left(stored: StoredDataset) -> str | None:
-    """The remainder of the budget's lifetime cap, in a sentence; None without a budget."""
-    dp = stored.dp
-    if dp is None:
-        return None
+def budget_left(stored: StoredDataset) -> str:
+    """The remainder of the budget's lifetime cap, in a sentence."""
+    dp = _dp_protector(stored)
     state = dp.ledger.state(dp.plan.terms.name)
     further = message("Only new versions can spend it.")
     if dp.plan.terms.answer_cost:

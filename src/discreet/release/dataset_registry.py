@@ -177,6 +177,8 @@ class DatasetService:
 
     def budget_left(self) -> str | None:
         """The remainder of the budget, in a sentence; None without a budget."""
+        if not self.dataset.protection.is_dp:
+            return None
         from discreet.release.budget_document import budget_left
 
         return budget_left(self._stored)

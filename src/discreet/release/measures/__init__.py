@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
-from discreet.model.dataset import Dataset
+from discreet.model.dataset import Dataset, per_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.plugins import Registry
 from discreet.model.request import Measure, TableRequest
@@ -93,6 +93,7 @@ def default_measure(dataset: Dataset) -> str:
     return measures_of(dataset)[0].name
 
 
+@per_dataset
 def measures_of(dataset: Dataset) -> list[Measure]:
     """The measures that a dataset has."""
     return [measure for measure in measures() if measure.refuse(dataset) is None]
