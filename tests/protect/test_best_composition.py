@@ -27,7 +27,7 @@ def test_the_tightest_figure_is_the_smallest_and_keeps_its_name(dataset):
 
 def test_without_the_library_every_other_figure_stands(dataset, monkeypatch):
     monkeypatch.setattr(composition_pld, "available", lambda: False)
-    assert tightest_module.composition_pld is composition_pld
+    assert tightest_module.accounting is composition_pld
     assert set(figures(plan_of(dataset))) == {"basic", "zcdp"}
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
-from discreet.ledger import ledger
+from discreet.ledger import entries
 from discreet.ledger.requester import Requester
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
@@ -85,7 +85,7 @@ def test_the_first_of_two_payments_answers_whatever_the_clock_says(stored, monke
     coarser = TableRequest("town", ("area",), ("job",))
     covered(stored, coarser, payer).pay()
     before = release_table(stored, coarser).noisy
-    monkeypatch.setattr(ledger, "now", lambda: "2001-01-01T00:00:00.000000+00:00")
+    monkeypatch.setattr(entries, "now", lambda: "2001-01-01T00:00:00.000000+00:00")
     covered(stored, OUTSIDE, payer).pay()
     assert (release_table(stored, coarser).noisy == before).all()
 

@@ -41,8 +41,7 @@ def drawn(stored, shape, blocks, rng):
         numbers[place] = differences(plan.space, noise, levels).ravel()
     residuals, found = StoredResiduals(plan, numbers), np.zeros(shape.lengths)
     for block in blocks:
-        chosen = np.True_ if block.chosen is None else block.chosen
-        found[block.place] = np.where(chosen, residuals._block(block) / UNIT, found[block.place])
+        block.put(found, residuals._block(block) / UNIT)
     return found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadDescription, OutsideUniverse, WorkspaceUnusable
+from discreet.margins import residual_space
 from discreet.margins.residual_space import Attribute
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
@@ -193,13 +194,13 @@ def test_the_order_of_categories_moves_no_noise(joint_town, stored, secret):
 def test_threads_share_one_computation_of_a_table_and_evict_the_oldest(stored, monkeypatch):
     """Wrong alternative: a cache without a lock, which one thread changes while another sums its sizes."""
     computed = []
-    compute = joint_noise.table_values
+    compute = residual_space.table_values
 
     def watched(space, table, residual):
         computed.append(table)
         return compute(space, table, residual)
 
-    monkeypatch.setattr(joint_noise, "table_values", watched)
+    monkeypatch.setattr(residual_space, "table_values", watched)
     plan = stored.dp.plan.joint
     residuals = StoredResiduals(plan, stored.dp.residuals.numbers)
     with ThreadPoolExecutor(8) as pool:

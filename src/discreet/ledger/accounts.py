@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, insert, select, update
 
 from discreet.errors import BadRequest
-from discreet.ledger.database import ACCOUNTS, KEYS, LedgerDatabase
+from discreet.ledger.database import ACCOUNTS, KEYS, LedgerDatabase, find_row
 from discreet.ledger.entries import now
 from discreet.ledger.requester import AccountHolder, KeyFacts, Register, hash_key
 from discreet.model.dataset import ROLES
@@ -66,7 +66,7 @@ class Accounts:
             BadRequest: There is no such account, or it has not that role.
         """
         with self._database.transaction() as connection:
-            row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).one_or_none()
+            row = find_row(connection, ACCOUNTS, account)
             if row is None or row.revoked is not None:
                 raise BadRequest(f'There is no account "{account}".', "See the list of accounts.")
             wanted = role or row.role
@@ -81,11 +81,8 @@ class Accounts:
     def revoke(self, account: str) -> None:
         """Revoke an account: its keys are refused, and its name is not reused."""
         with self._database.transaction() as connection:
-            changed = connection.execute(
-                update(ACCOUNTS)
-                .where(ACCOUNTS.c.account == account, ACCOUNTS.c.revoked.is_(None))
-                .values(revoked=now())
-            )
+            valid = (ACCOUNTS.c.account == account) & ACCOUNTS.c.revoked.is_(None)
+            changed = connection.execute(update(ACCOUNTS).where(valid).values(revoked=now()))
             if changed.rowcount != 1:
                 raise BadRequest(f'There is no account "{account}" to revoke.', "See the list of accounts.")
 
@@ -132,7 +129,7 @@ class Accounts:
                 "Use letters, digits and . _ @ -, at most 100, starting with a letter or digit.",
             )
         _refuse_role(role)
-        if connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).first() is not None:
+        if find_row(connection, ACCOUNTS, account) is not None:
             raise BadRequest(f'There is an account "{account}" already.', "Choose another name.")
         connection.execute(insert(ACCOUNTS).values(account=account, role=role, created=now()))
 

@@ -27,133 +27,114 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import (
-    BigInteger,
-    CheckConstraint,
-    Column,
-    Connection,
-    Engine,
-    ForeignKey,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    create_engine,
-    delete,
-    event,
-    func,
-    insert,
-    inspect,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import SchemaItem
 
 from discreet.errors import LedgerUnusable
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
 
 def _cap_columns(constraint: str) -> list[SchemaItem]:
     names = ("cap_loss", "cap_failure", "spent_loss", "spent_failure")
-    within = CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name=constraint)
-    return [*(Column(name, BigInteger, nullable=False) for name in names), within]
+    within = sa.CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name=constraint)
+    return [*(sa.Column(name, sa.BigInteger, nullable=False) for name in names), within]
 
 
 #: Losses are integers in units of `LOSS_UNIT`, failures of `FAILURE_UNIT`: sums are exact, and rounding never passes a cap.
-BUDGETS = Table(
+BUDGETS = sa.Table(
     "families",
     METADATA,
-    Column("family", String(200), primary_key=True, key="budget"),
-    Column("rule", String(16), nullable=False, key="composition"),
-    Column("neighbours", String(16), nullable=False),
+    sa.Column("family", sa.String(200), primary_key=True, key="budget"),
+    sa.Column("rule", sa.String(16), nullable=False, key="composition"),
+    sa.Column("neighbours", sa.String(16), nullable=False),
     *_cap_columns("family_within_cap"),
 )
-SHARES = Table(
+SHARES = sa.Table(
     "shares",
     METADATA,
-    Column("family", String(200), ForeignKey("families.budget"), primary_key=True, key="budget"),
-    Column("account", String(200), primary_key=True),
+    sa.Column("family", sa.String(200), sa.ForeignKey("families.budget"), primary_key=True, key="budget"),
+    sa.Column("account", sa.String(200), primary_key=True),
     *_cap_columns("share_within_cap"),
 )
-CHARGES = Table(
+CHARGES = sa.Table(
     "charges",
     METADATA,
-    Column("family", String(200), ForeignKey("families.budget"), primary_key=True, key="budget"),
-    Column("request", String(64), primary_key=True),
-    Column("account", String(200)),
-    Column("loss", BigInteger, nullable=False),
-    Column("failure", BigInteger, nullable=False),
-    Column("what", String, nullable=False),
-    Column("at", String(40), nullable=False),
-    Column("position", BigInteger, unique=True),
+    sa.Column("family", sa.String(200), sa.ForeignKey("families.budget"), primary_key=True, key="budget"),
+    sa.Column("request", sa.String(64), primary_key=True),
+    sa.Column("account", sa.String(200)),
+    sa.Column("loss", sa.BigInteger, nullable=False),
+    sa.Column("failure", sa.BigInteger, nullable=False),
+    sa.Column("what", sa.String, nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("position", sa.BigInteger, unique=True),
 )
 #: Every change of the tables above and of the next two is an entry with a keyed tag (`hash_chain`).
-CHAIN = Table(
+CHAIN = sa.Table(
     "chain",
     METADATA,
-    Column("position", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(16), nullable=False),
-    Column("body", String, nullable=False),
-    Column("tag", String(64), nullable=False),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("body", sa.String, nullable=False),
+    sa.Column("tag", sa.String(64), nullable=False),
 )
 #: A version belongs to one set of records: reused noise would reveal whether records changed.
-VERSIONS = Table(
+VERSIONS = sa.Table(
     "versions",
     METADATA,
-    Column("dataset", String(64), primary_key=True),
-    Column("version", String(200), primary_key=True),
-    Column("family", String(200), nullable=False, key="budget"),
-    Column("records", String(64), nullable=False),
+    sa.Column("dataset", sa.String(64), primary_key=True),
+    sa.Column("version", sa.String(200), primary_key=True),
+    sa.Column("family", sa.String(200), nullable=False, key="budget"),
+    sa.Column("records", sa.String(64), nullable=False),
 )
 #: A lineage keeps one method and one budget permanently, even if its folders are gone.
-LINEAGES = Table(
+LINEAGES = sa.Table(
     "lineages",
     METADATA,
-    Column("dataset", String(200), primary_key=True),
-    Column("lineage", String(200), primary_key=True),
-    Column("method", String(16), nullable=False),
-    Column("family", String(200), nullable=False, key="budget"),
+    sa.Column("dataset", sa.String(200), primary_key=True),
+    sa.Column("lineage", sa.String(200), primary_key=True),
+    sa.Column("method", sa.String(16), nullable=False),
+    sa.Column("family", sa.String(200), nullable=False, key="budget"),
 )
-ACCOUNTS = Table(
+ACCOUNTS = sa.Table(
     "accounts",
     METADATA,
-    Column("account", String(200), primary_key=True),
-    Column("role", String(16), nullable=False),
-    Column("created", String(40), nullable=False),
-    Column("revoked", String(40)),
+    sa.Column("account", sa.String(200), primary_key=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("created", sa.String(40), nullable=False),
+    sa.Column("revoked", sa.String(40)),
 )
 #: The API keys of accounts, as hashes. `datasets` is a JSON list, or NULL for all of them.
-KEYS = Table(
+KEYS = sa.Table(
     "api_keys",
     METADATA,
-    Column("key_hash", String(64), primary_key=True),
-    Column("account", String(200), ForeignKey("accounts.account"), nullable=False),
-    Column("role", String(16), nullable=False),
-    Column("datasets", String),
-    Column("created", String(40), nullable=False),
-    Column("expires", String(40)),
-    Column("revoked", String(40)),
+    sa.Column("key_hash", sa.String(64), primary_key=True),
+    sa.Column("account", sa.String(200), sa.ForeignKey("accounts.account"), nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("datasets", sa.String),
+    sa.Column("created", sa.String(40), nullable=False),
+    sa.Column("expires", sa.String(40)),
+    sa.Column("revoked", sa.String(40)),
 )
 #: Free groups that accounts have made; each counts once (`requester`).
-GROUPS = Table(
+GROUPS = sa.Table(
     "free_groups",
     METADATA,
-    Column("account", String(200), primary_key=True),
-    Column("dataset", String(64), primary_key=True),
-    Column("variable", String(64), primary_key=True),
-    Column("members", String(64), primary_key=True),
+    sa.Column("account", sa.String(200), primary_key=True),
+    sa.Column("dataset", sa.String(64), primary_key=True),
+    sa.Column("variable", sa.String(64), primary_key=True),
+    sa.Column("members", sa.String(64), primary_key=True),
 )
 #: One row: the schema number. The oldest ledgers lack the table.
-SCHEMA = Table("ledger_schema", METADATA, Column("schema", Integer, primary_key=True, autoincrement=False))
+SCHEMA = sa.Table(
+    "ledger_schema", METADATA, sa.Column("schema", sa.Integer, primary_key=True, autoincrement=False)
+)
 
-
-Sums = tuple[list[tuple[object, ...]], ...]
 
 #: `neighbours` of a budget that was charged before the column existed.
 UNKNOWN_NEIGHBOURS = "unknown"
@@ -166,7 +147,7 @@ _LATER_COLUMN = (CHARGES.name, CHARGES.c.position.name)
 MIGRATION_STEPS = ("locked", "migrated", "marked", "migration committed")
 
 
-def _from_0(connection: Connection) -> None:
+def _from_0(connection: sa.Connection) -> None:
     """Add neighbours, which are unknown, to budgets, and to versions the budget of their charge."""
     for table, column, default in (
         (BUDGETS, BUDGETS.c.neighbours, UNKNOWN_NEIGHBOURS),
@@ -174,49 +155,49 @@ def _from_0(connection: Connection) -> None:
     ):
         kind = column.type.compile(connection.dialect)
         connection.execute(
-            text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind} DEFAULT '{default}' NOT NULL")
+            sa.text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind} DEFAULT '{default}' NOT NULL")
         )
-    for budget, what in connection.execute(select(CHARGES.c.budget, CHARGES.c.what)).all():
+    for budget, what in connection.execute(sa.select(CHARGES.c.budget, CHARGES.c.what)).all():
         charged, dataset, version, *_ = json.loads(what)
         if charged == "universe":
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
-            connection.execute(update(VERSIONS).where(where).values(budget=budget))
+            connection.execute(sa.update(VERSIONS).where(where).values(budget=budget))
 
 
-def _from_1(connection: Connection) -> None:
+def _from_1(connection: sa.Connection) -> None:
     """Add the method and the budget of every charged dataset; its lineage was its id."""
     LINEAGES.create(connection)
-    charged = select(VERSIONS.c.dataset, VERSIONS.c.budget).distinct().order_by(VERSIONS.c.dataset)
+    charged = sa.select(VERSIONS.c.dataset, VERSIONS.c.budget).distinct().order_by(VERSIONS.c.dataset)
     for dataset, budget in connection.execute(charged).all():
         row = {"dataset": dataset, "lineage": dataset, "method": "dp", "budget": budget}
-        connection.execute(insert(LINEAGES).values(**row))
+        connection.execute(sa.insert(LINEAGES).values(**row))
 
 
-def _from_2(connection: Connection) -> None:
+def _from_2(connection: sa.Connection) -> None:
     """Add the hash chain; `Ledger.open`, which has the key, begins it."""
     CHAIN.create(connection)
     name, column = _LATER_COLUMN
-    connection.execute(text(f"ALTER TABLE {name} ADD COLUMN {column} BIGINT"))
-    connection.execute(text(f"CREATE UNIQUE INDEX {name}_{column} ON {name} ({column})"))
+    connection.execute(sa.text(f"ALTER TABLE {name} ADD COLUMN {column} BIGINT"))
+    connection.execute(sa.text(f"CREATE UNIQUE INDEX {name}_{column} ON {name} ({column})"))
 
 
-def _from_3(connection: Connection) -> None:
+def _from_3(connection: sa.Connection) -> None:
     """Move the one key of every account to a separate row: for all datasets, in the account's role, without an end."""
     rows = connection.execute(
-        text("SELECT account, role, key_hash, created, revoked FROM accounts")
+        sa.text("SELECT account, role, key_hash, created, revoked FROM accounts")
     ).mappings()
     kept = [dict(row) for row in rows]
-    connection.execute(text("DROP TABLE accounts"))
+    connection.execute(sa.text("DROP TABLE accounts"))
     ACCOUNTS.create(connection)
     KEYS.create(connection)
     for row in kept:
         key = {"key_hash": row.pop("key_hash"), **row}
-        connection.execute(insert(ACCOUNTS).values(**row))
-        connection.execute(insert(KEYS).values(**key))
+        connection.execute(sa.insert(ACCOUNTS).values(**row))
+        connection.execute(sa.insert(KEYS).values(**key))
 
 
 #: `MIGRATIONS[n]` migrates schema n to n + 1.
-MIGRATIONS: list[Callable[[Connection], None]] = [_from_0, _from_1, _from_2, _from_3]
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_from_0, _from_1, _from_2, _from_3]
 
 
 def newest_schema() -> int:
@@ -224,26 +205,26 @@ def newest_schema() -> int:
     return len(MIGRATIONS)
 
 
-def write_schema(connection: Connection, schema: int) -> None:
+def write_schema(connection: sa.Connection, schema: int) -> None:
     """Write the number of its schema into a ledger."""
     SCHEMA.create(connection, checkfirst=True)
-    connection.execute(delete(SCHEMA))
-    connection.execute(insert(SCHEMA).values(schema=schema))
+    connection.execute(sa.delete(SCHEMA))
+    connection.execute(sa.insert(SCHEMA).values(schema=schema))
 
 
-def schema_of(connection: Connection) -> int:
+def schema_of(connection: sa.Connection) -> int:
     """The schema of a ledger: by its number, or by its columns where it has none."""
-    found = inspect(connection)
+    found = sa.inspect(connection)
     names = set(found.get_table_names())
     if set(METADATA.tables) - {SCHEMA.name} - _LATER_TABLES - names:
         raise LedgerUnusable("The ledger lacks tables.", "Restore the newest copy.")
     if SCHEMA.name in names:
-        return int(connection.execute(select(SCHEMA.c.schema)).scalar_one())
+        return int(connection.execute(sa.select(SCHEMA.c.schema)).scalar_one())
     missing = {column for column in _missing_columns(connection) if column[0] not in _LATER_TABLES}
     return 0 if missing - {_LATER_COLUMN} == _LATER_THAN_0 else 1
 
 
-def bring_up_to_date(engine: Engine, on_step: Callable[[str], None] = lambda _step: None) -> None:
+def bring_up_to_date(engine: sa.Engine, on_step: Callable[[str], None] = lambda _step: None) -> None:
     """Migrate a ledger of an older schema; one of the newest is only validated."""
     with engine.begin() as connection:
         if _require_schema(connection) == newest_schema():
@@ -255,10 +236,10 @@ def bring_up_to_date(engine: Engine, on_step: Callable[[str], None] = lambda _st
     on_step("migration committed")
 
 
-def _migrate(connection: Connection, on_step: Callable[[str], None]) -> None:
+def _migrate(connection: sa.Connection, on_step: Callable[[str], None]) -> None:
     """Run all needed migrations in one transaction; another process may have run them meanwhile."""
     if connection.dialect.name == "postgresql":  # on SQLite the transaction has the write lock
-        connection.execute(text("LOCK TABLE charges IN ACCESS EXCLUSIVE MODE"))
+        connection.execute(sa.text("LOCK TABLE charges IN ACCESS EXCLUSIVE MODE"))
     on_step("locked")
     schema, before = _require_schema(connection), _sums(connection)
     for migration in MIGRATIONS[schema:]:
@@ -273,7 +254,7 @@ def _migrate(connection: Connection, on_step: Callable[[str], None]) -> None:
     on_step("marked")
 
 
-def _require_schema(connection: Connection) -> int:
+def _require_schema(connection: sa.Connection) -> int:
     schema = schema_of(connection)
     if schema > newest_schema():
         raise LedgerUnusable(
@@ -283,23 +264,32 @@ def _require_schema(connection: Connection) -> int:
     return schema
 
 
-def _sums(connection: Connection) -> Sums:
+def by_key(table: sa.Table, *key: object) -> sa.ColumnElement[bool]:
+    """The condition that a row has a primary key."""
+    return sa.and_(*(column == value for column, value in zip(table.primary_key, key, strict=True)))
+
+
+def find_row(connection: sa.Connection, table: sa.Table, *key: object) -> sa.Row[Any] | None:
+    """The row with a primary key; None if there is none."""
+    return connection.execute(sa.select(table).where(by_key(table, *key))).one_or_none()
+
+
+def _sums(connection: sa.Connection) -> tuple[list[tuple[object, ...]], ...]:
     """The amounts spent: by charges, by budgets and by shares."""
     keys = (CHARGES.c.budget, CHARGES.c.account)
-    amounts = (func.count(), func.sum(CHARGES.c.loss), func.sum(CHARGES.c.failure))
-    booked = select(*keys, *amounts).group_by(*keys)
+    amounts = (sa.func.count(), sa.func.sum(CHARGES.c.loss), sa.func.sum(CHARGES.c.failure))
+    booked = sa.select(*keys, *amounts).group_by(*keys)
     columns = ("budget", "cap_loss", "cap_failure", "spent_loss", "spent_failure")
-    budgets = select(*(BUDGETS.c[name] for name in columns))
-    shares = select(SHARES.c.account, *(SHARES.c[name] for name in columns))
+    budgets = sa.select(*(BUDGETS.c[name] for name in columns))
+    shares = sa.select(SHARES.c.account, *(SHARES.c[name] for name in columns))
     return tuple(
         sorted((tuple(row) for row in connection.execute(query)), key=repr)
         for query in (booked, budgets, shares)
     )
 
 
-def _missing_columns(connection: Connection) -> set[tuple[str, str]]:
-    """The columns of the newest schema that this ledger lacks."""
-    found = inspect(connection)
+def _missing_columns(connection: sa.Connection) -> set[tuple[str, str]]:
+    found = sa.inspect(connection)
     present = {
         (name, column["name"]) for name in found.get_table_names() for column in found.get_columns(name)
     }
@@ -307,7 +297,7 @@ def _missing_columns(connection: Connection) -> set[tuple[str, str]]:
     return {each for each in needed if each[0] != SCHEMA.name} - present
 
 
-def _refuse_missing_columns(connection: Connection) -> None:
+def _refuse_missing_columns(connection: sa.Connection) -> None:
     """Refuse a ledger without a column of its schema: it was changed by hand, or by an unknown program."""
     for table, column in sorted(_missing_columns(connection)):
         raise LedgerUnusable(
@@ -324,19 +314,19 @@ READS = "discreet_reads"
 class LedgerDatabase:
     """An open ledger database, by `create_database` or `open_database`."""
 
-    def __init__(self, engine: Engine, file: Path | None = None) -> None:
+    def __init__(self, engine: sa.Engine, file: Path | None = None) -> None:
         self._engine = engine
         self._file = file
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[sa.Connection]:
         """One transaction: all of it is on disk when the block ends, or none of it."""
         with _no_answers(), self._engine.begin() as connection:
             _refuse_to_forget(connection)
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
+    def snapshot(self) -> Iterator[sa.Connection]:
         """Reads of one snapshot, without a write lock."""
         with _no_answers(), self._engine.connect() as connection:
             connection.execution_options(**{READS: True})
@@ -375,7 +365,7 @@ def create_database(place: Path | str) -> LedgerDatabase:
         if isinstance(place, Path):
             place.touch(mode=0o600)  # a file without tables, left by a crash, is completed here
         engine = _engine(place)
-        if inspect(engine).get_table_names():
+        if sa.inspect(engine).get_table_names():
             raise LedgerUnusable("The database is not empty.", "Open it, or give the URL of an empty one.")
         with engine.begin() as connection:
             _refuse_to_forget(connection)
@@ -414,14 +404,14 @@ def is_empty(place: Path | str) -> bool:
     with _no_answers():
         engine = _engine(place)
         try:
-            return not inspect(engine).get_table_names()
+            return not sa.inspect(engine).get_table_names()
         finally:
             engine.dispose()
 
 
-def _engine(place: Path | str) -> Engine:
+def _engine(place: Path | str) -> sa.Engine:
     if isinstance(place, str):
-        return create_engine(place, pool_pre_ping=True)
+        return sa.create_engine(place, pool_pre_ping=True)
     # `mode=rw` never creates a file, and without a pool a forked process never shares a connection.
     address = f"file:{quote(str(place.resolve()))}?mode=rw"
 
@@ -430,9 +420,9 @@ def _engine(place: Path | str) -> Engine:
             address, uri=True, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False
         )
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin)
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -450,13 +440,13 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
     """Take the write lock at the start of writing transactions only."""
     reads = connection.get_execution_options().get(READS, False)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _refuse_to_forget(connection: Connection) -> None:
+def _refuse_to_forget(connection: sa.Connection) -> None:
     """On PostgreSQL, make the commit of this transaction durable; a server with `fsync = off` is refused."""
     if connection.dialect.name != "postgresql":
         return

@@ -19,6 +19,8 @@ from discreet.errors import BadDescription, BadRequest
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, round_up_to_units
 
 LARGEST = 2**62
+#: The names of loss and failure under each composition.
+AMOUNTS = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "distance")}
 
 
 def now() -> str:

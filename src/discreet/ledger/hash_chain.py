@@ -34,9 +34,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, bindparam, func, insert, select, update
 
 from discreet.errors import LedgerUnusable, SignatureUnusable
-from discreet.ledger.database import BUDGETS, CHAIN, CHARGES, LINEAGES, SHARES, VERSIONS
-from discreet.ledger.entries import START, Checkpoint, now, request_key
-from discreet.model.privacy_budget import COMPOSITIONS, read_amount
+from discreet.ledger.database import BUDGETS, CHAIN, CHARGES, LINEAGES, SHARES, VERSIONS, by_key, find_row
+from discreet.ledger.entries import AMOUNTS, START, Checkpoint, now, request_key
+from discreet.model.privacy_budget import read_amount
 from discreet.records.signing import PublicKey
 
 BEGUN, REKEYED = "begun", "rekeyed"
@@ -124,9 +124,8 @@ def begin_chain(writer: Writer) -> None:
     for kind, body in rows:
         writer.append(kind, *body)
         if kind == "charge":
-            where = (CHARGES.c.budget == body[0]) & (CHARGES.c.request == body[1])
-            placed = update(CHARGES).where(where).values(position=writer.last.position)
-            writer.connection.execute(placed)
+            placed = update(CHARGES).where(by_key(CHARGES, *body[:2]))
+            writer.connection.execute(placed.values(position=writer.last.position))
 
 
 def _rows(connection: Connection) -> Iterator[tuple[str, list[Any]]]:
@@ -231,8 +230,7 @@ class ChainState:
     def refuse_other_row(self, connection: Connection, kind: str, *name: str) -> None:
         """Refuse a budget or a share whose cap or sum differs from the chain."""
         table, said = KINDS[kind].table, self.rows[kind].get(name)
-        where = [column == value for column, value in zip(table.primary_key, name, strict=True)]
-        row = connection.execute(select(table).where(*where)).one_or_none()
+        row = find_row(connection, table, *name)
         if (None if row is None else _body(row, kind)[len(name) :]) != said:
             raise _row_differs(kind, name)
         if row is not None and (row.spent_loss, row.spent_failure) != self.spent.get(name, (0, 0)):
@@ -305,8 +303,7 @@ def _sums_differ() -> LedgerUnusable:
 
 
 KIND, SCHEMA = "discreet ledger statement", 1
-#: The amounts of each composition.
-AMOUNTS = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "distance")}
+
 NOT_CHECKED = (
     "That the listed charges are all charges: the tags of the chain need the secret. `discreet doctor` checks them in "
     "the workspace.",
@@ -359,9 +356,8 @@ def _refuse_other_signature(document: Mapping[str, Any], key: PublicKey) -> None
 
 
 def _check_sums(budget: Mapping[str, Any]) -> str:
-    """The sums of the listed charges, recomputed."""
     name, rule = budget["name"], budget["rule"]
-    if rule not in COMPOSITIONS:
+    if rule not in AMOUNTS:
         raise _wrong(f'The budget "{name}" adds up by the rule "{rule}", which nobody knows.')
     for amount in AMOUNTS[rule]:
         total = sum((_amount(charge[amount]) for charge in budget["charges"]), Fraction(0))
@@ -376,7 +372,6 @@ def _check_sums(budget: Mapping[str, Any]) -> str:
 
 
 def _check_positions(document: Mapping[str, Any]) -> str:
-    """Every charge is a separate entry of the chain."""
     entries = [charge["entry"] for budget in document["budgets"] for charge in budget["charges"]]
     last = document["chain"]["entries"]
     if len(set(entries)) != len(entries) or not all(1 <= entry <= last for entry in entries):
@@ -385,7 +380,6 @@ def _check_positions(document: Mapping[str, Any]) -> str:
 
 
 def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
-    """Everything in the earlier statement is still there, unchanged."""
     if document["chain"]["id"] != earlier["chain"]["id"]:
         raise _wrong("The two statements are of different ledgers.")
     if document["chain"]["entries"] < earlier["chain"]["entries"]:

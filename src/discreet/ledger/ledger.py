@@ -21,15 +21,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from discreet.errors import BadDescription, BadRequest, BudgetSpent
-from discreet.ledger import hash_chain, lifetime_cap
+from discreet.errors import BadDescription, BudgetSpent
+from discreet.ledger import entries, hash_chain, lifetime_cap
 from discreet.ledger.database import (
     BUDGETS,
     CHAIN,
@@ -38,26 +38,10 @@ from discreet.ledger.database import (
     SHARES,
     VERSIONS,
     LedgerDatabase,
+    by_key,
     create_database,
+    find_row,
     open_database,
-)
-from discreet.ledger.entries import (
-    START,
-    Account,
-    Budget,
-    BudgetState,
-    Charge,
-    Checkpoint,
-    Checkpoints,
-    KnownPaid,
-    LineageEntry,
-    NoCheckpoints,
-    Receipt,
-    cap_units,
-    charge_units,
-    now,
-    records_name,
-    request_key,
 )
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 
@@ -66,42 +50,24 @@ from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 class WholeLedger:
     """All budgets with their neighbours, lineages, versions, and the beginning and the last entry of the chain."""
 
-    budgets: tuple[tuple[BudgetState, str], ...]
+    budgets: tuple[tuple[entries.BudgetState, str], ...]
     lineages: tuple[tuple[str, str, str, str], ...]
     versions: tuple[tuple[str, str, str], ...]
     begun: tuple[str, str, int]
-    head: Checkpoint
+    head: entries.Checkpoint
 
 
-def budget_state(connection: Connection, budget: str) -> BudgetState:
+def budget_state(connection: Connection, budget: str) -> entries.BudgetState:
     """A budget's cap and its spending by account."""
-    row = connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget)).one_or_none()
-    if row is None:
-        raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
+    row = lifetime_cap.budget_row(connection, budget)
     shares = connection.execute(select(SHARES).where(SHARES.c.budget == budget).order_by("account"))
-    accounts = tuple(Account(share.account, *_amounts(share)) for share in shares)
+    accounts = tuple(entries.Account(share.account, *_amounts(share)) for share in shares)
     listed = connection.execute(select(CHARGES).where(CHARGES.c.budget == budget).order_by("position"))
     charges = tuple(dict(charge._mapping) for charge in listed)  # noqa: SLF001 - SQLAlchemy's public name
-    return BudgetState(budget, row.composition, *_amounts(row), accounts, charges)
-
-
-def whole_ledger(connection: Connection) -> WholeLedger:
-    """The whole content of a ledger."""
-    budgets = connection.execute(select(BUDGETS.c.budget, BUDGETS.c.neighbours).order_by("budget"))
-    lineages = select(LINEAGES.c.dataset, LINEAGES.c.lineage, LINEAGES.c.method, LINEAGES.c.budget)
-    versions = select(VERSIONS.c.dataset, VERSIONS.c.version, VERSIONS.c.budget)
-    first = connection.execute(select(CHAIN.c.body).where(CHAIN.c.position == 1)).scalar_one()
-    return WholeLedger(
-        tuple((budget_state(connection, name), neighbours) for name, neighbours in budgets.all()),
-        tuple(tuple(row) for row in connection.execute(lineages.order_by("dataset", "lineage"))),
-        tuple(tuple(row) for row in connection.execute(versions.order_by("dataset", "version"))),
-        tuple(json.loads(first)),
-        hash_chain.newest_checkpoint(connection) or START,
-    )
+    return entries.BudgetState(budget, row.composition, *_amounts(row), accounts, charges)
 
 
 def _amounts(row: Row[Any]) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
-    """The cap of a row, and its spending."""
     return (
         (row.cap_loss * LOSS_UNIT, row.cap_failure * FAILURE_UNIT),
         (row.spent_loss * LOSS_UNIT, row.spent_failure * FAILURE_UNIT),
@@ -127,16 +93,16 @@ class Ledger:
         self,
         database: LedgerDatabase,
         key: bytes,
-        checkpoints: Checkpoints | None = None,
+        checkpoints: entries.Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
         chain: hash_chain.ChainState | None = None,
     ) -> None:
         self.database, self._key, self._on_step = database, key, on_step
-        self._checkpoints: Checkpoints = checkpoints or NoCheckpoints()
+        self._checkpoints: entries.Checkpoints = checkpoints or entries.NoCheckpoints()
         self._chain = chain or hash_chain.ChainState()
 
     @classmethod
-    def create(cls, place: Path | str, key: bytes, checkpoints: Checkpoints | None = None) -> Ledger:
+    def create(cls, place: Path | str, key: bytes, checkpoints: entries.Checkpoints | None = None) -> Ledger:
         """A new ledger in a file, or at the URL of an empty PostgreSQL database."""
         ledger = cls(create_database(place), key, checkpoints)
         ledger._check()
@@ -147,7 +113,7 @@ class Ledger:
         cls,
         place: Path | str,
         key: bytes,
-        checkpoints: Checkpoints | None = None,
+        checkpoints: entries.Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
     ) -> Ledger:
         """Open an existing ledger, and check its sums, its chain, and that it extends all checkpoints.
@@ -159,7 +125,7 @@ class Ledger:
         ledger._check()
         return ledger
 
-    def with_checkpoints(self, checkpoints: Checkpoints) -> Ledger:
+    def with_checkpoints(self, checkpoints: entries.Checkpoints) -> Ledger:
         """The same ledger for a version with a separate checkpoint."""
         return Ledger(self.database, self._key, checkpoints, self._on_step, self._chain)
 
@@ -184,7 +150,7 @@ class Ledger:
         own, seen = self._checkpoints.current(), self._chain.last
         with self.database.snapshot() as connection:
             hash_chain.refuse_other_history(
-                connection, [("this version", own or START), ("this program", seen)]
+                connection, [("this version", own or entries.START), ("this program", seen)]
             )
             reader = hash_chain.Reader(connection)
             yield reader
@@ -195,33 +161,33 @@ class Ledger:
 
     def allow(self, budget: str, account: str, cap: tuple[Fraction, Fraction]) -> None:
         """Give an account a share of a budget, up to a cap; a later call changes the cap."""
-        loss, failure = cap_units(cap)
+        loss, failure = entries.cap_units(cap)
         with self._writing() as writer:
             self._chain.refuse_other_row(writer.connection, "share", budget, account)
             loss, failure = lifetime_cap.set_share(writer.connection, budget, account, loss, failure)
             writer.append("share", budget, account, loss, failure)
 
-    def check_lineage(self, entry: LineageEntry) -> None:
+    def check_lineage(self, entry: entries.LineageEntry) -> None:
         """Refuse another method or budget of a lineage; nothing is written."""
         with self._reading() as reader:
             lifetime_cap.refuse_other_promise(reader.connection, entry)
 
-    def enter_lineage(self, entry: LineageEntry) -> None:
+    def enter_lineage(self, entry: entries.LineageEntry) -> None:
         """Record the method of a lineage without charges, or refuse another one."""
         with self._writing() as writer:
             _enter_lineage(writer, entry)
 
     def charge_version(
         self,
-        charge: Charge,
+        charge: entries.Charge,
         dataset: str,
         version: str,
         fingerprint: str,
-        budget: Budget | None = None,
+        budget: entries.Budget | None = None,
         *,
         lineage: str = "",
         spend: bool = True,
-    ) -> Receipt:
+    ) -> entries.Receipt:
         """Charge the universe of a version, whose name belongs to these records from now on.
 
         Args:
@@ -237,19 +203,18 @@ class Ledger:
             BadDescription: The version was loaded with other records, or the lineage in another budget.
             BudgetSpent: The budget's cap does not allow it.
         """
-        records = records_name(dataset, version, fingerprint)
+        records = entries.records_name(dataset, version, fingerprint)
         row = {"dataset": dataset, "version": version, "budget": charge.budget, "records": records}
         with self._writing() as writer:
             connection = writer.connection
             self._refuse_changed(connection, charge)
             if budget is not None:
                 self._declare(writer, budget)
-            _enter_lineage(writer, LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
-            where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
+            _enter_lineage(writer, entries.LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
             if lifetime_cap.insert_once(connection, VERSIONS, row):
                 writer.append("version", *row.values())
-            known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
-            if known != records:
+            known = find_row(connection, VERSIONS, dataset, version)
+            if known is None or known.records != records:
                 raise BadDescription(
                     f'The version "{version}" of "{dataset}" was loaded with other records, categories or secret.',
                     "Give what has changed a new `version`; it is charged to the budget again.",
@@ -263,7 +228,7 @@ class Ledger:
                 writer.relied_on = 0
         return receipt
 
-    def charge(self, charge: Charge) -> Receipt:
+    def charge(self, charge: entries.Charge) -> entries.Receipt:
         """Charge an answer, or find that it is paid; nothing may be computed before this returns.
 
         Raises:
@@ -275,7 +240,7 @@ class Ledger:
             self._refuse_changed(writer.connection, charge)
             return self._book(writer, charge)
 
-    def charge_if_current(self, charge: Charge, known: KnownPaid) -> Receipt | None:
+    def charge_if_current(self, charge: entries.Charge, known: entries.KnownPaid) -> entries.Receipt | None:
         """Charge an answer like `charge`, unless other requests with the prefix of `known` were paid since: then None."""
         with self._writing() as writer:
             paid = _paid_with_prefix(writer.connection, charge.budget, known.prefix)
@@ -295,58 +260,64 @@ class Ledger:
         with self.database.snapshot() as connection:
             hash_chain.refuse_other_history(connection, known.items())
 
-    def refuse_other_terms(self, budget: Budget) -> None:
+    def refuse_other_terms(self, budget: entries.Budget) -> None:
         """Refuse a ledger whose budget differs from the sealed terms of a version; only its cap may be lower."""
         with self._reading() as reader:
             lifetime_cap.refuse_other_terms(reader.connection, budget)
 
-    def declare(self, budget: Budget) -> None:
+    def declare(self, budget: entries.Budget) -> None:
         """Set a budget's cap, or refuse to raise or change it."""
         with self._writing() as writer:
             self._declare(writer, budget)
 
-    def _declare(self, writer: hash_chain.Writer, budget: Budget) -> None:
+    def _declare(self, writer: hash_chain.Writer, budget: entries.Budget) -> None:
         self._chain.refuse_other_row(writer.connection, "budget", budget.name)
         if lifetime_cap.declare_budget(writer.connection, budget):
-            row = (budget.name, budget.composition, budget.neighbours, *cap_units(budget.cap))
+            row = (budget.name, budget.composition, budget.neighbours, *entries.cap_units(budget.cap))
             writer.append("budget", *row)
 
-    def _refuse_changed(self, connection: Connection, charge: Charge) -> None:
+    def _refuse_changed(self, connection: Connection, charge: entries.Charge) -> None:
         """Refuse to charge a budget or a share whose row differs from the chain."""
         self._chain.refuse_other_row(connection, "budget", charge.budget)
         if charge.account is not None:
             self._chain.refuse_other_row(connection, "share", charge.budget, charge.account)
 
-    def _book(self, writer: hash_chain.Writer, charge: Charge) -> Receipt:
+    def _book(self, writer: hash_chain.Writer, charge: entries.Charge) -> entries.Receipt:
         """The charge within a transaction; a refusal rolls all of it back."""
         connection = writer.connection
-        loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
+        loss = entries.charge_units(charge.loss, LOSS_UNIT)
+        failure = entries.charge_units(charge.failure, FAILURE_UNIT)
         self._on_step("begun")
         lifetime_cap.refuse_revoked(connection, charge.account)
-        at = now()
-        if not lifetime_cap.insert_charge(connection, charge, loss, failure, writer.next_position, at):
-            writer.relied_on = max(writer.relied_on, _position(connection, charge.budget, charge.key) or 0)
-            return lifetime_cap.repeat_receipt(connection, charge)
+        lifetime_cap.budget_row(connection, charge.budget)
+        body = (charge.budget, charge.key, charge.account, loss, failure, entries.now())
+        row = dict(zip(hash_chain.KINDS["charge"].columns, body, strict=True))
+        beyond = {"what": charge.request, "position": writer.next_position}
+        if not lifetime_cap.insert_once(connection, CHARGES, row | beyond):
+            paid = connection.execute(select(CHARGES).where(by_key(CHARGES, charge.budget, charge.key))).one()
+            writer.relied_on = max(writer.relied_on, paid.position or 0)
+            left = lifetime_cap.amount_left(connection, charge)
+            cost = (paid.loss * LOSS_UNIT, paid.failure * FAILURE_UNIT)
+            return entries.Receipt(charge.key, *cost, repeat=True, left=left)
         self._on_step("recorded")
-        budget = BUDGETS.c.budget == charge.budget
-        if not lifetime_cap.charge_within_cap(connection, BUDGETS, budget, loss, failure):
+        if not lifetime_cap.charge_within_cap(connection, BUDGETS, (charge.budget,), loss, failure):
             raise lifetime_cap.no_budget_for_answer(f'The budget "{charge.budget}"')
         self._on_step("budget charged")
         if charge.account is not None:
-            share = (SHARES.c.budget == charge.budget) & (SHARES.c.account == charge.account)
+            share = (charge.budget, charge.account)
             if not lifetime_cap.charge_within_cap(connection, SHARES, share, loss, failure):
                 raise lifetime_cap.no_budget_for_answer(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
-        writer.append("charge", charge.budget, charge.key, charge.account, loss, failure, at)
+        writer.append("charge", *body)
         left = lifetime_cap.amount_left(connection, charge)
-        return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False, left=left)
+        return entries.Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False, left=left)
 
     def is_paid(self, budget: str, request: str) -> bool:
         """Whether a request was charged before; the checkpoint covers the charge when this returns."""
         with self._reading() as reader:
-            position = _position(reader.connection, budget, request_key(request))
-            reader.relied_on = position or 0
-        return position is not None
+            row = find_row(reader.connection, CHARGES, budget, entries.request_key(request))
+            reader.relied_on = 0 if row is None else row.position
+        return row is not None
 
     def paid(self, budget: str, prefix: str) -> tuple[str, ...]:
         """All paid requests with a prefix, in the order of the hash chain; the checkpoint covers them when this returns."""
@@ -355,7 +326,7 @@ class Ledger:
             reader.relied_on = found[-1].position if found else 0
         return tuple(row.what for row in found)
 
-    def state(self, budget: str) -> BudgetState:
+    def state(self, budget: str) -> entries.BudgetState:
         """A budget's cap and its spending by account."""
         with self._reading() as reader:
             return budget_state(reader.connection, budget)
@@ -363,7 +334,18 @@ class Ledger:
     def whole(self) -> WholeLedger:
         """The whole content of the ledger in one snapshot."""
         with self._reading() as reader:
-            return whole_ledger(reader.connection)
+            connection = reader.connection
+            budgets = connection.execute(select(BUDGETS.c.budget, BUDGETS.c.neighbours).order_by("budget"))
+            lineages = select(LINEAGES).order_by("dataset", "lineage")
+            versions = select(VERSIONS.c.dataset, VERSIONS.c.version, VERSIONS.c.budget)
+            first = connection.execute(select(CHAIN.c.body).where(CHAIN.c.position == 1)).scalar_one()
+            return WholeLedger(
+                tuple((budget_state(connection, name), neighbours) for name, neighbours in budgets.all()),
+                tuple(tuple(row) for row in connection.execute(lineages)),
+                tuple(tuple(row) for row in connection.execute(versions.order_by("dataset", "version"))),
+                tuple(json.loads(first)),
+                hash_chain.newest_checkpoint(connection) or entries.START,
+            )
 
     def rekey(self, key: bytes) -> None:
         """Recompute the chain under another key, in one transaction; copies under the old key are refused from then on."""
@@ -371,7 +353,7 @@ class Ledger:
             before = hash_chain.open_writer(connection, self._key).last
             self._chain.catch_up(connection, self._key)
             writer = hash_chain.retag(connection, key)
-            writer.append(hash_chain.REKEYED, now(), before.tag)
+            writer.append(hash_chain.REKEYED, entries.now(), before.tag)
 
     def close(self) -> None:
         """Close the database."""
@@ -392,9 +374,12 @@ class Ledger:
             self._check()
 
 
-def _enter_lineage(writer: hash_chain.Writer, entry: LineageEntry) -> None:
-    if lifetime_cap.enter_lineage(writer.connection, entry):
-        writer.append("lineage", entry.dataset, entry.lineage, entry.method, entry.budget)
+def _enter_lineage(writer: hash_chain.Writer, entry: entries.LineageEntry) -> None:
+    """Insert a lineage, or refuse another method or budget; the lock of the chain lets no other load come between."""
+    lifetime_cap.refuse_other_promise(writer.connection, entry)
+    row = asdict(entry)
+    if lifetime_cap.insert_once(writer.connection, LINEAGES, row):
+        writer.append("lineage", *row.values())
     writer.relied_on = writer.last.position
 
 
@@ -404,9 +389,3 @@ def _paid_with_prefix(connection: Connection, budget: str, prefix: str) -> Seque
     return connection.execute(
         select(CHARGES.c.what, CHARGES.c.position).where(where).order_by("position")
     ).all()
-
-
-def _position(connection: Connection, budget: str, request: str) -> int | None:
-    """The position of a request's charge in the chain; None if it is not paid."""
-    where = (CHARGES.c.budget == budget) & (CHARGES.c.request == request)
-    return connection.execute(select(CHARGES.c.position).where(where)).scalar_one_or_none()

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Row, Table, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent, LedgerUnusable
-from discreet.ledger.database import ACCOUNTS, BUDGETS, CHARGES, LINEAGES, SHARES, UNKNOWN_NEIGHBOURS
-from discreet.ledger.entries import Budget, Charge, LineageEntry, Receipt, cap_units
+from discreet.ledger.database import ACCOUNTS, BUDGETS, LINEAGES, SHARES, UNKNOWN_NEIGHBOURS, by_key, find_row
+from discreet.ledger.entries import AMOUNTS, Budget, Charge, LineageEntry, cap_units
 from discreet.model.privacy_budget import COMPOSITIONS, FAILURE_UNIT, LOSS_UNIT, format_amount
 
 
@@ -27,7 +27,7 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
             f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
         )
     loss, failure = cap_units(budget.cap)
-    known = _budget_row(connection, budget.name)
+    known = find_row(connection, BUDGETS, budget.name)
     if known is None:
         row = {"budget": budget.name, "composition": budget.composition, "neighbours": budget.neighbours}
         caps = {"cap_loss": loss, "cap_failure": failure}
@@ -58,28 +58,25 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
         )
     if (loss, failure) == (known.cap_loss, known.cap_failure):
         return False
-    where = BUDGETS.c.budget == budget.name
-    connection.execute(update(BUDGETS).where(where).values(cap_loss=loss, cap_failure=failure))
+    changed = update(BUDGETS).where(by_key(BUDGETS, budget.name))
+    connection.execute(changed.values(cap_loss=loss, cap_failure=failure))
     return True
 
 
-def _budget_row(connection: Connection, budget: str) -> Row[Any] | None:
-    return connection.execute(select(BUDGETS).where(BUDGETS.c.budget == budget)).one_or_none()
+def budget_row(connection: Connection, budget: str) -> Row[Any]:
+    """The row of a budget.
 
-
-def insert_charge(
-    connection: Connection, charge: Charge, loss: int, failure: int, position: int, at: str
-) -> bool:
-    """Insert the row of a charge; False if it exists. A second writer waits for the first."""
-    if _budget_row(connection, charge.budget) is None:
-        raise BadRequest(f'The ledger knows no budget "{charge.budget}".', "Load a dataset of it first.")
-    row = {"budget": charge.budget, "request": charge.key, "account": charge.account, "what": charge.request}
-    booked = {"loss": loss, "failure": failure, "at": at, "position": position}
-    return insert_once(connection, CHARGES, row | booked)
+    Raises:
+        BadRequest: There is none.
+    """
+    row = find_row(connection, BUDGETS, budget)
+    if row is None:
+        raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
+    return row
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, object]) -> bool:
-    """Insert a row; False if its key exists."""
+    """Insert a row; False if its key exists. A second writer waits for the first."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     # RETURNING, because drivers disagree on the row count of an insert with a conflict.
     inserting = (
@@ -88,14 +85,16 @@ def insert_once(connection: Connection, table: Table, row: Mapping[str, object])
     return connection.execute(inserting.returning(*table.primary_key)).first() is not None
 
 
-def charge_within_cap(connection: Connection, table: Table, where: object, loss: int, failure: int) -> bool:
+def charge_within_cap(
+    connection: Connection, table: Table, key: tuple[str, ...], loss: int, failure: int
+) -> bool:
     """Add a charge to the amount spent, if it fits under the cap: the one conditional update. False if it does not fit."""
     fits = (table.c.spent_loss + loss <= table.c.cap_loss) & (
         table.c.spent_failure + failure <= table.c.cap_failure
     )
     changed = connection.execute(
         update(table)
-        .where(where, fits)  # type: ignore[arg-type]
+        .where(by_key(table, *key), fits)
         .values(spent_loss=table.c.spent_loss + loss, spent_failure=table.c.spent_failure + failure)
         .returning(table.c.spent_loss)
     )
@@ -104,31 +103,23 @@ def charge_within_cap(connection: Connection, table: Table, where: object, loss:
 
 def set_share(connection: Connection, budget: str, account: str, loss: int, failure: int) -> tuple[int, int]:
     """Set an account's share, never below its spending; returns the caps that were set."""
-    where = (SHARES.c.budget == budget) & (SHARES.c.account == account)
-    known = connection.execute(select(SHARES).where(where)).one_or_none()
+    known = find_row(connection, SHARES, budget, account)
     if known is None:
         row = {"budget": budget, "account": account, "cap_loss": loss, "cap_failure": failure}
         connection.execute(insert(SHARES).values(spent_loss=0, spent_failure=0, **row))
         return loss, failure
     caps = (max(loss, known.spent_loss), max(failure, known.spent_failure))
-    connection.execute(update(SHARES).where(where).values(cap_loss=caps[0], cap_failure=caps[1]))
+    changed = update(SHARES).where(by_key(SHARES, budget, account))
+    connection.execute(changed.values(cap_loss=caps[0], cap_failure=caps[1]))
     return caps
-
-
-def repeat_receipt(connection: Connection, charge: Charge) -> Receipt:
-    """The receipt of a request that was paid before."""
-    where = (CHARGES.c.budget == charge.budget) & (CHARGES.c.request == charge.key)
-    row = connection.execute(select(CHARGES).where(where)).one()
-    paid = (row.loss * LOSS_UNIT, row.failure * FAILURE_UNIT)
-    return Receipt(charge.key, *paid, repeat=True, left=amount_left(connection, charge))
 
 
 def amount_left(connection: Connection, charge: Charge) -> tuple[Fraction, Fraction]:
     """What the payer of a charge has left: the account's share, or the budget."""
-    table, where = BUDGETS, BUDGETS.c.budget == charge.budget
-    if charge.account is not None:
-        table, where = SHARES, (SHARES.c.budget == charge.budget) & (SHARES.c.account == charge.account)
-    row = connection.execute(select(table).where(where)).one_or_none()
+    if charge.account is None:
+        row = find_row(connection, BUDGETS, charge.budget)
+    else:
+        row = find_row(connection, SHARES, charge.budget, charge.account)
     if row is None:
         return Fraction(0), Fraction(0)
     return (row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT
@@ -156,8 +147,12 @@ def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
 
 def refuse_other_terms(connection: Connection, budget: Budget) -> None:
     """Refuse a budget in the ledger that is neither the declared one nor a lowered one: it was changed after the load."""
-    row = _budget_row(connection, budget.name)
-    if row is not None and not _keeps(row, budget):
+    row = find_row(connection, BUDGETS, budget.name)
+    if row is None:
+        return
+    loss, failure = cap_units(budget.cap)
+    same = row.composition == budget.composition and row.neighbours in {budget.neighbours, UNKNOWN_NEIGHBOURS}
+    if not (same and row.cap_loss <= loss and row.cap_failure <= failure):
         raise LedgerUnusable(
             f'The ledger has another cap, rule or neighbours for the budget "{budget.name}" than the sealed terms of a '
             "version.",
@@ -165,28 +160,10 @@ def refuse_other_terms(connection: Connection, budget: Budget) -> None:
         )
 
 
-def _keeps(row: Row[Any], budget: Budget) -> bool:
-    loss, failure = cap_units(budget.cap)
-    same = row.composition == budget.composition and row.neighbours in {budget.neighbours, UNKNOWN_NEIGHBOURS}
-    return same and row.cap_loss <= loss and row.cap_failure <= failure
-
-
-def enter_lineage(connection: Connection, entry: LineageEntry) -> bool:
-    """Insert the method and the budget of a lineage, or refuse another one; False if it exists.
-
-    The caller holds the lock of the chain, so two loads cannot both find nothing.
-    """
-    refuse_other_promise(connection, entry)
-    row = {"dataset": entry.dataset, "lineage": entry.lineage, "method": entry.method, "budget": entry.budget}
-    return insert_once(connection, LINEAGES, row)
-
-
 def refuse_revoked(connection: Connection, account: str | None) -> None:
     """Refuse charges of a revoked account."""
-    if account is None:
-        return
-    where = (ACCOUNTS.c.account == account) & ACCOUNTS.c.revoked.is_not(None)
-    if connection.execute(select(ACCOUNTS.c.account).where(where)).first() is not None:
+    row = None if account is None else find_row(connection, ACCOUNTS, account)
+    if row is not None and row.revoked is not None:
         raise BadKey(f'The account "{account}" is revoked.', "Ask the custodian for another.")
 
 
@@ -200,8 +177,8 @@ def no_budget_for_answer(whose: str) -> BudgetSpent:
 
 def no_budget_for_version(connection: Connection, charge: Charge) -> BudgetSpent:
     """The refusal of a version, for the custodian."""
-    row = _budget_row(connection, charge.budget)
-    names = ("epsilon", "delta") if row is None or row.composition == "basic" else ("rho", "distance")
+    row = find_row(connection, BUDGETS, charge.budget)
+    names = AMOUNTS["basic" if row is None else row.composition]
     cost, left = (
         ", ".join(f"{n} {format_amount(v)}" for n, v in zip(names, pair, strict=True))
         for pair in (charge.booked, amount_left(connection, replace(charge, account=None)))

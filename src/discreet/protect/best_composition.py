@@ -17,6 +17,7 @@ Source: docs/methods/dp.md has the proofs.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -26,17 +27,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.model.messages.text import message
 from discreet.model.privacy_budget import round_up_to_units
 from discreet.noise.families import ideal_distribution
-from discreet.noise.table import NoiseTable
 from discreet.privacy import accounting
-from discreet.privacy import accounting as composition_pld
 from discreet.privacy.claim import Claim, float_down, float_up, group_delta
 from discreet.privacy.composition import gaussian_delta_above, total_mu
+from discreet.protect.joint_plan import least_epsilon
 
 if TYPE_CHECKING:
     from discreet.protect.plan import NoisePlan
-
-
-_LARGEST_EPSILON = 1e4
 
 
 class Figure(NamedTuple):
@@ -48,7 +45,7 @@ class Figure(NamedTuple):
 
 def figures(plan: NoisePlan) -> dict[str, Figure]:
     """Every figure that applies to a plan at the delta of its terms; those that cannot reach it are left out."""
-    return dict(_figures(replace(plan, claim=None), with_pld=composition_pld.available()))
+    return dict(_figures(replace(plan, claim=None), with_pld=accounting.available()))
 
 
 @lru_cache(maxsize=64)
@@ -68,12 +65,10 @@ def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
 
 
 def best_claim(plan: NoisePlan) -> Claim | None:
-    """The claim with the smallest epsilon at the delta of the terms; None if no argument reaches that delta."""
-    found = figures(plan)
-    if not found:
-        return None
-    method = min(found, key=lambda name: (found[name].epsilon, found[name].delta))
-    return claim_of(plan, method, found[method])
+    """The claim made at load, or the one with the smallest epsilon; None if no argument reaches the delta of the terms."""
+    found = {} if plan.claim else figures(plan)
+    method = min(found, key=found.__getitem__, default=None)
+    return plan.claim if method is None else claim_of(plan, method, found[method])
 
 
 def with_claim(plan: NoisePlan) -> NoisePlan:
@@ -112,10 +107,7 @@ def _exact(plan: NoisePlan) -> Figure | None:
 
 def _loss_distribution(plan: NoisePlan) -> Figure | None:
     delta = _delta_of_a_record(plan)
-    tables: dict[NoiseTable, int] = {}
-    for part in plan.spent():
-        tables[part.table] = tables.get(part.table, 0) + part.times
-    losses = composition_pld.LossDistribution(tables, plan.terms.changes)
+    losses = accounting.LossDistribution(Counter(each.noise for each in plan.tables), plan.terms.changes)
     return _for_units(plan, losses.epsilon(delta), delta)
 
 
@@ -172,13 +164,5 @@ def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure
     def delta_at(epsilon: float) -> float:
         return accounting.add_distance(curve(epsilon), epsilon, cells, total)
 
-    wanted = float_down(plan.terms.delta)
-    starts = (0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01))))
-    high = next((e for e in starts if delta_at(e) <= wanted), None)
-    if high is None:
-        return None
-    low = 0.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (low, middle) if delta_at(middle) <= wanted else (middle, high)
-    return Figure(*round_up_to_units(high, delta_at(high)))
+    epsilon = least_epsilon(delta_at, float_down(plan.terms.delta), doublings=19)
+    return Figure(*round_up_to_units(epsilon, delta_at(epsilon))) if math.isfinite(epsilon) else None

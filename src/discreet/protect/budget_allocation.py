@@ -13,9 +13,9 @@ Source: Rinott et al. (2018), section 7, whose standard deviations are `margin_a
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,7 @@ TRIED = 4
 GRAIN = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """One table of a workload and the weight of its error."""
 
     margin: Margin
@@ -239,8 +238,7 @@ def _in_grains(shares: Mapping[Margin, float], budget: Fraction) -> dict[Margin,
     return {margin: budget * Fraction(grain, GRAIN) for margin, grain in sorted(grains.items())}
 
 
-@dataclass(frozen=True, slots=True)
-class MarginAdvice:
+class MarginAdvice(NamedTuple):
     """The standard deviation of the cells of all margins of one order, for three ways of releasing them.
 
     Noise on interior cells only, whose sums are the margins; on these margins only; or on every table.
@@ -249,18 +247,6 @@ class MarginAdvice:
     sums: float
     own: float
     everything: float
-
-    @property
-    def advice(self) -> str:
-        """The way with the least noise for these margins, in a sentence."""
-        ways = {
-            "noise these margins only": self.own,
-            "noise interior cells only and add them up": self.sums,
-            "noise every table": self.everything,
-        }
-        best = min(ways, key=lambda way: ways[way])
-        rest = ", ".join(f"{way}: {sd:.3g}" for way, sd in ways.items() if way != best)
-        return f"Least noise for these margins: {best} (standard deviation {ways[best]:.3g}; {rest})."
 
 
 def margin_advice(

@@ -10,9 +10,10 @@ Source: docs/methods/dp.md, sections 2, 4 and 7.
 import json
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from discreet.errors import BadDescription
+from discreet.ledger import entries
 from discreet.ledger.entries import Budget, Charge, KnownPaid, Receipt, canonical_request, records_name
 from discreet.ledger.ledger import Ledger
 from discreet.model.dataset import Dataset
@@ -55,24 +56,15 @@ def answer_charge(
     return Charge(plan.terms.name, request, loss, failure, account)
 
 
-class PaidMargins(NamedTuple):
-    """The paid margins outside the universe with the plan's noise, in the order of payment, and how they were found."""
-
-    margins: tuple[Margin, ...]
-    known: KnownPaid
-
-
 def paid_margins(
     ledger: Ledger, plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str
-) -> PaidMargins:
-    """The margins of a version that are paid now."""
+) -> tuple[list[Margin], KnownPaid]:
+    """The paid margins outside the universe with the plan's noise, in the order of payment, and how they were found."""
     prefix = canonical_request(*_answers(dataset, version, fingerprint)).removesuffix("]")
     requests = ledger.paid(plan.terms.name, prefix)
     alike = None if plan.answer is None else [mechanism_name(plan.answer.noise), _unit(plan.terms)]
     found = [(tuple(margin), [noise, unit]) for *_, margin, noise, unit in map(json.loads, requests)]
-    return PaidMargins(
-        tuple(margin for margin, paid in found if paid == alike), KnownPaid(prefix, len(requests))
-    )
+    return [margin for margin, paid in found if paid == alike], KnownPaid(prefix, len(requests))
 
 
 def _answers(dataset: Dataset, version: str, fingerprint: str) -> tuple[str, ...]:
@@ -81,9 +73,11 @@ def _answers(dataset: Dataset, version: str, fingerprint: str) -> tuple[str, ...
 
 def charge_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, Any]:
     """The charge of an answer and the amount left, as data and in a sentence."""
-    names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
-    amounts = dict(zip(names, map(float, (receipt.loss, receipt.failure)), strict=True))
-    left = dict(zip(names, map(float, receipt.left), strict=True))
+    names = entries.AMOUNTS[rule]
+    amounts, left = (
+        dict(zip(names, map(float, pair), strict=True))
+        for pair in ((receipt.loss, receipt.failure), receipt.left)
+    )
     whose = "the budget" if charge.account is None else f'the share of "{charge.account}"'
     return {
         "budget": charge.budget,

@@ -23,7 +23,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +34,9 @@ from discreet.model.universe import Margin, margin_zeros
 from discreet.model.variable import Variable
 from discreet.noise.table import NoiseTable, mechanism_name
 from discreet.noise.table_distribution import PUBLIC, DescribedDistribution
+from discreet.protect.margin_choice import MarginAxis, Part
 from discreet.protect.protector import NoisyCells
 from discreet.records.keys import Purpose, Secret, counter_words, counter_words_at
-
-if TYPE_CHECKING:
-    from discreet.protect.margin_choice import MarginAxis, Part
-
 
 LARGEST_MODULUS = 2**64
 #: A slice of at least this share of its margin is taken from the whole stream, which is faster.
@@ -231,11 +227,11 @@ def add_description_noise(
     public = np.zeros(noisy.shape, dtype=np.bool_)
     for part in parts:
         if part.margin is None:
-            public[part.block] |= _chosen(part)
+            public[part.block] |= part.mask
             continue
         base, empty = noise.of(part.margin, [axis.kept for axis in part.axes]), _zeros(part, noise.dataset)
         summed = add_up(base if empty is None else np.where(empty, 0, base), part)
-        noisy[part.block] += np.where(_chosen(part), summed, 0)
+        noisy[part.block] += np.where(part.mask, summed, 0)
     distribution = description_distribution(noisy.shape, parts, noise)
     # A cell without noise that is not declared public is never released.
     noisy[(distribution.terms == 0) & ~public] = 0
@@ -251,15 +247,11 @@ def description_distribution(
     margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
     for part in parts:
         if part.margin is not None:
-            chosen, empty = _chosen(part), _zeros(part, noise.dataset)
+            chosen, empty = part.mask, _zeros(part, noise.dataset)
             summed = part.terms() if empty is None else add_up((~empty).astype(np.int64), part)
             terms[part.block] += np.where(chosen, summed, 0)
             margin[part.block][chosen] = margins.index(part.margin)
     return DescribedDistribution(terms, margin, tuple((each, noise.noise[each]) for each in margins))
-
-
-def _chosen(part: Part) -> NDArray[np.bool_]:
-    return np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
 
 
 def _zeros(part: Part, dataset: Dataset) -> NDArray[np.bool_] | None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
-from discreet.ledger.entries import NOTHING_PAID, Charge, KnownPaid
+from discreet.ledger.entries import AMOUNTS, NOTHING_PAID, Charge, KnownPaid
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
@@ -181,10 +181,7 @@ class DpProtector:
     def find(self, shapes: Sequence[TableShape]) -> None:
         """Choose the margins of all shapes beforehand."""
         for shape in shapes:
-            if self._is_joint:
-                self._blocks(shape)
-            else:
-                self._parts(shape)
+            (self._blocks if self._is_joint else self._parts)(shape)
 
     def _once(self, kind: str, shape: TableShape, make: Callable[[], T]) -> T:
         key = (kind, id(shape))
@@ -239,14 +236,13 @@ class DpProtector:
         source = self.source
         charge = answer_charge(self.plan, source.dataset, source.version, source.fingerprint, table, account)
         if asker is None:
-            loss = "epsilon" if self.plan.terms.composition == "basic" else "rho"
             raise OutsideUniverse(
                 outside.message,
                 message(
                     "{advice} Accounts with a share of the ledger may ask for it, at {loss} {shown}: send your "
                     "key.",
                     advice=outside.advice,
-                    loss=loss,
+                    loss=AMOUNTS[self.plan.terms.composition][0],
                     shown=format_amount(charge.booked[0]),
                 ),
             )

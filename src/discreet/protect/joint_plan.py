@@ -26,23 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadDescription
-from discreet.margins.integer_noise import (
-    FEWEST_STEPS,
-    GRID,
-    KEYS,
-    LATTICE_LOSS,
-    fine_grid,
-    gaussian_tables,
-    grid_steps,
-)
-from discreet.margins.residual_space import (
-    Attribute,
-    Levels,
-    ResidualSpace,
-    is_within,
-    lattice_loss,
-    own_share,
-)
+from discreet.margins import integer_noise, residual_space
+from discreet.margins.residual_space import Attribute, Levels, ResidualSpace
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors
 from discreet.model.privacy_budget import Terms
@@ -134,7 +119,7 @@ Kinds = list[tuple[tuple[float, ...], int]]
 
 
 def _kinds(attribute: Attribute, level: int) -> Kinds:
-    columns = [own_share(attribute, level, above) for above in range(level + 1)]
+    columns = [residual_space.own_share(attribute, level, above) for above in range(level + 1)]
     found, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
     return [(tuple(row), number) for row, number in zip(found.tolist(), numbers.tolist(), strict=True)]
 
@@ -228,7 +213,7 @@ class JointPlan:
         """The ε of one table alone at the δ of the terms: that of the residuals it is made of."""
         table = self.levels(margin)
         own = [
-            v if is_within(part, table) else 0.0
+            v if residual_space.is_within(part, table) else 0.0
             for part, v in zip(self.space.parts, self.variances, strict=True)
         ]
         mu = terms.records_per_unit * math.sqrt(self.space.cost([Fraction(v) for v in own])) * _NOT_LESS
@@ -258,12 +243,16 @@ class JointPlan:
         )
 
     def _lattice(self, residual: Residual) -> float:
-        return 0.0 if residual.noise is None else lattice_loss(self.space, residual.levels, residual.sigma)
+        return (
+            0.0
+            if residual.noise is None
+            else residual_space.lattice_loss(self.space, residual.levels, residual.sigma)
+        )
 
     def epsilon(self, terms: Terms, delta: float) -> tuple[float, float]:
         """The least ε that holds at a δ, and the δ that it has there; infinite if none holds."""
         mu = math.sqrt(self.loss(terms)) * _NOT_LESS
-        if self.steps < FEWEST_STEPS:
+        if self.steps < integer_noise.FEWEST_STEPS:
             return math.inf, 1.0
         distance, lattice = float_up(self.distance(terms)), sum(map(self._lattice, self.residuals))
 
@@ -271,18 +260,18 @@ class JointPlan:
             distribution, cut = gaussian_delta_above(mu, epsilon), (1 + math.exp(epsilon)) * distance
             if distribution < _NOTHING:
                 return _NOTHING + cut
-            grid = 1 + GRID * (grid_steps(epsilon, mu) / self.steps) ** 2
+            grid = 1 + integer_noise.GRID * (integer_noise.grid_steps(epsilon, mu) / self.steps) ** 2
             return distribution * grid + cut
 
         epsilon = least_epsilon(delta_at, delta)
         return epsilon + lattice, delta_at(epsilon) if math.isfinite(epsilon) else 1.0
 
 
-def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
-    """The least ε whose δ is at most `delta`, rounded up; infinite if there is none."""
-    high = next((e for e in (0.01 * 2**n for n in range(16)) if delta_at(e) <= delta), math.inf)
+def least_epsilon(delta_at: Callable[[float], float], delta: float, doublings: int = 16) -> float:
+    """The least ε whose δ is at most `delta`, rounded up, below 0.01 · 2^doublings; infinite if there is none."""
+    high = next((e for e in (0.01 * 2**n for n in range(doublings)) if delta_at(e) <= delta), math.inf)
     low = high / 2 if high > 0.01 else 0.0
-    for _ in range(60 if math.isfinite(high) else 0):
+    for _ in range(100 if math.isfinite(high) else 0):
         middle = (low + high) / 2
         low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
     return high
@@ -305,7 +294,7 @@ def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
         grid, noise = 1, None
         if variance:
             grid, sigma = _steps(space, part, variance, mu, terms)
-            ((_, noise),) = gaussian_tables(sigma)
+            ((_, noise),) = integer_noise.gaussian_tables(sigma)
         residuals.append(Residual(margin_of(names, part), part, grid, noise))
     return JointPlan(names, space, tuple(residuals))
 
@@ -323,18 +312,20 @@ def _design(
     if terms.composition == "zcdp" and terms.delta:
         return names, space, unit, math.sqrt(2 * float_down(rho_at(terms.epsilon, terms.delta)))
     # The largest μ of one unit at the budget, after reserving δ for grid, lattices and the cut of the tables.
-    epsilon, delta = float_down(terms.epsilon) - LATTICE_LOSS, float_down(terms.delta)
+    epsilon, delta = float_down(terms.epsilon) - integer_noise.LATTICE_LOSS, float_down(terms.delta)
     mu, set_aside = 0.0, 0.0
     for _ in range(3):
-        left = (delta - (1 + math.exp(epsilon)) * set_aside) / (1 + GRID) * (1 - 1e-9)
+        left = (delta - (1 + math.exp(epsilon)) * set_aside) / (1 + integer_noise.GRID) * (1 - 1e-9)
         if left <= 0:
             raise BadDescription(
                 f"delta = {delta:g} is less than the cut of the noise tables costs for {len(unit)} residuals.",
                 'Take a larger delta, or write margins = "own" or "sums" with Laplace noise.',
             )
         mu = gaussian_mu(epsilon, left)
-        set_aside = 2 * LATTICE_LOSS * delta + math.fsum(
-            _noises(space, part, terms) * (2 * _REACH * _steps(space, part, v, mu, terms)[1] + 3) / KEYS
+        set_aside = 2 * integer_noise.LATTICE_LOSS * delta + math.fsum(
+            _noises(space, part, terms)
+            * (2 * _REACH * _steps(space, part, v, mu, terms)[1] + 3)
+            / integer_noise.KEYS
             for part, v in zip(space.parts, unit.tolist(), strict=True)
             if v > 0
         )
@@ -387,7 +378,7 @@ def cut_distance(table: NoiseTable) -> Fraction:
 
     `privacy/accounting.py` computes it exactly in a hundred times the time, and a claim hardly depends on it.
     """
-    return Fraction(2 * table.largest + 3, KEYS)
+    return Fraction(2 * table.largest + 3, integer_noise.KEYS)
 
 
 def _noises(space: ResidualSpace, part: Levels, terms: Terms) -> int:
@@ -396,8 +387,10 @@ def _noises(space: ResidualSpace, part: Levels, terms: Terms) -> int:
 
 def _steps(space: ResidualSpace, part: Levels, unit: float, mu: float, terms: Terms) -> tuple[int, float]:
     sigma = math.sqrt(unit) * terms.records_per_unit / mu * _NOT_LESS
-    grid = fine_grid(sigma, float_down(terms.epsilon), mu) | 1  # odd: no coarse value ends in one half
-    most = LATTICE_LOSS * min(1.0, float_down(terms.delta)) / len(space.parts)
-    while lattice_loss(space, part, grid * sigma) > most:
+    grid = (
+        integer_noise.fine_grid(sigma, float_down(terms.epsilon), mu) | 1
+    )  # odd: no coarse value ends in one half
+    most = integer_noise.LATTICE_LOSS * min(1.0, float_down(terms.delta)) / len(space.parts)
+    while residual_space.lattice_loss(space, part, grid * sigma) > most:
         grid += 2
     return grid, grid * sigma

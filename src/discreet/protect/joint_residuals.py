@@ -41,18 +41,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadDescription, WorkspaceUnusable
-from discreet.margins.residual_space import (
-    UNIT,
-    Attribute,
-    Levels,
-    Side,
-    along,
-    covariances,
-    differences,
-    norms_squared,
-    part_tables,
-    table_values,
-)
+from discreet.margins import residual_space
+from discreet.margins.residual_space import Attribute, Levels, Side
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.messages.text import one_line
@@ -62,15 +52,9 @@ from discreet.model.universe import Margin, Universe, maximal
 from discreet.noise.cell_distribution import RoundedNormalDistribution
 from discreet.noise.table import NO_NOISE, mechanism_name
 from discreet.noise.table_distribution import by_classes
+from discreet.protect import margin_choice
 from discreet.protect.description_keys import NoiseContext, canonical_cells, residual_keys
 from discreet.protect.joint_plan import JointPlan, Residual
-from discreet.protect.margin_choice import (
-    Condition,
-    block_conditions,
-    block_depths,
-    joint_outputs,
-    outside_universe,
-)
 from discreet.protect.protector import NoisyCells
 from discreet.records.engine import Engine
 from discreet.records.keys import Secret
@@ -130,10 +114,10 @@ def noisy_residuals(
     tables = {plan.levels(margin): _by_attribute(plan, margin, table) for margin, table in counted.items()}
     found = np.zeros(residual_cells(plan), dtype=np.int64)
     places = _places(plan)
-    for levels, table in part_tables(plan.space, tables):
+    for levels, table in residual_space.part_tables(plan.space, tables):
         residual = plan.by_levels[levels]
         noisy = residual.grid * table + _noise(plan, residual, secret, dataset, fingerprint)
-        found[places[levels]] = differences(plan.space, noisy, levels).ravel()
+        found[places[levels]] = residual_space.differences(plan.space, noisy, levels).ravel()
     return found
 
 
@@ -201,7 +185,7 @@ class StoredResiduals:
         """The values of a table in steps of 1/UNIT, with an axis for every attribute."""
         with self._lock:
             if table not in self._values:
-                self._values[table] = table_values(self.plan.space, table, self.residual)
+                self._values[table] = residual_space.table_values(self.plan.space, table, self.residual)
             self._values.move_to_end(table)
             while sum(each.size for each in self._values.values()) > CACHED_CELLS and len(self._values) > 1:
                 self._values.popitem(last=False)
@@ -213,10 +197,8 @@ class StoredResiduals:
         """The noisy cells of a table: integers, and the values that they are rounded from."""
         values = np.zeros(shape.lengths, dtype=np.int64)
         for block in blocks:
-            own = self._block(block)
-            chosen = np.True_ if block.chosen is None else block.chosen
-            values[block.place] = np.where(chosen, own, values[block.place])
-        unrounded = values / UNIT
+            block.put(values, self._block(block))
+        unrounded = values / residual_space.UNIT
         return NoisyCells(np.rint(unrounded).astype(np.int64), distribution, unrounded)
 
     def _block(self, block: Block) -> NDArray[np.int64]:
@@ -297,7 +279,9 @@ class AttributeSide:
         for level in self.active_levels:
             outputs, kept, target = self.at(level)
             place = np.searchsorted(outputs, target)
-            for above, squares in enumerate(norms_squared(self.attribute, level, kept, place, outputs.size)):
+            for above, squares in enumerate(
+                residual_space.norms_squared(self.attribute, level, kept, place, outputs.size)
+            ):
                 found[above, outputs] = squares
         return found
 
@@ -321,6 +305,10 @@ class Block:
         """The levels of the tables that answer cells of the block."""
         return product(*(side.active_levels for side in self.sides))
 
+    def put(self, table: NDArray[Any], cells: NDArray[Any]) -> None:
+        """Write the chosen cells of the block into a whole table."""
+        np.copyto(table[self.place], cells, where=True if self.chosen is None else self.chosen)
+
     def laid(self, by_output: NDArray[Any]) -> NDArray[Any]:
         """An array over the outputs of all attributes in the shape of the block."""
         lengths = [length for side in self.sides for length in side.lengths]
@@ -339,21 +327,23 @@ def joint_blocks(
         OutsideUniverse: No declared table contains the request; decided by the shape alone.
     """
     blocks = []
-    for depths in block_depths(shape):
-        conditions, place, lengths, chosen = block_conditions(shape, depths)
+    for depths in margin_choice.block_depths(shape):
+        conditions, place, lengths, chosen = margin_choice.block_conditions(shape, depths)
         sides = _sides(conditions, dataset, plan)
         block = None if sides is None else Block(place, lengths, *sides, chosen)
         if block is None or not all(map(plan.space.holds, block.tables())):
-            raise outside_universe([each for each in conditions if each.restricts], universe, dataset)
+            raise margin_choice.outside_universe(
+                [each for each in conditions if each.restricts], universe, dataset
+            )
         blocks.append(block)
     return tuple(blocks)
 
 
 def _sides(
-    conditions: list[Condition], dataset: Dataset, plan: JointPlan
+    conditions: list[margin_choice.Condition], dataset: Dataset, plan: JointPlan
 ) -> tuple[tuple[AttributeSide, ...], tuple[tuple[int, ...], ...]] | None:
     """The sides of conditions along every attribute, and their axes; None if one cannot be expressed by an attribute."""
-    by_attribute: list[list[tuple[Condition, NDArray[np.int64]]]] = [[] for _ in plan.names]
+    by_attribute: list[list[tuple[margin_choice.Condition, NDArray[np.int64]]]] = [[] for _ in plan.names]
     for condition in conditions:
         if not condition.restricts:
             continue
@@ -366,7 +356,7 @@ def _sides(
         by_attribute[at].append((condition, labels))
     sides, axes = [], []
     for attribute, own in zip(plan.space.attributes, by_attribute, strict=True):
-        kept, target, laid, lengths = joint_outputs(attribute.size(attribute.levels), own)
+        kept, target, laid, lengths = margin_choice.joint_outputs(attribute.size(attribute.levels), own)
         sides.append(_make_side(attribute, kept.tobytes(), target.tobytes(), lengths))
         axes.append(laid)
     return tuple(sides), tuple(axes)
@@ -438,7 +428,9 @@ class JointDistribution(NoiseDistribution):
 
     def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
         """The covariance matrix of the unrounded values of some cells."""
-        return covariances(self.plan.space, self.plan.variances, [self._box(place) for place in places])
+        return residual_space.covariances(
+            self.plan.space, self.plan.variances, [self._box(place) for place in places]
+        )
 
     def for_tests(self) -> JointDistribution:
         """The distribution for tests that assume independence: every cell has the largest variance of a unit contrast."""
@@ -464,7 +456,6 @@ class JointDistribution(NoiseDistribution):
         return {"noise": {"joint": True, "laws": sd, "classes": classes, "law": table.ravel().tolist()}}
 
     def _box(self, place: tuple[int, ...]) -> list[Side]:
-        """A cell as categories of every attribute, at the finest level."""
         at = [int(own[here]) for own, here in zip(self.places, place, strict=True)]
         sets = [(d.name, d.members()[here]) for d, here in zip(self.shape.dimensions, at, strict=True)]
         sets += [(f.name, f.members) for f in self.shape.filters]
@@ -496,10 +487,9 @@ def joint_distribution(
     variances = np.zeros(shape.lengths)
     nobody = np.zeros(shape.lengths, dtype=np.bool_)
     for block in blocks:
-        chosen = np.True_ if block.chosen is None else block.chosen
         own, empty = _of_block(block, plan)
-        variances[block.place] = np.where(chosen, own, variances[block.place])
-        nobody[block.place] = np.where(chosen, empty, nobody[block.place])
+        block.put(variances, own)
+        block.put(nobody, empty)
     mantissa, exponent = np.frexp(variances)
     rounded = np.ldexp(np.ceil(mantissa * _DIGITS - 0.01) / _DIGITS, exponent)
     return JointDistribution(rounded, nobody, shape, plan, dataset, tuple(map(np.arange, shape.lengths)))
@@ -511,13 +501,13 @@ def _of_block(block: Block, plan: JointPlan) -> tuple[NDArray[np.float64], NDArr
     total = np.zeros(outputs)
     empty: NDArray[np.bool_] = np.zeros(outputs, dtype=np.bool_)
     for axis, side in enumerate(block.sides):
-        empty = empty | along(side.levels < 0, axis, len(outputs))
+        empty = empty | residual_space.along(side.levels < 0, axis, len(outputs))
     told = [side.squares.max(axis=1, initial=0.0) > 0 for side in block.sides]
     for part, variance in zip(plan.space.parts, plan.variances, strict=True):
         if variance and all(bool(own[level]) for own, level in zip(told, part, strict=True)):
             product: Any = variance
             for axis, (side, level) in enumerate(zip(block.sides, part, strict=True)):
-                product = product * along(side.squares[level], axis, len(outputs))
+                product = product * residual_space.along(side.squares[level], axis, len(outputs))
             total += product
     return block.laid(np.where(empty, 0.0, total)), block.laid(empty)
 

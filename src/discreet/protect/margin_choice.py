@@ -17,7 +17,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +26,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.messages.text import message
 from discreet.model.shape import Dimension, TableShape
-from discreet.model.universe import Margin, Universe
-
-if TYPE_CHECKING:  # only the description makes an invariant
-    from discreet.model.universe import Invariant
+from discreet.model.universe import Invariant, Margin, Universe
 
 #: The most base cells that one answer sums.
 MOST_BASE_CELLS = 30_000_000
@@ -106,6 +102,11 @@ class Part:
             raise ValueError("cells have the noise of a margin, or are a declared invariant")
 
     @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which of the block's cells the margin answers."""
+        return np.ones(self.lengths, dtype=np.bool_) if self.chosen is None else self.chosen
+
+    @property
     def base_cells(self) -> int:
         """How many cells of the margin are summed in all."""
         return math.prod(axis.kept.size for axis in self.axes)
@@ -150,14 +151,17 @@ def block_conditions(
         for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True))
     ]
     conditions += [_filter(hidden.name, hidden.members, len(hidden.base)) for hidden in shape.filters]
-    lengths = tuple(
-        1 if depth == TOTALS else len(d.outputs) for d, depth in zip(shape.dimensions, depths, strict=True)
-    )
     block = tuple(
         slice(len(d.outputs), len(d.outputs) + 1) if depth == TOTALS else slice(0, len(d.outputs))
         for d, depth in zip(shape.dimensions, depths, strict=True)
     )
-    return conditions, block, lengths, _at(shape, depths, lengths)
+    lengths = tuple(each.stop - each.start for each in block)
+    mask = np.ones((1,) * len(lengths), dtype=np.bool_)
+    for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True)):
+        if depth != TOTALS and len(_depths(dimension)) > 1:
+            there = np.array([output.depth == depth for output in dimension.outputs])
+            mask = mask & there.reshape([-1 if a == axis else 1 for a in range(len(lengths))])
+    return conditions, block, lengths, None if mask.all() else np.broadcast_to(mask, lengths)
 
 
 def _depths(dimension: Dimension) -> tuple[int, ...]:
@@ -195,16 +199,6 @@ def _block(
             message("Filter to fewer categories, or ask for a table that is declared itself."),
         )
     return _smallest_variance(small, variances, asked)
-
-
-def _at(shape: TableShape, depths: tuple[int, ...], lengths: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """Which cells of a block are at these depths; None for all."""
-    mask = np.ones((1,) * len(lengths), dtype=np.bool_)
-    for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True)):
-        if depth != TOTALS and len(_depths(dimension)) > 1:
-            there = np.array([output.depth == depth for output in dimension.outputs])
-            mask = mask & there.reshape([-1 if a == axis else 1 for a in range(len(lengths))])
-    return None if mask.all() else np.broadcast_to(mask, lengths)
 
 
 def _condition(dimension: Dimension, axis: int, depth: int) -> Condition:

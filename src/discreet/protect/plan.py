@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -122,10 +123,7 @@ class NoisePlan:
 
     def spent(self) -> tuple[TableCost, ...]:
         """The tables as input of composition, equal ones together."""
-        found: dict[tuple[NoiseTable, float], int] = {}
-        for table in self.tables:
-            key = (table.noise, table.epsilon)
-            found[key] = found.get(key, 0) + 1
+        found = Counter((table.noise, table.epsilon) for table in self.tables)
         return tuple(TableCost(noise, epsilon, times) for (noise, epsilon), times in found.items())
 
 

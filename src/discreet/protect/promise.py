@@ -119,8 +119,7 @@ def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
     """The guarantee of all releases of a dataset under `dp`, and the distribution of their noise."""
     from discreet.protect.best_composition import best_claim  # noqa: PLC0415 - only `dp` needs it
 
-    claim = plan.claim or best_claim(plan)
-    terms = plan.terms
+    claim, terms = best_claim(plan), plan.terms
     sentences = [] if claim is None else [replace(claim, unit=unit).sentence]
     return (*sentences, _lifetime(terms), _about_noise(plan), *(_given_up(held, unit) for held in terms.held))
 
@@ -208,7 +207,6 @@ def _exact_above_zero(tables: Iterable[NoiseTable]) -> Fraction:
 
 
 def _exact_probability(row: NoiseRow) -> Fraction:
-    """The probability that a row changes nothing."""
     place = bisect_left(row.values, 0)
     if place == len(row.values) or row.values[place]:
         return Fraction(0)

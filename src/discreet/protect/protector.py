@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
@@ -28,10 +31,6 @@ from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import TableDistribution
 from discreet.protect.cell_keys import CellChances, CellKeys, EmptyCells, add_noise
 from discreet.protect.promise import promise
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)

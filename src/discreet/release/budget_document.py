@@ -16,7 +16,7 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from discreet.errors import BadDescription, BadRequest, NoBudget
-from discreet.ledger.entries import BudgetState, Charge
+from discreet.ledger.entries import AMOUNTS, BudgetState
 from discreet.ledger.requester import require_role
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
@@ -27,7 +27,7 @@ from discreet.model.universe import Margin, dp_terms
 from discreet.privacy.accounting import table_delta
 from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet.privacy.claim import float_up, group_delta
-from discreet.protect.best_composition import claim_of, figures
+from discreet.protect.best_composition import best_claim, figures
 from discreet.protect.budget_allocation import shares_of
 from discreet.protect.charges import budget_cap, version_cost
 from discreet.protect.dp_protector import DpProtector
@@ -79,11 +79,18 @@ class DroppedVariableDocument(TypedDict):
     expected_abs_error_now: float
 
 
-class BudgetFiguresDocument(TypedDict):
+class SpentDocument(TypedDict):
+    """What may be spent, what is spent and what is left."""
+
+    cap: AmountDocument
+    spent: AmountDocument
+    left: AmountDocument
+
+
+class BudgetFiguresDocument(SpentDocument):
     """What a dataset under `dp` promises and costs, and what its budget has left."""
 
     family: str
-    cap: AmountDocument
     neighbours: str
     records_per_unit: int
     invariants: list[str]
@@ -95,30 +102,22 @@ class BudgetFiguresDocument(TypedDict):
     tightest: str | None
     price: AmountDocument | None
     promise: str | None
-    spent: AmountDocument
-    left: AmountDocument
     cautions: list[str]
     groups: list[GroupOfBudgetDocument]
 
 
-class _Curve(TypedDict, total=False):
-    curve: list[dict[str, float]]
-
-
-class BudgetDocument(BudgetFiguresDocument, _Curve):
+class BudgetDocument(BudgetFiguresDocument):
     """The same, and what it would be with other margins or fewer variables."""
 
     standard_deviation_by_margins: dict[str, float | str]
     if_dropped: list[DroppedVariableDocument]
+    curve: NotRequired[list[dict[str, float]]]
 
 
-class AccountShareDocument(TypedDict):
+class AccountShareDocument(SpentDocument):
     """What an account may spend and has spent."""
 
     account: str
-    cap: AmountDocument
-    spent: AmountDocument
-    left: AmountDocument
 
 
 class ChargeDocument(TypedDict):
@@ -132,20 +131,16 @@ class ChargeDocument(TypedDict):
     what: str
 
 
-class LedgerDocument(TypedDict):
+class LedgerDocument(SpentDocument):
     """What a budget has spent, and by whom."""
 
     family: str
     rule: str
-    cap: AmountDocument
-    spent: AmountDocument
-    left: AmountDocument
     accounts: list[AccountShareDocument]
     charges: list[ChargeDocument]
 
 
 def _joint_curve(plan: NoisePlan, dataset: Dataset) -> list[dict[str, float]]:
-    """The mean expected error of all declared tables at several epsilons."""
     found = []
     for part in CURVE:
         epsilon = plan.terms.epsilon * part
@@ -168,23 +163,21 @@ GROUPS = (2, 5)
 
 def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> BudgetDocument:
     """What a universe promises and costs, now and with other margins or fewer variables."""
-    curve: _Curve = {} if plan.joint is None else {"curve": _joint_curve(plan, dataset)}
-    return {
+    document: BudgetDocument = {
         **budget_figures(plan, dataset, state),
         "standard_deviation_by_margins": style_advice(plan, dataset),
         "if_dropped": _gains_of_dropping(plan, dataset),
-        **curve,
     }
+    if plan.joint is not None:
+        document["curve"] = _joint_curve(plan, dataset)
+    return document
 
 
 def budget_figures(
     plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None
 ) -> BudgetFiguresDocument:
     """What a universe promises and costs."""
-    terms = plan.terms
-    found = figures(plan)
-    best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
-    claim = plan.claim or (None if best is None else claim_of(plan, best, found[best]))
+    terms, found, claim = plan.terms, figures(plan), best_claim(plan)
     spent = (Fraction(0), Fraction(0)) if state is None else state.spent
     cap = budget_cap(terms) if state is None else state.cap
     rule, joint = terms.composition, plan.joint
@@ -212,7 +205,7 @@ def budget_figures(
         ],
         "d": plan.d,
         "total": {name: amount_document(each, "basic") for name, each in found.items()},
-        "tightest": best,
+        "tightest": min(found, key=found.__getitem__, default=None),
         "price": None if claim is None else amount_document(version_cost(replace(plan, claim=claim)), rule),
         "promise": None if claim is None else replace(claim, unit=unit_of(dataset)).sentence,
         "spent": amount_document(spent, rule),
@@ -232,16 +225,9 @@ def ledger_document(state: BudgetState) -> LedgerDocument:
     return {
         "family": state.name,
         "rule": rule,
-        "cap": amount_document(state.cap, rule),
-        "spent": amount_document(state.spent, rule),
-        "left": amount_document(state.left, rule),
+        **_spent_document(state.cap, state.spent, rule),
         "accounts": [
-            {
-                "account": each.account,
-                "cap": amount_document(each.cap, rule),
-                "spent": amount_document(each.spent, rule),
-                "left": amount_document((each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), rule),
-            }
+            {"account": each.account, **_spent_document(each.cap, each.spent, rule)}
             for each in state.accounts
         ],
         "charges": [
@@ -272,11 +258,6 @@ def _charge_label(request: str) -> str:
     else:
         what = " x ".join(asked) or "the total"
     return f"{what} of {dataset}, version {version}"
-
-
-def cost_document(charge: Charge | None, rule: str) -> AmountDocument:
-    """What an answer costs, as the ledger books it; 0 without a charge."""
-    return amount_document((Fraction(0), Fraction(0)) if charge is None else charge.booked, rule)
 
 
 def _gains_of_dropping(plan: NoisePlan, dataset: Dataset) -> list[DroppedVariableDocument]:
@@ -334,6 +315,17 @@ def amount_document(pair: tuple[Fraction, Fraction], rule: str) -> AmountDocumen
     """A loss and a failure by their names under a composition rule."""
     loss, failure = map(float, pair)
     return {"epsilon": loss, "delta": failure} if rule == "basic" else {"rho": loss, "distance": failure}
+
+
+def _spent_document(
+    cap: tuple[Fraction, Fraction], spent: tuple[Fraction, Fraction], rule: str
+) -> SpentDocument:
+    left = (cap[0] - spent[0], cap[1] - spent[1])
+    return {
+        "cap": amount_document(cap, rule),
+        "spent": amount_document(spent, rule),
+        "left": amount_document(left, rule),
+    }
 
 
 def budget_of(stored: StoredDataset) -> BudgetDocument:
@@ -395,7 +387,7 @@ def budget_left(stored: StoredDataset) -> str:
     return message(
         'The budget "{name}" may spend {loss} {cap} in its lifetime by this workspace; {rest}',
         name=state.name,
-        loss="epsilon" if state.composition == "basic" else "rho",
+        loss=AMOUNTS[state.composition][0],
         cap=format_amount(state.cap[0]),
         rest=rest,
     )

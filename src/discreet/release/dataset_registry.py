@@ -12,7 +12,7 @@ other than those of a table import what they need when they are called, so a tab
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -42,23 +42,16 @@ if TYPE_CHECKING:
 MOST_REPAIRS = 5
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class DatasetService:
     """One version of a dataset, for one requester, who may have no account.
 
     `admit` is called before each answer; it may raise, and then nothing is charged or counted.
     """
 
-    __slots__ = ("_admit", "_requester", "_stored")
-
-    def __init__(
-        self,
-        stored: StoredDataset,
-        requester: Requester | None = None,
-        admit: Callable[[CheckedRequest], None] = lambda _checked: None,
-    ) -> None:
-        self._stored = stored
-        self._requester = requester
-        self._admit = admit
+    _stored: StoredDataset
+    _requester: Requester | None = None
+    _admit: Callable[[CheckedRequest], None] = lambda _checked: None
 
     @property
     def dataset(self) -> Dataset:

@@ -5,6 +5,7 @@ A request is checked once; size, verdict and cost come from that check.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NotRequired
 
 from typing_extensions import TypedDict
@@ -13,7 +14,7 @@ from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooMan
 from discreet.ledger.requester import Requester
 from discreet.model.request import TableRequest
 from discreet.protect.dp_protector import DpProtector
-from discreet.release.budget_document import AmountDocument, cost_document
+from discreet.release.budget_document import AmountDocument, amount_document
 from discreet.release.checked_request import (
     CheckedRequest,
     ParsedRequest,
@@ -109,7 +110,8 @@ def dry_run_document(stored: StoredDataset, found: Attempt, instead: TableReques
     if stored.dp is not None:  # what the table would charge: nothing inside the universe, and nothing twice
         answering = None if found.question is None or found.refusal is not None else unlock(found.question)[1]
         charge = answering.charge if isinstance(answering, DpProtector) else None
-        document["cost"] = cost_document(charge, stored.dp.plan.terms.composition)
+        cost = (Fraction(0), Fraction(0)) if charge is None else charge.booked
+        document["cost"] = amount_document(cost, stored.dp.plan.terms.composition)
     return document
 
 

@@ -132,7 +132,9 @@ class JointMargins:
         receipt = self._dp.ledger.charge(charge)
         engine, margins = self.stored.engine, self.wanted.margins
         exact = {m: np.ascontiguousarray(tabulate(engine, asked[m].shape).counts) for m in margins}
-        run = _run(found.plan, exact, _KeyedNoise(self._dp, charge.request))
+        # Noise is keyed by the secret, the records, the noise table, the whole request and the name of the quantity.
+        named = self._dp.source.named
+        run = _run(found.plan, exact, lambda table, name, size: named(table, (charge.request, name), size))
         notes = (joint_note(), *found.notes())
         releases = {m: self._to_release(asked[m], run.margins[m], notes) for m in margins}
         paid = self._charge_document(charge, receipt)
@@ -148,7 +150,6 @@ class JointMargins:
         return asked
 
     def _to_release(self, asked: ParsedRequest, table: NDArray[Any], notes: tuple[str, ...]) -> Release:
-        """One margin as a release."""
         stored, shape = self.stored, asked.shape
         noisy = np.rint(table).astype(np.int64)
         verdict = joint_verdict(stored, asked.request, shape, noisy)
@@ -199,11 +200,15 @@ class JointMargins:
 
         A newer solver may find other scales: that is other noise, with a separate charge.
         """
-        rehearsal = _Rehearsal()
+        used: list[tuple[str, str]] = []
+
+        def rehearse(table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
+            used.append((name, mechanism_name(table)))
+            return np.zeros(size, dtype=np.int64)
+
         wanted = self.wanted
-        empty = {m: np.zeros(wanted.margin_shape(m), dtype=np.int64) for m in wanted.margins}
-        _run(plan, empty, rehearsal)
-        return hashlib.sha256(canonical_request(*sorted(rehearsal.tables)).encode()).hexdigest()
+        _run(plan, {m: np.zeros(wanted.margin_shape(m), dtype=np.int64) for m in wanted.margins}, rehearse)
+        return hashlib.sha256(canonical_request(*sorted(used)).encode()).hexdigest()
 
     def _charge_document(self, charge: Charge, receipt: Receipt | None) -> dict[str, Any]:
         paid = receipt is not None and receipt.repeat
@@ -268,25 +273,3 @@ def _run(plan: MarginMethod, exact: Mapping[Axes, NDArray[np.int64]], source: An
         return Run(released.sample_size, 0.0, released.lp_b, released.margins)
     margins = {margin: np.round(table, DECIMALS) for margin, table in plan.release(exact, source).items()}
     return Run(round(float(margins[plan.wanted.margins[0]].sum()), DECIMALS), 0.0, None, margins)
-
-
-class _Rehearsal:
-    """Adds no noise, and records the noise tables that would have been used."""
-
-    def __init__(self) -> None:
-        self.tables: list[tuple[str, str]] = []
-
-    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
-        self.tables.append((name, mechanism_name(table)))
-        return np.zeros(size, dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class _KeyedNoise:
-    """Noise keyed by the secret, the records, the noise table, the whole request and the name of the quantity."""
-
-    dp: DpProtector
-    request: str
-
-    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
-        return self.dp.source.named(table, (self.request, name), size)

@@ -339,7 +339,6 @@ def noise_text(stored: StoredDataset) -> str:
 
 
 def _mechanism(stored: StoredDataset) -> MechanismDocument:
-    """How a count is changed, in sentences and as declared."""
     protection = stored.dataset.protection
     first = stored.protector.tables[0]
     promised = stored.protector.promise(stored.dataset)
@@ -366,7 +365,7 @@ def _privacy(stored: StoredDataset) -> PrivacyDocument:
     """The guarantee: for one count under the cell key method, for all answers under `dp`."""
     promised = stored.protector.promise(stored.dataset)
     if stored.dp is not None:
-        claim = stored.dp.plan.claim or best_claim(stored.dp.plan)
+        claim = best_claim(stored.dp.plan)
         return {
             "about": "all released tables of this version together",
             "neighbours": stored.dp.plan.terms.neighbours,
@@ -387,7 +386,6 @@ def _privacy(stored: StoredDataset) -> PrivacyDocument:
 
 
 def _survey(survey: Survey) -> SurveyDocument:
-    """The declared survey; its sizes are public and given by the custodian."""
     form = weight_form(survey.form)
     return {
         "form": form.name,
@@ -416,7 +414,6 @@ def _rule(rule: Rule, *, declared: bool) -> ToldRuleDocument:
 
 
 def _noise(stored: StoredDataset) -> NoiseDocument:
-    """The URL of the noise and its hashes."""
     dp = stored.dp
     if dp is None:
         tables: list[tuple[list[str] | None, NoiseTable]] = [(None, stored.protector.tables[0])]
@@ -436,26 +433,20 @@ def _noise(stored: StoredDataset) -> NoiseDocument:
 
 
 def _attack(attack: Attack, kept: AttackResult | None) -> AttackDocument:
-    """An attack and its stored figures; the whole study stays in the workspace."""
     if kept is None:
         advice = message("Not measured in this workspace: run `{command}`.", command=attack.command)
         return {"attack": attack.name, "what": attack.what, "measured": None, "advice": advice}
-    return {
-        "attack": attack.name,
-        "what": attack.what,
-        "measured": {
-            "command": kept.command,
-            "at": kept.at,
-            "program": kept.program,
-            "seed": kept.seed,
-            "figures": list(kept.figures),
-        },
-        "advice": "",
+    measured: MeasuredDocument = {
+        "command": kept.command,
+        "at": kept.at,
+        "program": kept.program,
+        "seed": kept.seed,
+        "figures": list(kept.figures),
     }
+    return {"attack": attack.name, "what": attack.what, "measured": measured, "advice": ""}
 
 
 def _corrections(dataset: Dataset) -> CorrectionsDocument:
-    """What happens to numbers when records are corrected."""
     if dataset.protection.is_dp:
         own = message(
             "Every version has noise of its own and is charged to the budget before it can be seen."

@@ -102,8 +102,8 @@ def list_nonzero(question: CheckedRequest) -> Listing:
     dataset, kind = question.dataset, question.asked.kind
     protector = _cell_key(question)
     distribution, clips = protector.distribution(_FlatShape((), lines=1)), dataset.protection.clips
-    block = _Block(question)
-    shown = kind.show(question, *block.nobody())
+    block, none = _Block(question), _no_cells(question)
+    shown = kind.show(question, *block.protect(none))
     notes = (
         table_note(dataset, question.additivity, question.shape.dimensions, distribution, protector.tables),
         clipping_note(distribution, clips=clips),
@@ -118,7 +118,7 @@ def list_nonzero(question: CheckedRequest) -> Listing:
         notes=tuple(filter(None, notes)),
         promise=protector.promise(dataset, question.request.additivity, kind.measure.subject) + shown.promise,
         measure=kind.measure,
-        nothing=block.nonzero(_no_cells(question)),
+        nothing=block.nonzero(none),
         cells=_cells(question),
     )
 
@@ -146,20 +146,15 @@ def _no_cells(question: CheckedRequest) -> SparseCells:
 
 
 class _Block:
-    """Protects and shows blocks of cells of a request."""
-
     def __init__(self, question: CheckedRequest) -> None:
         self._question = question
         self._protector = _cell_key(question)
         self._keys_at = self._protector.keys(question.shape)
 
-    def nobody(self) -> tuple[ExactTable, NoisyCells]:
-        return self._protect(_no_cells(self._question))
-
     def nonzero(self, cells: SparseCells) -> ListedCells:
         """The cells of a block of occupied cells that are not 0."""
         question = self._question
-        exact, noisy = self._protect(cells)
+        exact, noisy = self.protect(cells)
         shown = question.asked.kind.show(question, exact, noisy)
         clips = question.dataset.protection.clips
         values = np.maximum(shown.values, 0) if clips else shown.values
@@ -174,7 +169,7 @@ class _Block:
             tuple(each.astype(np.int32) for each in places), values[kept], status[kept], *beside
         )
 
-    def _protect(self, cells: SparseCells) -> tuple[ExactTable, NoisyCells]:
+    def protect(self, cells: SparseCells) -> tuple[ExactTable, NoisyCells]:
         dataset = self._question.dataset
         counts = weight_steps(cells.weight_sums, dataset) if uses_weight_steps(dataset) else cells.counts
         names = self._question.asked.kind.sums(dataset)

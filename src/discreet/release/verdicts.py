@@ -81,8 +81,10 @@ def verdict_on(
     found = stored.verdicts.get(wide)
     if found is None:
         wide_shape = rule_table_shape(asked, stored.dataset)
-        cells = _same_cells(wide_shape, shape, noisy)
-        if cells is None:
+        places = None if noisy is None or shape.filters else _places(wide_shape, shape)
+        if noisy is not None and places is not None and all(own is None for _, own in places):
+            cells = noisy.transpose(np.argsort([axis for axis, _ in places]))
+        else:
             kept = protector.stored(wide_shape)
             cells = (kept or protector.protect(count_cells(stored, wide_shape), in_place=True)).noisy
         table = NoisyTable(wide_shape, cells, structural_zeros(wide_shape, stored.dataset))
@@ -169,15 +171,3 @@ def joint_verdict(
         cells = np.stack(parts, axis)
     table = NoisyTable(wide, cells, structural_zeros(wide, stored.dataset))
     return verdict_of(stored.rules, table, stored.dataset)
-
-
-def _same_cells(
-    wide: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
-) -> NDArray[np.int64] | None:
-    """The noisy cells of a request in the order of its unfiltered table; None if the cells differ."""
-    places = {dimension.name: place for place, dimension in enumerate(shape.dimensions)}
-    if noisy is None or shape.filters or {d.name for d in wide.dimensions} != set(places):
-        return None
-    order = [places[dimension.name] for dimension in wide.dimensions]
-    same = all(d == shape.dimensions[place] for d, place in zip(wide.dimensions, order, strict=True))
-    return noisy.transpose(order) if same else None

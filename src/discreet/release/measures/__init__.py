@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset, per_dataset
 from discreet.model.exact import ExactTable
@@ -18,9 +21,6 @@ from discreet.model.request import Measure, TableRequest
 from discreet.protect.protector import NoisyCells
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from discreet.release.checked_request import CheckedRequest
 
 

@@ -37,18 +37,9 @@ from discreet.records.storage import SQUARES, join_squares, replicate_names, squ
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.measures import MeasureKind, MeasureValues
+from discreet.survey import variance
 from discreet.survey.dp_weights import average_weight, public_strata
 from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
-from discreet.survey.variance import (
-    cell_variances,
-    design_effects,
-    effect_steps,
-    effects_for_release,
-    fractions,
-    minimum_effects,
-    replicate_variance,
-    stratum_variance,
-)
 from discreet.survey.weight_forms import SurveyDesign, cautions, nearest_quotient, times_ratio, weight_form
 
 
@@ -69,17 +60,18 @@ def design_variances(exact: ExactTable, engine: Engine, dataset: Dataset) -> NDA
     design, totals = survey.design, in_people(exact.weight_sums, dataset)
     if design.replicates:
         columns = (in_people(exact.sum_of(name), dataset) for name in replicate_names(design))
-        return replicate_variance(totals, columns, design)
+        return variance.replicate_variance(totals, columns, design)
     if design.grouped:
         rows = sample_rows(engine, exact.shape, dataset)
-        return cell_variances(rows.by_cell(), rows.units, design, exact.shape.lengths)
+        return variance.cell_variances(rows.by_cell(), rows.units, design, exact.shape.lengths)
     high, low = (exact.sum_of(name) for name in SQUARES)
     squares = join_squares(high, low, square_decimals(dataset))
-    return np.asarray(stratum_variance(totals, squares, survey.sample_size, fractions(design, 1)[0]))
+    return np.asarray(
+        variance.stratum_variance(totals, squares, survey.sample_size, variance.fractions(design, 1)[0])
+    )
 
 
 def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells) -> MeasureValues:
-    """The weighted table from noisy sample counts."""
     survey = _survey_of(question.dataset)
     design = survey_design(question.dataset, survey)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
@@ -123,15 +115,17 @@ def _effects(
     without_noise = _estimates(
         _survey_of(dataset), exact.counts, None if strata is None else strata.exact(), design
     )
-    own = design_effects(
+    own = variance.design_effects(
         design_variances(exact, unlock(question)[0].engine, dataset),
         exact.counts,
         in_people(exact.weight_sums, dataset),
         in_people(without_noise, dataset),
         cells.noisy,
     )
-    rungs = effect_steps(own, minimum_effects(cells.noisy, design), unlock(question)[1].chances(exact))
-    return effects_for_release(
+    rungs = variance.effect_steps(
+        own, variance.minimum_effects(cells.noisy, design), unlock(question)[1].chances(exact)
+    )
+    return variance.effects_for_release(
         rungs, cells.noisy, float(design.design_effect), ~cells.distribution.impossible
     )
 
@@ -205,11 +199,11 @@ def _noise_in_people(
     """The variance of the noise in each released number, in people squared."""
     if strata is not None:
         return strata.noise(survey)
-    variance = cells.distribution.variance()
+    noise = cells.distribution.variance()
     if survey.only_weights:
         # Rounding to the grid adds the variance of a uniform error of one step.
-        return np.asarray((variance + 1 / 12) * (design.largest_weight / design.scale) ** 2)
-    return np.asarray(variance * float(design.average_weight) ** 2)
+        return np.asarray((noise + 1 / 12) * (design.largest_weight / design.scale) ** 2)
+    return np.asarray(noise * float(design.average_weight) ** 2)
 
 
 def _estimates(
@@ -268,8 +262,8 @@ class Strata:
 
     def noise(self, survey: Survey) -> NDArray[np.float64]:
         """The variance of the noise of the weighted counts, in people squared: Σ w_h² V_h."""
-        weights, variance = self._weights(survey), self.cells.distribution.variance()
-        return self._by_place(lambda few: (variance[..., few] * weights[few] ** 2).sum(axis=-1))
+        weights, noise = self._weights(survey), self.cells.distribution.variance()
+        return self._by_place(lambda few: (noise[..., few] * weights[few] ** 2).sum(axis=-1))
 
     def effects(self, survey: Survey, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Design effects from noisy counts and public weights: ñ Σ w_h² ñ_h / (Σ w_h ñ_h)²; 0 in empty cells."""
@@ -283,7 +277,6 @@ class Strata:
 
 
 def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
-    """Count the sample by stratum, and add noise."""
     shape, (stored, protector) = question.shape, unlock(question)
     stratum = question.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))

@@ -17,8 +17,8 @@ from typing import Any
 
 from discreet import __version__
 from discreet.ledger.database import UNKNOWN_NEIGHBOURS
-from discreet.ledger.entries import BudgetState
-from discreet.ledger.hash_chain import AMOUNTS, KIND, NOT_CHECKED, SCHEMA, signature_message
+from discreet.ledger.entries import AMOUNTS, BudgetState
+from discreet.ledger.hash_chain import KIND, NOT_CHECKED, SCHEMA, signature_message
 from discreet.ledger.ledger import WholeLedger
 from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, NUMBER, format_amount
 from discreet.records.signing import signing_key
@@ -79,10 +79,8 @@ def make_statement(folder: Path) -> dict[str, Any]:
 
 
 def _budget(state: BudgetState, neighbours: str, whole: WholeLedger) -> dict[str, Any]:
-    charges = [
-        _charge(charge, state.composition, neighbours)
-        for charge in sorted(state.charges, key=lambda each: int(str(each["position"])))
-    ]
+    ordered = sorted(state.charges, key=lambda each: int(str(each["position"])))
+    charges = [_charge(charge, state.composition, neighbours) for charge in ordered]
     return {
         "name": state.name,
         "rule": state.composition,
@@ -146,7 +144,6 @@ def _promise(state: BudgetState, neighbours: str, charges: list[dict[str, Any]])
 
 
 def _invariants_clause(charges: list[dict[str, Any]]) -> str:
-    """The invariants, on which neighbours must agree: they are released exactly."""
     public = sorted({(each["dataset"], name) for each in charges for name in each["invariants"]})
     named = [
         f'the number of records of{"" if name == NUMBER else f" each {name} of"} "{dataset}"'
