@@ -15,6 +15,7 @@ Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & O
 
 from collections.abc import Mapping
 from itertools import chain, combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class _Work:
     def lacking(self, m: int) -> NDArray[np.int64]:
         """What one margin lacks, shaped to broadcast over the cells."""
         shape = tuple(1 if a in self.margins[m] else n for a, n in enumerate(self.wish.shape))
-        return self.lack[self.first[m] : self.first[m] + int(np.prod(shape))].reshape(shape)
+        return self.lack[self.first[m] : self.first[m] + prod(shape)].reshape(shape)
 
     def fill(self, axis: int) -> None:
         """Give every line along an axis the units that it lacks."""
@@ -179,9 +180,8 @@ class _Line:
             moved += units
 
     def _cost(self, sign: int) -> NDArray[np.int64]:
-        if sign > 0:
-            return raising(self.cells, self.wish, self.rise, self.spread)
-        return lowering(self.cells, self.wish, self.rise, self.spread)
+        cost = raising if sign > 0 else lowering
+        return cost(self.cells, self.wish, self.rise, self.spread)
 
     def _room(self, place: int, sign: int, lack: NDArray[np.int64]) -> int:
         """How many units a cell can move at least before the gain of the next one changes."""
@@ -223,9 +223,5 @@ def lowering(
 
 def _strides(shape: tuple[int, ...], margin: tuple[int, ...]) -> list[int]:
     """The strides of each axis in a margin; 0 along axes that are summed over."""
-    strides, step = [0] * len(shape), 1
-    for axis in reversed(range(len(shape))):
-        if axis not in margin:
-            strides[axis] = step
-            step *= shape[axis]
-    return strides
+    kept = [1 if axis in margin else length for axis, length in enumerate(shape)]
+    return [0 if axis in margin else prod(kept[axis + 1 :]) for axis in range(len(shape))]

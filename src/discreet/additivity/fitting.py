@@ -46,28 +46,27 @@ def least_possible(structure: Additive, goal: Objective) -> int:
     It is used in the sentence on a table, never for its numbers.
     """
     slices = _by_slices(structure, goal)
-    has_sums = any(tree.height for tree in structure.axes)
-    return (
-        max(slices, _by_programme(structure, goal)) if has_sums and goal.wish.size <= MOST_CELLS else slices
-    )
+    if goal.wish.size > MOST_CELLS or not any(tree.height for tree in structure.axes):
+        return slices
+    return max(slices, _by_programme(structure, goal))
 
 
 def _by_slices(structure: Additive, goal: Objective) -> int:
     """The least changes of all two-way slices along the two longest axes that are a network."""
-    pairs = [
-        (first, second)
-        for first, second in combinations(range(len(structure.axes)), 2)
-        if table_network(Additive((structure.axes[first], structure.axes[second]))) is not None
-    ]
-    if not pairs:
+    lengths = goal.wish.shape
+    networks = {
+        (first, second): network
+        for (first, one), (second, other) in combinations(enumerate(structure.axes), 2)
+        if (network := table_network(Additive((one, other)))) is not None
+    }
+    if not networks:
         return 0
-    first, second = max(pairs, key=lambda pair: goal.wish.shape[pair[0]] * goal.wish.shape[pair[1]])
-    network = table_network(Additive((structure.axes[first], structure.axes[second])))
+    longest = max(networks, key=lambda pair: lengths[pair[0]] * lengths[pair[1]])
     others: list[list[int | slice]] = [
-        [slice(None)] if axis in {first, second} else [*range(n)] for axis, n in enumerate(goal.wish.shape)
+        [slice(None)] if axis in longest else [*range(n)] for axis, n in enumerate(lengths)
     ]
     slices = (goal.at(place) for place in product(*others))
-    return sum(each.change(least_cost_table(each, network)[0]) for each in slices) if network else 0
+    return sum(each.change(least_cost_table(each, networks[longest])[0]) for each in slices)
 
 
 def _by_programme(structure: Additive, goal: Objective) -> int:

@@ -147,10 +147,9 @@ class _TopDown:
     ) -> NDArray[np.int64]:
         """Fit the parts of one whole to the sums that are already fitted."""
         active = [axis for axis, level in enumerate(whole.levels) if level]
-        for axis in active:
-            if wish.shape[axis] == 1:  # an only part equals its whole, which is fitted
-                return self._aim(whole, (axis,))
         ways = tuple(wish.shape[axis] for axis in active)
+        if 1 in ways:  # an only part equals its whole, which is fitted
+            return self._aim(whole, (active[ways.index(1)],))
         aims = {
             margin: self._aim(whole, tuple(active[a] for a in margin)).reshape(
                 [n for a, n in enumerate(ways) if a not in margin]
@@ -213,11 +212,9 @@ class Slab:
 
 def chain_of(tree: AxisTree, place: int, below: int = -1) -> Chain:
     """A place and its ancestors, up to and without `below`."""
-    chain = []
-    while place not in {-1, below}:
-        chain.append((place, 1))
-        place = tree.parents[place]
-    return tuple(chain)
+    if place in {-1, below}:
+        return ()
+    return ((place, 1), *chain_of(tree, tree.parents[place], below))
 
 
 def exchange(tree: AxisTree, gains: int, gives: int) -> Chain:
@@ -270,11 +267,9 @@ def _families(tree: AxisTree, turn: int) -> list[tuple[tuple[Chain, ...], AxisTr
 
 
 def _leaf_below(tree: AxisTree, place: int, turn: int) -> int:
-    while True:
-        parts = [part for part, parent in enumerate(tree.parents) if parent == place]
-        if not parts:
-            return place
+    while parts := [part for part, parent in enumerate(tree.parents) if parent == place]:
         place = parts[turn % len(parts)]
+    return place
 
 
 def move_slabs(values: NDArray[np.int64], structure: Additive, objective: Objective) -> NDArray[np.int64]:

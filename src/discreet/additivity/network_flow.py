@@ -83,9 +83,8 @@ class Wishes:
 
     def _unit(self, away: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cost of the next unit for a value that is `away` from its wish."""
-        if not self.step:
-            return self.weight + more
-        return self.weight + more + np.where(self.weight > 0, np.minimum(away // self.step, STEEPEST), 0)
+        ties = np.minimum(away // self.step, STEEPEST) if self.step else 0
+        return self.weight + more + np.where(self.weight > 0, ties, 0)
 
     def room(self, x: NDArray[np.int64], *, up: bool) -> NDArray[np.int64]:
         """How many units each arc can move before the cost of the next one changes."""
@@ -149,10 +148,8 @@ class _Work:
         reduced = self.costs_at_prices()
         open_ = np.flatnonzero(reduced < CLOSED)
         from_, to, cost = self.from_[open_], self.to[open_], reduced[open_]
-        ways, nearer = (
-            None,
-            np.where(self.left_over > 0, 0, CLOSED),
-        )  # the cheapest path to each node from any excess
+        # The cheapest path to each node from any excess.
+        ways, nearer = None, np.where(self.left_over > 0, 0, CLOSED)
         while ways is None or (nearer != ways).any():
             ways = nearer
             known = ways[from_] < CLOSED
@@ -233,16 +230,9 @@ MOST = 2**60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """The wished values of a table's cells, the costs of changes, and the bounds.
+    """The wishes of a table's cells, which are their noisy or published values; the fields are those of `Wishes`.
 
-    Args:
-        wish: The noisy cells, or the published values.
-        weight: The cost of one unit of change.
-        rise: The additional cost of a unit above the wish.
-        step: Units of change in one cell of equal cost.
-        lowest: The lower bound of each cell.
-        highest: The upper bound.
-        firm: The weight of a published cell.
+    `firm` is the weight of a published cell.
     """
 
     wish: NDArray[np.int64]
@@ -264,9 +254,8 @@ class Objective:
 
     def at(self, place: tuple[int | slice, ...]) -> Objective:
         """The objective of a slice."""
-        arrays = (self.wish, self.weight, self.rise, self.lowest, self.highest)
-        wish, weight, rise, lowest, highest = (array[place] for array in arrays)
-        return replace(self, wish=wish, weight=weight, rise=rise, lowest=lowest, highest=highest)
+        names = ("wish", "weight", "rise", "lowest", "highest")
+        return replace(self, **{name: getattr(self, name)[place] for name in names})
 
     def cost(self, values: NDArray[np.int64]) -> int:
         """The cost of a table, without ties by step."""

@@ -74,13 +74,9 @@ EVERY, NONE = slice(None), slice(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A column of numbers.
+    """A column of numbers: its name in every format, its meaning, and one value per line.
 
-    Args:
-        name: The column name in every format.
-        meaning: A sentence that explains it.
-        values: One per line; 0 where `missing`, so that no file can hold a withheld number.
-        missing: Lines without a number.
+    Lines without a number are `missing`; their value is 0, so that no file can hold a withheld number.
     """
 
     name: str
@@ -157,5 +153,5 @@ def _part(release: Release | Listing, lines: Part) -> ListedCells:
     if isinstance(release, Listing):
         return release.nothing
     optional = (release.signed, release.errors, release.noise_shares)
-    some = (None if array is None else array.flat[lines] for array in optional)
+    some: list[Any] = [None if array is None else array.flat[lines] for array in optional]
     return ListedCells((), release.values.flat[lines], release.status.flat[lines], *some)

@@ -2,14 +2,9 @@
 
 The custodian declares all of it in `dataset.toml`; nothing is derived from records. `Dataset` checks it as a whole.
 
-Access to a dataset on a server: public, or accounts with at least some role.
-
-    [access]
-    who = "analyst"               # "public", or the lowest role with access: reader, analyst, custodian
-    accounts = ["anna", "ben"]    # only these accounts, and custodians
-
-No number depends on it; `discreet relabel` may change it after a load. Without the section the option `access` of the
-workspace decides. It restricts the server only, not those who can read the workspace's folder.
+`[access]` names the accounts that may see it on a server. No number depends on it; `discreet relabel` may change it after a
+load. Without the section the option `access` of the workspace decides. It restricts the server only, not those who can
+read the workspace's folder.
 """
 
 import re
@@ -45,7 +40,7 @@ class Access:
     """The accounts that may see a dataset.
 
     Args:
-        who: One of `AUDIENCES`; empty where the workspace decides.
+        who: "public" or the lowest role with access; empty where the workspace decides.
         accounts: Only these accounts and custodians; empty for all accounts of the role.
     """
 

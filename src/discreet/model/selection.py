@@ -280,22 +280,16 @@ def _end(scale: Scale, text: str, side: int) -> int:
 def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
     for place, (low, high) in scale.bounds.items():
         if low <= number <= high:
-            category = scale.categories[place]
-            raise BadRequest(
-                message(
-                    '{number} lies inside the category "{label}" of "{name}", which cannot be divided.',
-                    number=number,
-                    label=category.label,
-                    name=scale.name,
-                ),
-                message(
-                    "Let the range end with the whole category ({code}), or beside it.", code=category.code
-                )
-                if side
-                else message(
-                    "Let the range begin with the whole category ({code}), or beside it.", code=category.code
-                ),
+            code, label = scale.categories[place].code, scale.categories[place].label
+            begin = message("Let the range begin with the whole category ({code}), or beside it.", code=code)
+            end = message("Let the range end with the whole category ({code}), or beside it.", code=code)
+            text = message(
+                '{number} lies inside the category "{label}" of "{name}", which cannot be divided.',
+                number=number,
+                label=label,
+                name=scale.name,
             )
+            raise BadRequest(text, end if side else begin)
     ends = [str(bounds[side]) for bounds in scale.bounds.values() if math.isfinite(bounds[side])]
     if side:
         none = message('No category of "{name}" ends at {number}.', name=scale.name, number=number)

@@ -125,6 +125,7 @@ def _coefficients(entry: Mapping[str, Any], replicates: int) -> tuple[Fraction, 
         "fay": 1 / (replicates * (1 - shrunk) ** 2),
         "bootstrap": Fraction(1, replicates - 1),
     }[method]
+    name, found = "scale", (_number(entry.get("scale", own), "scale"),) * replicates
     if "coefficients" in entry:
         _refuse(entry, ("scale",), "beside `coefficients`")
         given = entry["coefficients"]
@@ -134,27 +135,22 @@ def _coefficients(entry: Mapping[str, Any], replicates: int) -> tuple[Fraction, 
                 f"Write a list of {replicates} numbers: (n_h - 1) / n_h of the stratum in which the replicate drops a "
                 "unit.",
             )
-        return _positive(tuple(_number(value, "coefficients") for value in given), "coefficients")
-    scale = _number(entry["scale"], "scale") if "scale" in entry else own
-    return _positive((scale,) * replicates, "scale")
-
-
-def _positive(numbers: tuple[Fraction, ...], name: str) -> tuple[Fraction, ...]:
-    if min(numbers) <= 0:
-        raise BadDescription(f"`{name}` of [survey] is {float(min(numbers)):g}.", "Give numbers above zero.")
-    return numbers
+        name, found = "coefficients", tuple(_number(value, "coefficients") for value in given)
+    if min(found) <= 0:
+        raise BadDescription(f"`{name}` of [survey] is {float(min(found)):g}.", "Give numbers above zero.")
+    return found
 
 
 def _fractions(given: object, strata: str | None) -> tuple[tuple[str, Fraction], ...]:
     """The sampling fractions: one for all, or one per stratum value."""
     if given is None:
         return ()
+    named = given.items() if isinstance(given, dict) else [("", given)]
     if isinstance(given, dict) and strata is None:
         raise BadDescription(
             "`fpc` of [survey] is by stratum, and no strata are declared.",
             "Add `strata`, or give one number.",
         )
-    named = given.items() if isinstance(given, dict) else [("", given)]
     found = tuple((str(stratum), _number(value, "fpc")) for stratum, value in named)
     for _, fraction in found:
         if not 0 <= fraction <= 1:

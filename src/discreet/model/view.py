@@ -12,18 +12,14 @@ A view is no part of the request: the release is the same and is charged once, a
 released numbers and the public distribution of their noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.model.messages.text import message, nearest
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: The bases of percentages that have a name.
 BASES = ("row", "column", "table")
@@ -84,19 +80,17 @@ def read_word(name: str, given: Sequence[str]) -> str:
     """A parameter of a URL that is given at most once; empty ones are ignored, as browsers send them."""
     words = [text for text in given if text]
     if len(words) > 1:
-        raise BadRequest(
-            message("{name} is given {given} times.", name=name, given=len(words)), message("Give it once.")
-        )
-    return words[0] if words else ""
+        times = message("{name} is given {given} times.", name=name, given=len(words))
+        raise BadRequest(times, message("Give it once."))
+    return "".join(words)
 
 
 def read_yes_no(name: str, given: Sequence[str], *, default: bool = False) -> bool:
     """A parameter of a URL that is yes or no, given at most once."""
     words = tuple(text for text in given if text)
     if len(words) > 1 or not {"yes", "no"}.issuperset(words):
-        raise BadRequest(
-            message('{name} is "{given:comma}".', name=name, given=words), message("Write yes or no.")
-        )
+        text = message('{name} is "{given:comma}".', name=name, given=words)
+        raise BadRequest(text, message("Write yes or no."))
     return words[0] == "yes" if words else default
 
 
@@ -122,10 +116,8 @@ def read_top(text: str) -> int:
     return int(text)
 
 
-if TYPE_CHECKING:
-    #: The interval of every cell.
-    Limits = tuple[NDArray[np.generic], NDArray[np.generic]]
-
+#: The interval of every cell.
+Limits = tuple[NDArray[np.generic], NDArray[np.generic]]
 #: The URL parameters of a picture.
 PICTURE_PARAMETERS = ("chart", "theme")
 THEMES = ("light", "dark")
@@ -155,7 +147,5 @@ class Picture:
 
     def to_query(self) -> list[tuple[str, str]]:
         """The picture as URL parameters."""
-        theme = "" if self.theme == THEMES[0] else self.theme
-        return [
-            (name, text) for name, text in zip(PICTURE_PARAMETERS, (self.chart, theme), strict=True) if text
-        ]
+        texts = (self.chart, "" if self.theme == THEMES[0] else self.theme)
+        return [(name, text) for name, text in zip(PICTURE_PARAMETERS, texts, strict=True) if text]

@@ -21,12 +21,9 @@ from discreet.model.shape import Dimension, TableShape
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """The noisy counts of an unfiltered table, totals last.
+    """The noisy counts of an unfiltered table before any adjustment, totals last.
 
-    Args:
-        shape: Its cells; every variable has its total.
-        noisy: Noisy counts before any adjustment, as a plain integer array.
-        impossible: Structural zeros, which do not make a table sparse.
+    `impossible` are structural zeros, which do not make a table sparse.
     """
 
     shape: TableShape

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from discreet.errors import BadDescription
 from discreet.model.dataset import Dataset
+from discreet.model.description.sections import refuse_unknown_keys, require_keys
 from discreet.model.messages.text import nearest
 
 Reader = Callable[[object, "Dataset"], object]
@@ -34,20 +35,15 @@ def read_rule(rule: type[T], entry: Mapping[str, Any], dataset: Dataset) -> T:
     """
     where = f'The rule "{entry["kind"]}"'
     keys = {each.name: each for each in fields(rule) if "reader" in each.metadata}  # type: ignore[arg-type]
-    values = {}
-    for name, value in entry.items():
-        if name == "kind":
-            continue
-        if name not in keys:
-            raise BadDescription(f'{where} has the unknown key "{name}".', nearest(name, sorted(keys)))
+    given = {name: value for name, value in entry.items() if name != "kind"}
+    refuse_unknown_keys(given, set(keys), where)
+    for name, value in given.items():
         try:
-            values[name] = keys[name].metadata["reader"](value, dataset)
+            given[name] = keys[name].metadata["reader"](value, dataset)
         except Unusable as advice:
             raise BadDescription(f"{where} has {name} = {value!r}.", str(advice)) from None
-    for name, each in keys.items():
-        if name not in values and each.default is MISSING:
-            raise BadDescription(f"{where} lacks `{name}`.", "Add it.")
-    return rule(**values)
+    require_keys(given, [name for name, each in keys.items() if each.default is MISSING], where)
+    return rule(**given)
 
 
 def whole(least: int) -> Reader:
@@ -63,15 +59,17 @@ def whole(least: int) -> Reader:
 
 def share(value: object, dataset: Dataset) -> float:
     """A share between 0 and 1."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise Unusable("Give a share between 0 and 1.")
-    return float(value)
+    return _number(value, lambda given: 0 <= given <= 1, "Give a share between 0 and 1.")
 
 
 def positive(value: object, dataset: Dataset) -> float:
     """A number above 0."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise Unusable("Give a number above 0.")
+    return _number(value, lambda given: 0 < given < float("inf"), "Give a number above 0.")
+
+
+def _number(value: object, fits: Callable[[float], bool], advice: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not fits(value):
+        raise Unusable(advice)
     return float(value)
 
 

@@ -13,15 +13,16 @@ The kinds of Discreet register themselves in the modules of `kinds/`, which are 
 Source: Rinott et al. (2018), section 2.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import Refused
 from discreet.model.dataset import Dataset
@@ -34,11 +35,6 @@ from discreet.rules import kinds as home
 from discreet.rules import reading
 from discreet.rules.noisy_table import Slices
 from discreet.rules.reading import key
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 #: The number of free groups of a variable that an account has used, without those of the request.
 Meter = Callable[[str, str], int]
@@ -134,7 +130,7 @@ class Rule:
             return message("An area is withheld where {reason}.", reason=self.reason)
         return str(self.__doc__).partition("\n")[0]
 
-    def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
+    def spares(self, other: "Rule", slices: Slices) -> NDArray[np.bool_]:
         """The slices that are shown although another rule withholds them."""
         return slices.none()
 
@@ -166,8 +162,7 @@ class CountRule(Rule):
     @property
     def where(self) -> str:
         """The tables in scope, as the end of a sentence; empty for all."""
-        crossed = self.from_variables
-        level = at_level(self.level)
+        level, crossed = at_level(self.level), self.from_variables
         if crossed <= 1:
             return level
         return message(
@@ -268,9 +263,7 @@ def use_larger_areas(request: TableRequest, dataset: Dataset) -> Iterator[TableR
             fewer = tuple((each, levels[:-1] if each == name else kept) for each, kept in request.levels)
             yield replace(request, **_without_choices(request, (name,), ("filters",)), levels=fewer)
             continue
-        above = coarser(dataset, levels[0]) or (
-            () if levels[0] in dataset.geography else coarser(dataset, name)
-        )
+        above = coarser(dataset, levels[0] if levels[0] in dataset.geography else name)
         upper = above[0] if above else None
         if upper is None or upper in request.variables or name not in request.variables:
             yield from drop_variables(request, name)
@@ -284,10 +277,9 @@ def use_larger_areas(request: TableRequest, dataset: Dataset) -> Iterator[TableR
 
 
 def _without_choices(
-    request: TableRequest, names: Iterable[str], what: tuple[str, ...] = _CHOICES
+    request: TableRequest, names: tuple[str, ...], what: tuple[str, ...] = _CHOICES
 ) -> dict[str, Any]:
     """The choices of a request without those of some variables."""
-    gone = set(names)
     return {
-        choice: tuple(entry for entry in getattr(request, choice) if entry[0] not in gone) for choice in what
+        choice: tuple(entry for entry in getattr(request, choice) if entry[0] not in names) for choice in what
     }

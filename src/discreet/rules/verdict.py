@@ -10,15 +10,14 @@ its areas are withheld, or if a rule fails it.
 Source: Rinott et al. (2018), section 2.2, property 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, combinations
 from operator import or_
-from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from discreet.errors import TooManyCells
@@ -32,11 +31,6 @@ from discreet.model.shape import Dimension, TableShape, table_shape
 from discreet.rules.noisy_table import NoisyTable, Slices, slices_of
 from discreet.rules.rule import Rule
 from discreet.rules.secondary_suppression import add_secondary, same_people
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 #: The code of secondary suppression.
 COMPLEMENT = "complement"
@@ -105,9 +99,8 @@ def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Ve
     crossed = [dimension.name for dimension in table.shape.dimensions if not dimension.geography]
     seen: dict[frozenset[str], _Withheld] = {}
     # All sets of the other variables, smaller ones first; the last is all of them.
-    for names in map(
-        frozenset, chain.from_iterable(combinations(crossed, n) for n in range(len(crossed) + 1))
-    ):
+    sizes = range(len(crossed) + 1)
+    for names in map(frozenset, chain.from_iterable(combinations(crossed, n) for n in sizes)):
         slices = slices_of(table, dataset, names)
         seen[names] = _suppress(declared, slices, [seen[names - {name}] for name in names])
     found, areas = next(reversed(seen.values())), whole.areas()
@@ -122,15 +115,9 @@ def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Ve
     elif by_rule:
         failures = (rule.fails(by_rule, total) for rule in declared if rule.reach(whole).any())
         error = next(filter(None, failures), None)
-    return Verdict(
-        whole.places,
-        found.mask.reshape(whole.lengths),
-        found.any_rule.reshape(whole.lengths),
-        withheld,
-        total,
-        error,
-        _findings(declared, found, whole),
-    )
+    mask, ruled = (each.reshape(whole.lengths) for each in (found.mask, found.any_rule))
+    findings = _findings(declared, found, whole)
+    return Verdict(whole.places, mask, ruled, withheld, total, error, findings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,9 +138,7 @@ def _suppress(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld])
     reaching = [rule for rule in rules if rule.reach(slices).any()]
     by_rule = []
     for number, rule in enumerate(rules):
-        failed = slices.none()
-        if rule in reaching:
-            failed = rule.withholds(slices) & rule.reach(slices)
+        failed = rule.withholds(slices) & rule.reach(slices) if rule in reaching else slices.none()
         for other in reaching if failed.any() else ():
             failed &= ~(other.spares(rule, slices) & other.reach(slices))
         fewer = (each.by_rule[number] for each in smaller)
@@ -169,14 +154,11 @@ def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tupl
     total = int(areas.sum())
     sentences: list[tuple[str, str]] = []
     for rule, failed in zip(rules, found.by_rule, strict=True):
-        few = int((failed & areas).sum())
-        if few and slices.places:
-            where = message(
-                "In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=rule.reason
-            )
-            sentences.append((rule.kind, where))
-        elif few:
-            sentences.append((rule.kind, message("In this table {reason}.", reason=rule.reason)))
+        few, reason = int((failed & areas).sum()), rule.reason
+        where = message("In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=reason)
+        if few:
+            sentence = where if slices.places else message("In this table {reason}.", reason=reason)
+            sentences.append((rule.kind, sentence))
     more = int((found.mask & ~found.any_rule & areas).sum())
     if more:
         sentence = plural_message(

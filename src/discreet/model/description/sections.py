@@ -1,23 +1,7 @@
 """Small sections of `dataset.toml`: `[about]`, `[engine]`, `[file]`, `[publish]`, `[labels.xx]`, and shared checks.
 
-    [publish]
-    variables = ["region", "sex", "age"]      every table of these variables
-    up_to = 2                                 with at most two of them
-    tables = ["district*sex", "district*age*job"]
-    universe = true                           of a joint dp universe: its noisy numbers, which answer all its tables
-    [publish.levels]
-    district = ["region", "district"]         the levels at which a variable is shown
-
-No number depends on `[about]`, `[publish]` and labels: `discreet relabel` may change them after a load.
-
-    [labels.de]
-    label = "Volkszählung"                          also description, unit, population, source
-    topics = { People = "Personen" }
-    [labels.de.variable.sex]
-    label = "Geschlecht"                            also description
-    categories = { 1 = "Männlich", 2 = "Weiblich" }
-    [labels.de.hierarchy.place]                     label
-    [labels.de.code_list.broad]                     label, categories
+docs/reference/dataset-toml.md has an example of each. No number depends on `[about]`, `[publish]` and labels:
+`discreet relabel` may change them after a load.
 
 A category may carry its own translations, `{ code = "1", label = "Male", label_de = "Männlich" }`, like the columns of a
 code file. Untranslated labels stay; names and codes never change.
@@ -137,11 +121,8 @@ def parse_engine(section: Any, error: type[DiscreetError]) -> str:
 class FileOptions:
     """How the file of records is read; an empty option is detected.
 
-    Args:
-        encoding: Of a CSV file, by its Python name: "utf-8", "cp1252".
-        delimiter: The separator of a CSV file: one character.
-        decimal: The decimal sign of a CSV file, "." or ",".
-        table: The sheet of a workbook, or the table of a database.
+    `encoding` is a Python name such as "cp1252", `decimal` is "." or ","; `table` is the sheet of a workbook, or the table
+    of a database.
     """
 
     encoding: str = ""

@@ -49,15 +49,13 @@ class MinimumAreaSize(Rule):
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse a request for small areas alone: of the table, or of a filter that it does not show."""
         reached = {self.variable} | finer(dataset, self.variable)
-        asked = [(d.name, d.population) for d in shape.dimensions] + [
-            (f.name, f.members) for f in shape.filters
-        ]
-        for name, members in asked:
-            if name not in reached:
-                continue
-            figures = self._figures(dataset)[ancestors_or_self(dataset, name, self.variable)][list(members)]
-            if ((figures >= 0) & (figures < self.least)).all():
-                return self._refusal(dataset, name, members)
+        asked = {d.name: d.population for d in shape.dimensions} | {f.name: f.members for f in shape.filters}
+        for name, members in asked.items():
+            if name in reached:
+                owner = ancestors_or_self(dataset, name, self.variable)
+                figures = self._figures(dataset)[owner][list(members)]
+                if ((figures >= 0) & (figures < self.least)).all():
+                    return self._refusal(dataset, name, members)
         return None
 
     @property
@@ -77,12 +75,11 @@ class MinimumAreaSize(Rule):
 
     def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
         """Whether the request sees areas at the rule's level or below, or coarser ones that are too small."""
-        above = [name for name in request.used if name in coarser(dataset, self.variable)]
-        alone: dict[str, list[tuple[int, ...]]] = {
-            name: [(place,) for place in range(len(dataset.variable(name)))] for name in above
-        }
         return at_or_below(request, dataset, self.variable) or any(
-            self._small_unions(dataset, name, areas).any() for name, areas in alone.items()
+            self._small_unions(
+                dataset, name, [(place,) for place in range(len(dataset.variable(name)))]
+            ).any()
+            for name in request.used & set(coarser(dataset, self.variable))
         )
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:

@@ -30,6 +30,7 @@ from discreet.rules.reading import key
 from discreet.rules.rule import Meter, Rule, drop_choices, drop_variables, register
 
 _ANOTHER = message("another group of yours")
+_INSTEAD = message("Use the categories as they are, or a level or code list of the dataset.")
 
 
 @register
@@ -55,12 +56,9 @@ class FreeGroups(Rule):
         names = self._free_groups(request)
         if self.allowed or not names:
             return None
-        return self.refusal(
-            message(
-                "The categories of {names} cannot be put into groups of your own.", names=quote_names(names)
-            ),
-            message("Use the categories as they are, or a level or code list of the dataset."),
-        )
+        named = quote_names(names)
+        text = message("The categories of {names} cannot be put into groups of your own.", names=named)
+        return self.refusal(text, _INSTEAD)
 
     def refuse_account(
         self, request: TableRequest, meter: Meter | None, account: str | None
@@ -71,29 +69,24 @@ class FreeGroups(Rule):
         groups = dict(request.groups)
         for name in self._free_groups(request):
             if meter is None or account is None:
-                return self.refusal(
-                    message(
-                        'Groups of "{name}" of your own are counted, and nobody is signed in.', name=name
-                    ),
-                    message(
-                        "Sign in, or use the categories as they are, or a level or code list of the dataset."
-                    ),
-                    cacheable=False,
+                text = message(
+                    'Groups of "{name}" of your own are counted, and nobody is signed in.', name=name
                 )
+                advice = message(
+                    "Sign in, or use the categories as they are, or a level or code list of the dataset."
+                )
+                return self.refusal(text, advice, cacheable=False)
             used, asked = meter(name, account), sum(len(group) > 1 for group in groups[name])
             if used + asked > self.per_account:
-                return self.refusal(
-                    message(
-                        'Groups of your own of "{name}": {asked} in this table, {used} used before; an account has '
-                        "{per_account}.",
-                        name=name,
-                        asked=asked,
-                        used=used,
-                        per_account=self.per_account,
-                    ),
-                    message("Use the categories as they are, or a level or code list of the dataset."),
-                    cacheable=False,
+                text = message(
+                    'Groups of your own of "{name}": {asked} in this table, {used} used before; an account has '
+                    "{per_account}.",
+                    name=name,
+                    asked=asked,
+                    used=used,
+                    per_account=self.per_account,
                 )
+                return self.refusal(text, _INSTEAD, cacheable=False)
         return None
 
     def is_metered(self, request: TableRequest) -> bool:
@@ -137,12 +130,9 @@ class NestedUnions(Rule):
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         for name, asked in self._unions(request, dataset).items():
-            if self.variables and name not in self.variables:
-                continue
             declared = _unions_of(dataset, name)
             for place, union in enumerate(asked):
-                others = [*declared, *((_ANOTHER, other) for other in asked[:place])]
-                for label, other in others:
+                for label, other in (*declared, *((_ANOTHER, other) for other in asked[:place])):
                     if (union < other or other < union) and len(union ^ other) < self.fewer_than:
                         return self._refusal(request, name, label, len(union ^ other))
         return None
@@ -160,7 +150,7 @@ class NestedUnions(Rule):
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-        names = [n for n in self._unions(request, dataset) if not self.variables or n in self.variables]
+        names = list(self._unions(request, dataset))
         yield from drop_choices(request, *names)
         if not self.filters:
             return
@@ -171,7 +161,7 @@ class NestedUnions(Rule):
             yield from drop_variables(request, name)
 
     def _unions(self, request: TableRequest, dataset: Dataset) -> dict[str, list[frozenset[int]]]:
-        """By variable, the requested unions of two or more categories."""
+        """By variable that the rule covers, the requested unions of two or more categories."""
         unions: dict[str, list[frozenset[int]]] = {}
         for name, groups in request.groups:
             unions[name] = [_positions(dataset, name, group) for group in groups if len(group) > 1]
@@ -185,19 +175,17 @@ class NestedUnions(Rule):
                 parts = ((kept.intersection(g.members), g) for g in level_groups(dataset, name, level))
                 cut = [left for left, group in parts if 1 < len(left) < len(group.members)]
                 unions.setdefault(name, []).extend(cut)
-        return unions
+        return {name: asked for name, asked in unions.items() if not self.variables or name in self.variables}
 
     def _refusal(self, request: TableRequest, name: str, label: str, apart: int) -> Refused:
         few = plural_message("one category", "{count} categories", apart)
         advice = message("Use the categories as they are, or the declared group itself.")
         if name in dict(request.filters):
-            advice = (
-                message(
+            advice = message("Filter to whole groups or to single categories, or leave the filter out.")
+            if name in request.variables:
+                advice = message(
                     "Filter to whole groups or to single categories, leave the totals out, or leave the filter out."
                 )
-                if name in request.variables
-                else message("Filter to whole groups or to single categories, or leave the filter out.")
-            )
         return self.refusal(
             message(
                 'A union of categories of "{name}" differs from {label} by {few}; the difference must be at '
@@ -231,9 +219,8 @@ def close_groups(
 ) -> Iterator[tuple[str, str, str, str, int]]:
     """Overlapping groups of two declared lists that differ by less than `fewer_than`: list, code, list, code, difference."""
     codes = dataset.variable(name).codes
-    lists = {
-        name: (np.arange(len(codes), dtype=np.int64), codes)
-    }  # the place of each category in the list, and its codes
+    # By list: the group of each category in it, and the codes of its groups.
+    lists = {name: (np.arange(len(codes), dtype=np.int64), codes)}
     for level, groups in groupings(dataset, name).items():
         owner = np.full(len(codes), -1, dtype=np.int64)
         for number, group in enumerate(groups):
