@@ -219,11 +219,20 @@ def _end_with_parent() -> None:
 def hide_pandas_from_arrow() -> None:
     """Let Arrow find no pandas: it imports pandas with its first array, 60 MB per process, and a server has no frames."""
     if "pandas" not in sys.modules:
-        sys.modules["pandas"] = None  # type: ignore[assignment] # an import of it then fails
+        sys.meta_path.insert(0, _NoPandas)
         try:
             pa.array([0])
         finally:
-            del sys.modules["pandas"]
+            sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas:
+    """An importer that refuses pandas. A None in `sys.modules` does not stop Arrow, which is compiled."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 def _drop_traceback(record: logging.LogRecord) -> bool:
