@@ -81,11 +81,12 @@ class VersionsTrial:
         for choice in CHOICES:
             progress(choice)
             results.append({"protection": choice, **self._tried(choice, 1)})
+        (alone,) = (each for each in results if each["protection"] == KEEP_KEYS)
         collected = []
         for removed in self.collected:
             progress(f"{KEEP_KEYS}, {removed} people a workplace")
-            last = self._tried(KEEP_KEYS, removed)["curve"][-1]
-            collected.append({"removed": removed, **last})
+            tried = alone if removed == 1 else self._tried(KEEP_KEYS, removed)
+            collected.append({"removed": removed, **tried["curve"][-1]})
         about = {
             "attack": "versions",
             "source": "Rinott et al. (2018), section 2.2, for two versions",

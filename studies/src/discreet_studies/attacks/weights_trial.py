@@ -100,27 +100,23 @@ class WeightsTrial:
     def run(self, progress: Callable[[str], None] = lambda _form: None) -> dict[str, Any]:
         """Attack every form; the documented JSON."""
         people = [sample(1000 * self.seed + number) for number in range(self.surveys)]
+        alarm = FALSE_ALARM / (len(SERVED) * self.tables)
+        results = []
         with ExitStack() as stack:
             progress("counts alone")
-            registry = [stack.enter_context(served(each, AVERAGE)) for each in people]
-            alone = [self._counts_alone(*pair) for pair in zip(people, registry, strict=True)]
-        results = []
-        for form in self.against:
-            progress(form)
-            found = self._attacked(form, people)
-            measures = [COUNT] if form == UNPROTECTED else list(measures_of(form))
-            curve = [
-                _point(
-                    tables,
-                    [each[tables] for each in found],
-                    [each[tables] for each in alone],
-                    FALSE_ALARM / (len(SERVED) * self.tables),
+            average = [stack.enter_context(served(each, AVERAGE)) for each in people]
+            alone = [self._counts_alone(*pair) for pair in zip(people, average, strict=True)]
+            for form in self.against:
+                progress(form)
+                found = self._attacked(form, people, average)
+                measures = [COUNT] if form == UNPROTECTED else list(measures_of(form))
+                curve = [
+                    _point(tables, [each[tables] for each in found], [each[tables] for each in alone], alarm)
+                    for tables in found[0]
+                ]
+                results.append(
+                    {"protection": form, "served": form in SERVED, "measures": measures, "curve": curve}
                 )
-                for tables in found[0]
-            ]
-            results.append(
-                {"protection": form, "served": form in SERVED, "measures": measures, "curve": curve}
-            )
         about = {
             "attack": "weights",
             "source": "docs/methods/attack-weights.md",
@@ -143,11 +139,14 @@ class WeightsTrial:
         asked = [TableRequest("spudlandia", table[:1], table[1:]) for table in TABLES[: self.tables]]
         return [(number, asked[:number]) for number in range(1, self.tables + 1)]
 
-    def _attacked(self, form: str, people: Sequence[Sample]) -> list[dict[int, Score]]:
-        """For each survey the scores after 1, 2, ... tables."""
+    def _attacked(
+        self, form: str, people: Sequence[Sample], average: Sequence[Served]
+    ) -> list[dict[int, Score]]:
+        """For each survey the scores after 1, 2, ... tables; forms that are not served use the form `AVERAGE`."""
         with ExitStack() as stack:
-            base = form if form in SERVED else AVERAGE
-            registry = [stack.enter_context(served(each, base)) for each in people]
+            registry = average
+            if form in SERVED and form != AVERAGE:
+                registry = [stack.enter_context(served(each, form)) for each in people]
             asked = [
                 _Attacked(form, each, service, interface_of(service, each, form))
                 for each, service in zip(people, registry, strict=True)
