@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -76,6 +77,36 @@ def load_under(secret: bytes, folder: Path, description: str, records: object) -
     (folder / "secret").write_bytes(secret)
     (folder / "secret").chmod(0o600)
     load.load_dataset(folder, description, records)
+
+
+def letters_description(letters: str, *, cap: tuple[float, float]) -> str:
+    """Variables of two codes under `dp`, of which every table beyond one variable costs 0.1."""
+    named = (f'[[variable]]\nname = "{letter}"\ncategories = ["0", "1"]\n' for letter in letters)
+    return f"""
+id = "town"
+label = "Letters"
+id_column = "id"
+version = "1"
+{"".join(named)}
+[protection]
+method = "dp"
+[protection.universe]
+margins = "own"
+variables = {list(letters)}
+up_to = 1
+[protection.budget]
+calibrate = false
+family = "town"
+epsilon = 1.0
+cap_epsilon = {cap[0]}
+cap_delta = {cap[1]}
+answer_cost = 0.1
+"""
+
+
+def margins_paid(state: BudgetState) -> list[str]:
+    """The margins that accounts have paid for, as the ledger names them."""
+    return [",".join(json.loads(each["what"])[4]) for each in state.charges if each["account"]]
 
 
 @pytest.fixture(scope="module")

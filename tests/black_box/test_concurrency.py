@@ -12,30 +12,14 @@ from fastapi.testclient import TestClient
 
 from discreet.workspace.versions.load_version import load_dataset
 
+from .conftest import letters_description, margins_paid
+
 pytestmark = pytest.mark.slow
 
 CLIENTS, ACCOUNTS = 100, 10
 LETTERS = "abcdefgh"
 #: 1 for the universe, and 30 answers of 0.1; an account may have 5 of them.
-DESCRIPTION = f"""
-id = "town"
-label = "Eight questions"
-id_column = "id"
-{"".join(f'[[variable]]{chr(10)}name = "{v}"{chr(10)}categories = ["0", "1"]{chr(10)}' for v in LETTERS)}
-[protection]
-method = "dp"
-[protection.universe]
-margins = "own"
-variables = {list(LETTERS)}
-up_to = 1
-[protection.budget]
-calibrate = false
-family = "town"
-epsilon = 1.0
-cap_epsilon = 4.05
-cap_delta = 1e-6
-answer_cost = 0.1
-"""
+DESCRIPTION = letters_description(LETTERS, cap=(4.05, 1e-6))
 TABLES = [",".join(names) for size in (3, 4) for names in itertools.combinations(LETTERS, size)]
 
 
@@ -69,14 +53,6 @@ def at_once(sites, questions):
         return list(pool.map(ask, range(len(questions))))
 
 
-def margins_paid(state):
-    """The margins that accounts have paid for, as the ledger names them."""
-    import json
-
-    found = [json.loads(charge["what"]) for charge in state.charges if charge["account"]]
-    return [",".join(parts[4]) for parts in found]
-
-
 def test_a_hundred_clients_get_what_the_budget_allows_and_no_more(sites):
     keys = [sites[0].share(f"account-{n}", "0.55") for n in range(ACCOUNTS)]
     published = sites[0].state()
@@ -106,16 +82,3 @@ def test_a_hundred_clients_with_one_question_pay_once_and_get_the_same_bytes(sit
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
     assert sites[0].state().spent[0] - before == Fraction(1, 10)
-
-
-def test_the_last_answer_of_a_budget_is_given_once(sites):
-    """All but one answer is spent; twenty clients want twenty different tables."""
-    key = sites[0].share("rich", "5")
-    left = int((sites[0].state().left[0]) // Fraction(1, 10))
-    for rows in TABLES[: left - 1]:
-        assert sites[0].get({"rows": rows}, key).status_code == 200
-    answers = at_once(sites, [(TABLES[left + n], key) for n in range(20)])
-    assert [answer.status_code for answer in answers].count(200) == 1
-    state = sites[0].state()
-    assert 0 <= state.left[0] < Fraction(1, 10)
-    assert len(margins_paid(state)) == left

@@ -28,11 +28,11 @@ from discreet.protect.joint_residuals import StoredResiduals
 from discreet.records.staging import ContributionBounds
 
 from .conftest import load_under
+from .test_black_box import FALSE_ALARM
+from .test_black_box import keeps_promise as keeps_promise_on
 
 pytestmark = pytest.mark.slow
 
-#: Of every single check; secrets are fixed, so the outcome is too.
-FALSE_ALARM = 1e-6
 ZONES, SECRETS = 500, 20
 #: Of a person; `records_per_unit` is 1.
 RECORDS = 3
@@ -269,20 +269,10 @@ def one_record(found, variances):
 
 
 def keeps_promise(without, somebody, epsilon, delta):
-    """Whether P(S) - e^eps Q(S) <= delta for events {told > t} and {told <= t}, both ways, as far as draws tell."""
-    alarm = FALSE_ALARM / 80
-    for t in np.quantile(np.concatenate([without, somebody]), np.linspace(0.05, 0.95, 10)):
-        for p, q in ((somebody > t, without > t), (without <= t, somebody <= t)):
-            for one, other in ((p, q), (q, p)):
-                hits, draws = int(one.sum()), one.size
-                low = stats.beta.ppf(alarm, hits, draws - hits + 1) if hits else 0.0
-                misses = int(other.sum())
-                high = (
-                    stats.beta.ppf(1 - alarm, misses + 1, other.size - misses) if misses < other.size else 1.0
-                )
-                if low - math.exp(epsilon) * high > delta:
-                    return False
-    return True
+    """Whether the events {told > t} and {told <= t} keep a promise, as far as draws tell."""
+    ends = np.quantile(np.concatenate([without, somebody]), np.linspace(0.05, 0.95, 10))
+    events = [pair for t in ends for pair in ((somebody > t, without > t), (somebody <= t, without <= t))]
+    return keeps_promise_on(events, epsilon, delta)
 
 
 def independent(found):

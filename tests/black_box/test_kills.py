@@ -29,31 +29,14 @@ from discreet.workspace.versions import load_version as publishing
 from discreet.workspace.versions.checkpoints import MARK, read_checkpoint
 from discreet.workspace.versions.load_version import load_dataset
 
+from .conftest import letters_description, margins_paid
+
 pytestmark = [pytest.mark.slow, pytest.mark.drill, pytest.mark.usefixtures("parsed_once")]
 
 FORK = multiprocessing.get_context("fork")
 LETTERS = "abcdefghij"
 ENGINES = ("duckdb", "parquet", "postgres")
-DESCRIPTION = f"""
-id = "town"
-label = "Ten questions"
-id_column = "id"
-version = "1"
-{"".join(f'[[variable]]{chr(10)}name = "{v}"{chr(10)}categories = ["0", "1"]{chr(10)}' for v in LETTERS)}
-[protection]
-method = "dp"
-[protection.universe]
-margins = "own"
-variables = {list(LETTERS)}
-up_to = 1
-[protection.budget]
-calibrate = false
-family = "town"
-epsilon = 1.0
-cap_epsilon = 1000.0
-cap_delta = 1e-3
-answer_cost = 0.1
-"""
+DESCRIPTION = letters_description(LETTERS, cap=(1000.0, 1e-3))
 TABLES = [",".join(names) for size in (2, 3, 4, 5, 6) for names in itertools.combinations(LETTERS, size)]
 #: The steps of a charge, then those of the rest of an answer.
 ANSWER_STEPS = (*STEPS, "counted", "answered", "written")
@@ -129,10 +112,6 @@ def received(folder):
     return {path.name: path.read_bytes() for path in found if not path.name.startswith(".")}
 
 
-def margins_paid(state):
-    return {",".join(json.loads(each["what"])[4]) for each in state.charges if each["account"]}
-
-
 def serve_and_die(site, key, step, rows):
     """Answer one question, and die when a step is done."""
     site.workspace.stored("town").protector.ledger._on_step = lambda done: done == step and die()
@@ -146,7 +125,7 @@ def serve_and_die(site, key, step, rows):
     die()
 
 
-def serve_until_killed(site, key, ready, tables):
+def serve_until_killed(ready, site, key, tables):
     """Answer one question after the other."""
     assert site.get("rows=a").status_code == 200
     started = time.perf_counter()
@@ -164,6 +143,23 @@ def run(target, *arguments):
     child.start()
     child.join(120)
     assert child.exitcode == -signal.SIGKILL
+
+
+def run_for(seconds, target, *arguments):
+    """Kill a child some seconds after it is ready; without `seconds` it lives, and its time is returned."""
+    here, there = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=target, args=(there, *arguments))
+    child.start()
+    assert here.poll(120)
+    here.recv()
+    took = here.recv() if seconds is None else None
+    if seconds is not None:
+        time.sleep(seconds)
+        child.kill()
+    child.join(60)
+    here.close()
+    there.close()
+    return took
 
 
 def uncovered(folder, got):
@@ -184,7 +180,7 @@ def check_restart(folder, site_of):
     assert not uncovered(folder, got)
     site = site_of(folder)
     before = site.state()
-    assert set(got) <= margins_paid(before)
+    assert set(got) <= {*margins_paid(before)}
     for rows, body in got.items():
         again = site.get({"rows": rows, "format": "csv"})
         assert (again.status_code, again.content) == (200, body), rows
@@ -201,14 +197,14 @@ def test_a_server_killed_at_a_named_step_leaves_no_uncharged_answer(folder, key,
         tables = set(itertools.islice(left, 2))
         for rows in tables:
             run(serve_and_die, fresh, key, step, rows)
-        paid = margins_paid(check_restart(folder, site_of))
+        paid = {*margins_paid(check_restart(folder, site_of))}
         charged = step in {"committed", "marked", "counted", "answered", "written"}
         assert paid - before == (tables if charged else set()), step
         answered += 2 * (step == "written")
         assert len(received(folder)) == answered
         site, again = site_of(folder), min(tables)
         assert site.get({"rows": again, "format": "csv"}, key).status_code == 200
-        assert margins_paid(site.state()) == paid | {again}
+        assert {*margins_paid(site.state())} == paid | {again}
         site.close()
         before = paid | {again}
     check_after_fault(folder)
@@ -219,27 +215,14 @@ def test_a_server_killed_at_a_named_step_leaves_no_uncharged_answer(folder, key,
 def test_servers_killed_at_random_leave_no_uncharged_answer(folder, key, fresh, site_of, drill):
     rng, left, typical, kills = random.Random(4), iter(TABLES), None, drill.times(6, 200)
     for _ in range(kills + 1):
-        here, there = FORK.Pipe(duplex=False)
-        child = FORK.Process(
-            target=serve_until_killed, args=(fresh, key, there, list(itertools.islice(left, 2)))
-        )
-        child.start()
-        assert here.poll(120)
-        here.recv()
-        if typical is None:  # the first lives, and says how long two answers take here
-            typical = here.recv()
-        else:
-            before = len(received(folder))
-            time.sleep(rng.uniform(0, 1.2 * typical))
-            child.kill()
-            # A machine that others keep busy answers later than it did before: the kills follow.
-            typical *= 1.1 if len(received(folder)) == before else 0.9
-        child.join(60)
-        here.close()
-        there.close()
+        before = len(received(folder))
+        work = (serve_until_killed, fresh, key, list(itertools.islice(left, 2)))
+        took = run_for(None if typical is None else rng.uniform(0, 1.2 * typical), *work)
+        # A machine that others keep busy answers later than it did before: the kills follow.
+        typical = took or typical * (1.1 if len(received(folder)) == before else 0.9)
     state, got = check_restart(folder, site_of), received(folder)
     assert len(got) > kills / 10
-    unanswered = margins_paid(state) - set(got)
+    unanswered = {*margins_paid(state)} - set(got)
     # A kill between the charge and the answer is what this is about: among many it must have happened.
     assert unanswered or kills < 100
     assert len(unanswered) <= kills
@@ -317,7 +300,7 @@ def load_and_die(folder, description, step, engine):
     os._exit(0)
 
 
-def load_until_killed(folder, engine, ready):
+def load_until_killed(ready, folder, engine):
     ready.send(None)
     started = time.perf_counter()
     load_dataset(folder, DESCRIPTION, RECORDS, engine=engine)
@@ -386,17 +369,8 @@ def test_loads_killed_at_random_are_loaded_again_for_nothing(tmp_path, site_of, 
     rng, finished, typical, kills = random.Random(5), 0, None, drill.times(1, 50)
     for number in range(kills + 1):
         folder = tmp_path / str(number)
-        here, there = FORK.Pipe(duplex=False)
-        child = FORK.Process(target=load_until_killed, args=(folder, engine, there))
-        child.start()
-        assert here.poll(120)
-        here.recv()
-        if typical is None:  # the first lives, and says how long a load takes here
-            typical = here.recv()
-        else:
-            time.sleep(rng.uniform(0, 0.8 * typical))
-            child.kill()
-        child.join(60)
+        seconds = None if typical is None else rng.uniform(0, 0.8 * typical)
+        typical = run_for(seconds, load_until_killed, folder, engine) or typical
         before = served(folder, site_of) if (folder / "datasets").is_dir() else (None, b"")
         finished += before[0] is not None
         if before[0] is not None:

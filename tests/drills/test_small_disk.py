@@ -105,7 +105,7 @@ def run_server(disk: Disk, rooms: list[int]) -> Counter[str]:
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(60)
     site = open_site(folder)
-    assert set(answered) <= margins_paid(site.state())
+    assert set(answered) <= {*margins_paid(site.state())}
     site.close()
     check_after_fault(folder, disk.place / "cache")
     return tally

@@ -22,6 +22,7 @@ from fastapi.testclient import TestClient
 
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.web.app import create_app
+from discreet.web.connections import set_write_timeout
 from discreet.web.run import listen
 from discreet.workspace.ledger_location import open_accounts, open_ledger
 from discreet.workspace.options import Options, read_options
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DISTRICTS = 48
-
 AGES = ("0-14", "15-64", "65+")
-
 HOSTILE = {
     "a,b": "<script>alert('label')</script>",
     "c+d=e": '"><img src=x onerror=alert(1)>',
@@ -43,9 +42,7 @@ HOSTILE = {
     "<b>": "\u202eright to left\u2069\u2069",
 }
 
-HOSTILE_LABEL = "<b>Hostile</b> & \u202elabels"
-
-HOSTILE_SOURCE = '"/><script>source()</script>'
+HOSTILE_LABEL, HOSTILE_SOURCE = "<b>Hostile</b> & \u202elabels", '"/><script>source()</script>'
 
 
 def people_description() -> str:
@@ -238,10 +235,12 @@ def watched_client(watched):
 
 
 @contextmanager
-def running(app):
-    """The address of an application that a thread serves over loopback."""
+def running(app, write_seconds=0, **options):
+    """The address of an application that a thread serves over loopback; options of uvicorn."""
     listening = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+    if write_seconds:
+        set_write_timeout(listening, write_seconds)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:

@@ -38,7 +38,6 @@ SCOPE = {
 
 
 def layer(app):
-    """The cache before an application."""
     return caching.CacheMiddleware(app, caching.response_cache(1, 1), lambda _name: 1)
 
 

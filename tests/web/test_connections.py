@@ -7,18 +7,14 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from discreet.web.connections import (
-    MAX_HEAD_BYTES,
-    BoundedProtocol,
-    ConnectionLimits,
-    max_descriptors,
-    set_write_timeout,
-)
+from discreet.web.connections import MAX_HEAD_BYTES, BoundedProtocol, ConnectionLimits, max_descriptors
+
+from .conftest import running
 
 PIECE = bytes(65_536)
 HEADERS = b"GET / HTTP/1.1\r\nhost: x\r\n"
@@ -54,23 +50,10 @@ async def _gone(receive):
 
 @contextmanager
 def serving(app, protocol, write_seconds=0):
-    """The address of a server with a protocol, in a thread of its own."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    if write_seconds:
-        set_write_timeout(listening, write_seconds)
-    options = {"ws": "none", "log_config": None, "lifespan": "off"}
-    config = uvicorn.Config(app, http=protocol, timeout_keep_alive=1, timeout_graceful_shutdown=1, **options)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    try:
-        yield listening.getsockname()
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    """The address of a server with a protocol."""
+    options = {"ws": "none", "lifespan": "off", "timeout_keep_alive": 1, "timeout_graceful_shutdown": 1}
+    with running(app, write_seconds, http=protocol, **options) as url:
+        yield "127.0.0.1", urlsplit(url).port
 
 
 def bounded(max_connections=50, request_seconds=30):
@@ -133,13 +116,10 @@ def test_a_reader_who_does_not_read_is_cut_off_and_nothing_piles_up():
     """The response stops at once, and the kernel closes the connection; without the option it waits for ever."""
     for seconds, cut in ((1, True), (0, False)):
         app = Answering()
-        with (
-            serving(app, bounded(), seconds) as address,
-            socket.create_connection(address) as connection,
-        ):
+        with serving(app, bounded(), seconds) as address, socket.create_connection(address) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             connection.sendall(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
-            assert app.ended.wait(30 if cut else 3) is cut
+            assert app.ended.wait(30 if cut else 2) is cut
             assert app.pieces * len(PIECE) < 12_000_000  # what the system's own buffers take
             assert asked(address)
 
@@ -147,10 +127,7 @@ def test_a_reader_who_does_not_read_is_cut_off_and_nothing_piles_up():
 @pytest.mark.parametrize("head", [b"x: " + b"y" * 90_000, b"".join(b"x%d: y\r\n" % n for n in range(9_000))])
 def test_headers_without_an_end_are_refused(head):
     assert len(head) > MAX_HEAD_BYTES
-    with (
-        serving(Answering(), bounded()) as address,
-        socket.create_connection(address) as connection,
-    ):
+    with serving(Answering(), bounded()) as address, socket.create_connection(address) as connection:
         connection.sendall(HEADERS + head)
         connection.settimeout(30)
         assert connection.recv(100)[:12] in {b"HTTP/1.1 431", b"HTTP/1.1 400"}
@@ -159,10 +136,8 @@ def test_headers_without_an_end_are_refused(head):
 
 @pytest.mark.slow
 def test_further_requests_on_one_connection_are_answered():
-    with (
-        serving(Answering(), bounded(request_seconds=1.5)) as address,
-        socket.create_connection(address) as connection,
-    ):
+    protocol = bounded(request_seconds=1.5)
+    with serving(Answering(), protocol) as address, socket.create_connection(address) as connection:
         connection.settimeout(30)
         for _ in range(3):
             connection.sendall(HEADERS + b"\r\n")
