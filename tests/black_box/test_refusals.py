@@ -13,8 +13,10 @@ import pyarrow.csv as pv
 import pytest
 
 import discreet.release.verdicts
+from discreet.model.request import TableRequest, canonical
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.release.checked_request import check_request, unlock
+from discreet.release.verdicts import verdict_on
 from discreet.rules.noisy_table import NoisyTable
 
 from .conftest import load_under
@@ -50,6 +52,11 @@ def person_elsewhere(records):
     return pa.concat_tables([records.slice(0, records.num_rows - 1), moved])
 
 
+def protected(description, rules, *lines):
+    """A description with rules, and with more lines in its section on protection."""
+    return description.replace("[protection]\n", "\n".join([f"{rules}[protection]", *lines, ""]), 1)
+
+
 def neighbours_of(records):
     return {
         "all": records,
@@ -64,17 +71,12 @@ def sites(private_town, tmp_path, site_of):
     """Neighbouring towns behind HTTP, each with an account of one key per role; `max_cells` is small."""
     found = {}
 
-    def make(rules=""):
-        described = private_town.description.replace(
-            "[protection]\n", f"{rules}[protection]\nmax_cells = 150\n", 1
-        )
+    def make(rules):
+        described = protected(private_town.description, rules, "max_cells = 150")
         for name, records in neighbours_of(private_town.records).items():
-            folder = tmp_path / f"{name} {bool(rules)}"
-            load_under((private_town.folder / "secret").read_bytes(), folder, described, records)
-            found[folder] = site_of(folder)
-        return {
-            name: found[tmp_path / f"{name} {bool(rules)}"] for name in neighbours_of(private_town.records)
-        }
+            load_under((private_town.folder / "secret").read_bytes(), tmp_path / name, described, records)
+            found[name] = site_of(tmp_path / name)
+        return found
 
     yield make
     for site in found.values():
@@ -135,53 +137,30 @@ def said(answer):
     return answer.status_code, answer.content, kept
 
 
-def test_refusals_by_shape_are_identical_on_neighbours(sites):
-    rng, seen = random.Random(8), {}
-    asked = with_accounts(sites().values())
+@pytest.mark.parametrize("rules", ["", RULES], ids=["no rules", "rules on counts"])
+def test_refusals_by_shape_and_dry_runs_are_identical_on_neighbours_and_rules_on_counts_change_none(
+    sites, rules
+):
+    """Without such rules a dry run before each request is identical, too, and costs nothing."""
+    rng, seen, costs = random.Random(8), set(), set()
+    asked = with_accounts(sites(rules).values())
     for _ in range(REQUESTS):
         query, account = random_request(rng), rng.choice([None, None, "ann", "bob"])
-        got = answers(asked, query, account)
-        assert len({answer.status_code for answer in got}) == 1, query
-        if got[0].status_code != 200:
-            assert all(said(answer) == said(got[0]) for answer in got), query
-        code = "answered" if got[0].status_code == 200 else got[0].json()["code"]
-        seen[code] = seen.get(code, 0) + 1
-    assert {"answered", "outside-universe", "too-many-cells", "budget-spent", "not-allowed"} <= set(seen)
-    assert {"unknown-variable", "unknown-category", "bad-request", "unknown-format"} <= set(seen)
+        for way in (query,) if rules else ([*query, ("dry_run", "1")], query):
+            got = answers(asked, way, account)
+            codes = {"answered" if a.status_code == 200 else a.json()["code"] for a in got}
+            assert len(codes) == 1 or (rules and codes == {"answered", BY_COUNTS}), way
+            if way is not query:
+                costs |= {a.json()["cost"]["epsilon"] > 0 for a in got if a.status_code == 200}
+            if way is not query or not codes & {"answered", BY_COUNTS}:
+                assert all(said(answer) == said(got[0]) for answer in got), way
+        seen |= codes
+    assert {"answered", "outside-universe", "too-many-cells", "budget-spent", "not-allowed"} <= seen
+    assert {"unknown-variable", "unknown-category", "bad-request", "unknown-format"} <= seen
+    assert (BY_COUNTS in seen, costs) == ((True, set()) if rules else (False, {True, False}))
     spent = [site.state() for site, _ in asked]
     assert {state.spent for state in spent} == {spent[0].spent}
     assert len(spent[0].charges) == 2
-
-
-def test_dry_runs_of_shapes_are_identical_on_neighbours(sites):
-    rng = random.Random(9)
-    asked = with_accounts(sites().values())
-    before = [site.state().spent for site, _ in asked]
-    costs = set()
-    for _ in range(REQUESTS // 2):
-        query = [*random_request(rng), ("dry_run", "1")]
-        got = answers(asked, query, rng.choice([None, "ann"]))
-        assert all(said(answer) == said(got[0]) for answer in got), query
-        if got[0].status_code == 200:
-            costs.add(got[0].json()["cost"]["epsilon"] > 0)
-    assert costs == {True, False}
-    assert [site.state().spent for site, _ in asked] == before
-
-
-def test_rules_on_counts_change_no_refusal_by_shape(sites):
-    rng, seen = random.Random(10), set()
-    asked = with_accounts(sites(RULES).values())
-    for _ in range(REQUESTS):
-        query, account = random_request(rng), rng.choice([None, "ann"])
-        got = answers(asked, query, account)
-        codes = {"answered" if a.status_code == 200 else a.json()["code"] for a in got}
-        seen |= codes
-        if codes <= {"answered", BY_COUNTS}:
-            continue
-        assert all(said(answer) == said(got[0]) for answer in got), query
-    assert {"answered", BY_COUNTS, "outside-universe", "too-many-cells"} <= seen
-    spent = [site.state() for site, _ in asked]
-    assert {state.spent for state in spent} == {spent[0].spent}
 
 
 @pytest.fixture
@@ -209,16 +188,17 @@ def released(site, shape, key):
     return values.cast(pa.int64()).fill_null(0).to_numpy().reshape(shape.lengths)
 
 
+def ruled_and_plain(town, home, site_of):
+    """A site with rules on counts, and its twin without: the same secret and records."""
+    for name, rules in (("ruled", RULES), ("plain", "")):
+        described = protected(town.description, rules, "non_negative = false")
+        load_under((town.folder / "secret").read_bytes(), home / name, described, town.records)
+    return site_of(home / "ruled"), site_of(home / "plain")
+
+
 def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, tmp_path, site_of, looked_at):
     """A twin without rules has the same noise, since rules are in no key: what rules see is what it publishes."""
-    plain = private_town.description.replace("[protection]\n", "[protection]\nnon_negative = false\n", 1)
-    ruled = plain.replace("[protection]\n", f"{RULES}[protection]\n", 1)
-    sites = []
-    for name, described in (("ruled", ruled), ("plain", plain)):
-        folder = tmp_path / name
-        load_under((private_town.folder / "secret").read_bytes(), folder, described, private_town.records)
-        sites.append(site_of(folder))
-    site, twin = sites
+    sites = site, twin = ruled_and_plain(private_town, tmp_path, site_of)
     keys = [each.share("ann", 5) for each in sites]
     rng = random.Random(12)
     for _ in range(120):
@@ -238,14 +218,8 @@ def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, 
 
 def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monkeypatch, site_of, tmp_path):
     """The same comparison finds out a product that shows a rule the true counts."""
-    ruled = private_town.description.replace(
-        "[protection]\n", f"{RULES}[protection]\nnon_negative = false\n", 1
-    )
-    private_town.load(tmp_path / "ruled", ruled).close()
-    plain = private_town.description.replace("[protection]\n", "[protection]\nnon_negative = false\n", 1)
-    private_town.load(tmp_path / "plain", plain).close()
-    site, twin = site_of(tmp_path / "ruled"), site_of(tmp_path / "plain")
-    monkeypatch.setattr("discreet.release.verdicts._same_cells", lambda *_: None)
+    site, twin = ruled_and_plain(private_town, tmp_path, site_of)
+    monkeypatch.setattr("discreet.release.verdicts._places", lambda *_: None)
     site.get("rows=area&columns=sex,age&format=csv", site.share("ann", 2))
     site.get("rows=area,sex&format=csv")
     right = [table.noisy for table in looked_at]
@@ -256,9 +230,6 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monk
         lambda _self, exact, **_: type("Bare", (), {"noisy": exact.counts.astype(np.int64)})(),
     )
     stored = site.workspace.stored("town")
-    from discreet.model.request import TableRequest, canonical
-    from discreet.release.verdicts import verdict_on
-
     request = canonical(TableRequest("town", ("area", "age", "sex")), stored.dataset)
     question = check_request(stored, request)
     verdict_on(stored, unlock(question)[1], request, question.shape)
@@ -289,8 +260,7 @@ def test_a_dry_run_with_rules_reads_nothing_that_is_not_paid_for(
     private_town, tmp_path, site_of, monkeypatch
 ):
     """Rules on counts wait until the table is paid for; then the dry run has their verdict, for nothing."""
-    ruled = private_town.description.replace("[protection]\n", f"{RULES}[protection]\n", 1)
-    private_town.load(tmp_path / "w", ruled).close()
+    private_town.load(tmp_path / "w", protected(private_town.description, RULES)).close()
     site = site_of(tmp_path / "w")
     key, outside = site.share("ann", 2), [("rows", "area,sex"), ("columns", "age"), ("dry_run", "1")]
     with monkeypatch.context() as patch:

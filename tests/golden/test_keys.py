@@ -9,19 +9,13 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import KEY_MODES, Protection
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
+from discreet.protect import description_keys as described
 from discreet.protect.cell_keys import cell_keys, description_tokens
-from discreet.protect.description_keys import (
-    NoiseContext,
-    block_keys,
-    canonical_cells,
-    keys_by_name,
-    margin_keys,
-)
 from discreet.records.fingerprint import Fingerprint
 from discreet.records.keys import counter_words, counter_words_at, encipher, pair_blocks, record_keys
 
 IDS = ["1", "2", "1000", "person-7", "Åsa", "日本", ""]
-CONTEXT = NoiseContext("places", "2024", "ab" * 16, "laplace:1.0:feed")
+CONTEXT = described.NoiseContext("places", "2024", "ab" * 16, "laplace:1.0:feed")
 PLACES = """
 id = "places"
 label = "Codes in no order"
@@ -102,22 +96,23 @@ def test_tokens_of_codes_declared_in_no_order(golden, secret, places, parts):
 @pytest.mark.parametrize("margin", [(), ("zone",), ("zone", "Age"), ("sex", "zone", "Age")])
 def test_description_keys_of_codes_declared_in_no_order(golden, secret, places, margin):
     """The whole margin, and a slice in the declared order of the codes."""
-    cells = canonical_cells(margin, places)
+    cells = described.canonical_cells(margin, places)
     name = "*".join(margin)
     golden.check(f"margin {name} domain", cells.domain)
     golden.check(f"margin {name} names", [list(cells.names), list(cells.lengths)])
     golden.check(
-        f"margin {name} first keys", margin_keys(secret, CONTEXT, cells, min(4, cells.cells)).tolist()
+        f"margin {name} first keys",
+        described.margin_keys(secret, CONTEXT, cells, min(4, cells.cells)).tolist(),
     )
     kept = [np.array([1, 0])[:length] for length in cells.lengths]
-    golden.check(f"margin {name} slice", block_keys(secret, CONTEXT, cells, kept).tolist())
+    golden.check(f"margin {name} slice", described.block_keys(secret, CONTEXT, cells, kept).tolist())
     whole = [np.arange(length) for length in cells.lengths]
-    golden.check(f"margin {name} whole", block_keys(secret, CONTEXT, cells, whole, 2**16).tolist())
+    golden.check(f"margin {name} whole", described.block_keys(secret, CONTEXT, cells, whole, 2**16).tolist())
 
 
 def test_named_keys(golden, secret):
-    golden.check("named", keys_by_name(secret, CONTEXT, ("coefficients", "Ω"), 4).tolist())
-    golden.check("named, few keys", keys_by_name(secret, CONTEXT, ("x",), 4, 256).tolist())
+    golden.check("named", described.keys_by_name(secret, CONTEXT, ("coefficients", "Ω"), 4).tolist())
+    golden.check("named, few keys", described.keys_by_name(secret, CONTEXT, ("x",), 4, 256).tolist())
 
 
 @pytest.mark.parametrize("columns", [0, 1, 2, 3])

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.publish.file_store import FolderStorage
-from discreet.publish.published_registry import open_publication
+from discreet.publish.published_registry import PublishedRegistry
 from discreet.records.signing import PublicKey
 from discreet.release.dataset_registry import open_registry
 from discreet.web.app import create_app
@@ -70,7 +70,7 @@ def test_records_and_versions_verify(folder, run_here):
 
 def test_the_publication_opens_with_its_public_key_and_answers_as_the_workspace(folder):
     key = PublicKey((folder / "office.pem").read_text("ascii"))
-    published = open_publication(FolderStorage(folder / "public"), key)
+    published = PublishedRegistry(FolderStorage(folder / "public"), key)
     asked = {"rows": "sex", "columns": "age", "format": "csv"}
     here, there = (
         TestClient(create_app(registry, options_from({}))).get("/api/datasets/town/table", params=asked)

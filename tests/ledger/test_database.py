@@ -20,17 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import BadDescription, LedgerUnusable
 from discreet.ledger import database
-from discreet.ledger import database as schema
 from discreet.ledger.accounts import Accounts
-from discreet.ledger.database import (
-    BUDGETS,
-    METADATA,
-    MIGRATION_STEPS,
-    SHARES,
-    create_database,
-    newest_schema,
-    open_database,
-)
 from discreet.ledger.entries import Budget, Charge, canonical_request, records_name
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.lifetime_cap import declare_budget
@@ -40,14 +30,14 @@ KEY = bytes(range(32))
 
 def test_a_ledger_of_another_version_is_named_as_such(tmp_path):
     place = tmp_path / "ledger.sqlite"
-    create_database(place).close()
-    open_database(place).close()
+    database.create_database(place).close()
+    database.open_database(place).close()
     with sqlite3.connect(place) as connection:
         connection.execute("ALTER TABLE families DROP COLUMN neighbours")
     with pytest.raises(
         LedgerUnusable, match="another version of Discreet: `families` has no neighbours"
     ) as refused:
-        open_database(place)
+        database.open_database(place)
     assert "demo workspace" in refused.value.advice
 
 
@@ -81,7 +71,7 @@ def test_a_ledger_that_is_written_while_its_journal_changes_is_waited_for(tmp_pa
     writer.execute("BEGIN IMMEDIATE")
     release = threading.Timer(0.3, writer.execute, ("COMMIT",))
     release.start()
-    open_database(place).close()
+    database.open_database(place).close()
     release.join()
     writer.close()
 
@@ -141,17 +131,17 @@ CAPS = {"cap_loss": 10, "cap_failure": 5, "spent_loss": 10, "spent_failure": 0}
 @pytest.fixture
 def connection():
     engine = create_engine("sqlite://")
-    METADATA.create_all(engine)
+    database.METADATA.create_all(engine)
     with engine.begin() as connection:
         connection.execute(
-            insert(BUDGETS).values(budget="f", composition="basic", neighbours="add-remove", **CAPS)
+            insert(database.BUDGETS).values(budget="f", composition="basic", neighbours="add-remove", **CAPS)
         )
-        connection.execute(insert(SHARES).values(budget="f", account="ann", **CAPS))
+        connection.execute(insert(database.SHARES).values(budget="f", account="ann", **CAPS))
         yield connection
     engine.dispose()
 
 
-@pytest.mark.parametrize("table", [BUDGETS, SHARES], ids=["budgets", "shares"])
+@pytest.mark.parametrize("table", [database.BUDGETS, database.SHARES], ids=["budgets", "shares"])
 @pytest.mark.parametrize("column", ["spent_loss", "spent_failure"])
 def test_a_sum_above_its_cap_cannot_be_written(connection, table, column):
     connection.execute(update(table).values(spent_failure=5))
@@ -260,7 +250,7 @@ def spent(place):
 
 def test_a_new_ledger_says_its_schema(place):
     Ledger.create(place, KEY).close()
-    assert marked(place) == [repr({"schema": newest_schema()})]
+    assert marked(place) == [repr({"schema": database.newest_schema()})]
     before = contents(place)
     Ledger.open(place, KEY).close()
     assert contents(place) == before
@@ -294,7 +284,7 @@ def test_a_ledger_of_schema_1_without_a_mark_gets_its_lineages_and_keeps_every_r
     assert after["api_keys"] == [repr({**key, "expires": None, "revoked": None})]
     row = {"dataset": "town", "lineage": "town", "method": "dp", "family": "census"}
     assert after["lineages"] == [repr(row)]
-    assert marked(place) == [repr({"schema": newest_schema()})]
+    assert marked(place) == [repr({"schema": database.newest_schema()})]
 
 
 @pytest.mark.parametrize("number", COLUMNS)
@@ -376,7 +366,7 @@ def test_a_migration_that_would_lose_a_charge_leaves_the_ledger_as_it_is(place, 
     old_ledger(place, 1)
     before = contents(place)
     loses = lambda connection: connection.execute(text("DELETE FROM charges WHERE account = 'ann'"))  # noqa: E731
-    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, loses])
+    monkeypatch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, loses])
     with pytest.raises(LedgerUnusable, match="a sum of charges would change"):
         Ledger.open(place, KEY)
     assert contents(place) == before
@@ -390,11 +380,11 @@ def test_later_migrations_follow_one_another_and_are_made_once(place, monkeypatc
         made.append(connection.dialect.name)
         connection.execute(text("ALTER TABLE accounts ADD COLUMN note VARCHAR(10)"))
 
-    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, toy])
+    monkeypatch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, toy])
     for _ in range(3):
         assert spent(place).spent[0] == Fraction(3, 4)
     assert len(made) == 1
-    assert marked(place) == [repr({"schema": newest_schema()})]
+    assert marked(place) == [repr({"schema": database.newest_schema()})]
 
 
 def _open_and_die(place, step):
@@ -406,7 +396,7 @@ def _open_and_die(place, step):
     os._exit(0)
 
 
-@pytest.mark.parametrize("step", MIGRATION_STEPS)
+@pytest.mark.parametrize("step", database.MIGRATION_STEPS)
 def test_a_kill_within_a_migration_leaves_the_old_ledger_whole(place, step):
     old_ledger(place, 0)
     before = contents(place)
@@ -417,7 +407,7 @@ def test_a_kill_within_a_migration_leaves_the_old_ledger_whole(place, step):
     if step != "migration committed":
         assert contents(place) == before
     assert spent(place).spent == (Fraction(3, 4), Fraction(3, 10**18))
-    assert marked(place) == [repr({"schema": newest_schema()})]
+    assert marked(place) == [repr({"schema": database.newest_schema()})]
 
 
 def _open_at_once(place, go, results):
@@ -438,4 +428,4 @@ def test_many_processes_that_open_an_old_ledger_at_once_migrate_it_once(place):
         opener.join(60)
         assert opener.exitcode == 0
     assert [results.get() for _ in openers] == [(Fraction(3, 4), 2)] * len(openers)
-    assert marked(place) == [repr({"schema": newest_schema()})]
+    assert marked(place) == [repr({"schema": database.newest_schema()})]

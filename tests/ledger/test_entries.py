@@ -8,40 +8,30 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BadDescription, BadRequest, LedgerUnusable
-from discreet.ledger.entries import (
-    LARGEST,
-    Budget,
-    Charge,
-    Checkpoint,
-    canonical_request,
-    cap_units,
-    charge_units,
-    records_name,
-    request_key,
-)
+from discreet.ledger import entries
 from discreet.ledger.ledger import Ledger
 from discreet.model.privacy_budget import LOSS_UNIT
 
 
-@pytest.mark.parametrize("value", [-LOSS_UNIT, (LARGEST + 1) * LOSS_UNIT])
+@pytest.mark.parametrize("value", [-LOSS_UNIT, (entries.LARGEST + 1) * LOSS_UNIT])
 def test_a_charge_outside_what_a_ledger_can_hold_is_refused(value):
     with pytest.raises(BadRequest, match="cannot be booked"):
-        charge_units(value, LOSS_UNIT)
+        entries.charge_units(value, LOSS_UNIT)
 
 
 @pytest.mark.parametrize("cap", [(Fraction(-1), Fraction(0)), (Fraction(1), Fraction(11, 10))])
 def test_a_cap_below_zero_or_a_failure_above_one_is_refused(cap):
     with pytest.raises(BadDescription, match="cannot be booked"):
-        cap_units(cap)
+        entries.cap_units(cap)
 
 
 def test_names_tell_parts_apart_however_they_are_joined():
-    assert canonical_request("a,b", "c") != canonical_request("a", "b,c")
-    assert records_name("town", "1", "f") != records_name("town", "2", "f")
-    charge = Charge("census", canonical_request("town", "a"), Fraction(1), Fraction(0))
-    assert charge.key == request_key(charge.request) != request_key("town")
+    assert entries.canonical_request("a,b", "c") != entries.canonical_request("a", "b,c")
+    assert entries.records_name("town", "1", "f") != entries.records_name("town", "2", "f")
+    charge = entries.Charge("census", entries.canonical_request("town", "a"), Fraction(1), Fraction(0))
+    assert charge.key == entries.request_key(charge.request) != entries.request_key("town")
     with pytest.raises(ValueError, match="JSON"):
-        canonical_request(float("nan"))
+        entries.canonical_request(float("nan"))
 
 
 KEY = bytes(range(32))
@@ -73,12 +63,12 @@ def marks():
 @pytest.fixture
 def ledger(tmp_path, marks):
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY, marks)
-    ledger.declare(Budget("census", (Fraction(1), Fraction(1, 10**6))))
+    ledger.declare(entries.Budget("census", (Fraction(1), Fraction(1, 10**6))))
     return ledger
 
 
 def charge(name):
-    return Charge("census", name, Fraction(1, 10), Fraction(0))
+    return entries.Charge("census", name, Fraction(1, 10), Fraction(0))
 
 
 def test_a_charge_raises_the_mark_and_what_is_paid_is_read_without_a_write(ledger, marks):
@@ -110,7 +100,7 @@ def test_without_a_mark_nothing_is_answered_and_the_next_look_raises_it(ledger, 
 
 def test_a_read_of_an_older_ledger_is_refused(ledger, marks, tmp_path):
     ledger.charge(charge("a"))
-    marks.mark = Checkpoint(4, "later")
+    marks.mark = entries.Checkpoint(4, "later")
     for look in (
         lambda: ledger.is_paid("census", "a"),
         lambda: ledger.paid("census", ""),

@@ -16,15 +16,8 @@ from discreet.model.universe import dp_terms, parse_universe
 from discreet.noise import gaussian, laplace
 from discreet.privacy.accounting import add_distance, zcdp_delta
 from discreet.privacy.claim import float_up, group_delta
+from discreet.protect import charges
 from discreet.protect.best_composition import basic_figure, claim_of
-from discreet.protect.charges import (
-    answer_charge,
-    answer_cost,
-    budget_cap,
-    version_charge,
-    version_charge_name,
-    version_cost,
-)
 from discreet.protect.plan import interactive_table, make_plan
 from discreet.release.budget_document import budget_document
 
@@ -47,7 +40,7 @@ def plan(dataset):
 
 def test_a_person_of_several_records_costs_so_many_times_as_much():
     noise = laplace(epsilon=0.5, m=9, modulus=2**64)
-    one, three = (answer_cost(terms_of(records_per_unit=r), noise, 0.5) for r in (1, 3))
+    one, three = (charges.answer_cost(terms_of(records_per_unit=r), noise, 0.5) for r in (1, 3))
     assert (one[0], three[0]) == (Fraction(1, 2), Fraction(3, 2))
     assert one[1] > 0
     assert three[1] == Fraction(group_delta(float(one[1]), 0.5, 3))
@@ -55,7 +48,7 @@ def test_a_person_of_several_records_costs_so_many_times_as_much():
 
 def test_rho_grows_with_the_square_of_the_records_and_distance_with_their_number():
     noise = gaussian(V=50.0, modulus=2**64)
-    one, three = (answer_cost(terms_of(records_per_unit=r, rule="zcdp"), noise, 0.5) for r in (1, 3))
+    one, three = (charges.answer_cost(terms_of(records_per_unit=r, rule="zcdp"), noise, 0.5) for r in (1, 3))
     assert float(one[0]) == pytest.approx(1 / 100)
     assert float(three[0] / one[0]) == pytest.approx(9)
     assert three[1] == 3 * one[1]
@@ -71,8 +64,8 @@ def test_a_publication_of_anything_else_has_another_name(plan, dataset, changed)
         "neighbours": replace(plan, terms=terms_of(neighbours="replace-one")),
     }
     version, fingerprint = ("2" if changed == "version" else "1"), ("g" if changed == "fingerprint" else "f")
-    name = version_charge_name(others.get(changed, plan), dataset, version, fingerprint)
-    assert name != version_charge_name(plan, dataset, "1", "f")
+    name = charges.version_charge_name(others.get(changed, plan), dataset, version, fingerprint)
+    assert name != charges.version_charge_name(plan, dataset, "1", "f")
 
 
 @pytest.mark.parametrize("changed", ["version", "fingerprint", "noise", "margin", "records"])
@@ -80,7 +73,7 @@ def test_an_answer_of_anything_else_has_another_name(plan, dataset, changed):
     def named(margin=("area", "sex"), share=Fraction(1, 4), version="1", fingerprint="f", terms=plan.terms):
         noise = interactive_table(plan.terms, margin, share, LAPLACE)
         asked = replace(plan, terms=terms)
-        return answer_charge(asked, dataset, version, fingerprint, noise, "ann").request
+        return charges.answer_charge(asked, dataset, version, fingerprint, noise, "ann").request
 
     others = {
         "version": {"version": "2"},
@@ -96,10 +89,10 @@ def test_an_answer_of_anything_else_has_another_name(plan, dataset, changed):
 def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, tmp_path):
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
-    ledger.declare(Budget("census", budget_cap(plan.terms)))
+    ledger.declare(Budget("census", charges.budget_cap(plan.terms)))
 
     def publish(version, fingerprint):
-        charge = version_charge(plan, dataset, version, fingerprint)
+        charge = charges.version_charge(plan, dataset, version, fingerprint)
         assert fingerprint not in charge.request
         return ledger.charge_version(charge, dataset.id, version, fingerprint)
 
@@ -120,33 +113,33 @@ def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, 
 
 def test_the_zcdp_rule_books_rho_and_distance_within_the_cap(dataset):
     plan = plan_of(dataset, {"family": "gaussian"}, rule="zcdp", cap_epsilon=3.0, cap_delta=1e-6)
-    cap = budget_cap(plan.terms)
+    cap = charges.budget_cap(plan.terms)
     assert zcdp_delta(float(cap[0]), 3.0) <= 5e-7
     assert add_distance(zcdp_delta(float(cap[0]), 3.0), 3.0, 1, cap[1]) <= 1e-6 * (1 + 1e-9)
-    cost = version_charge(plan, dataset, "1", "f")
+    cost = charges.version_charge(plan, dataset, "1", "f")
     rho = sum(float(table.share) for table in plan.tables)
     assert float(cost.loss) == pytest.approx(rho, rel=1e-9)
     assert cost.loss < cap[0]
     assert 0 < cost.failure < cap[1]
     unknown = plan_of(dataset, {"family": "normal", "delta": 1e-6})
     with pytest.raises(BadDescription, match="no ideal law"):
-        answer_cost(plan.terms, unknown.tables[0].noise, 0.1)
+        charges.answer_cost(plan.terms, unknown.tables[0].noise, 0.1)
 
 
 def test_one_margin_is_charged_whole_whoever_asks_and_however(dataset, tmp_path):
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
-    ledger.declare(Budget("census", budget_cap(plan.terms)))
+    ledger.declare(Budget("census", charges.budget_cap(plan.terms)))
     for account in ("ann", "bob"):
         ledger.allow("census", account, (Fraction(1, 4), Fraction(1, 10**6)))
     table = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 4), {"family": "laplace"})
-    first = ledger.charge(answer_charge(plan, dataset, "1", "f", table, "ann"))
-    again = ledger.charge(answer_charge(plan, dataset, "1", "f", table, "bob"))
+    first = ledger.charge(charges.answer_charge(plan, dataset, "1", "f", table, "ann"))
+    again = ledger.charge(charges.answer_charge(plan, dataset, "1", "f", table, "bob"))
     assert (first.repeat, again.repeat) == (False, True)
     assert first.loss == Fraction(1, 4)
     finer = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 5), {"family": "laplace"})
     with pytest.raises(BudgetSpent):
-        ledger.charge(answer_charge(plan, dataset, "1", "f", finer, "ann"))
+        ledger.charge(charges.answer_charge(plan, dataset, "1", "f", finer, "ann"))
     wider = plan.universe.with_margin(("age", "area", "sex"))
     assert wider.margins[-1] == ("age", "area", "sex")
     assert wider.with_margin(("age", "area", "sex")) is wider
@@ -178,8 +171,8 @@ def test_every_plain_budget_pays_for_the_version_that_it_was_written_for(dataset
     """As a float a figure can be more than the decimal that was written: 1.1 "costs 1.1 and 1.1 is left"."""
     refused = 0
     for plan in plain_plans(dataset):
-        loss, failure = version_cost(by_basic(plan))
-        cap = budget_cap(plan.terms)
+        loss, failure = charges.version_cost(by_basic(plan))
+        cap = charges.budget_cap(plan.terms)
         assert loss == plan.terms.epsilon == cap[0]
         assert failure <= cap[1]
         as_float = float_up(sum(Fraction(table.epsilon) for table in plan.tables))
@@ -194,8 +187,8 @@ def test_the_ledger_takes_the_whole_cap_and_no_unit_more(dataset, tmp_path, epsi
     terms = parse_terms({"name": "b", "epsilon": Decimal(epsilon), "cap_epsilon": Decimal(epsilon)})
     plan = by_basic(make_plan(dataset, universe, terms, LAPLACE))
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
-    budget = Budget("b", budget_cap(terms))
-    receipt = ledger.charge_version(version_charge(plan, dataset, "1", "f"), "town", "1", "f", budget)
+    budget = Budget("b", charges.budget_cap(terms))
+    receipt = ledger.charge_version(charges.version_charge(plan, dataset, "1", "f"), "town", "1", "f", budget)
     assert (receipt.loss, receipt.left[0]) == (Fraction(epsilon), 0)
     with pytest.raises(BudgetSpent):
         ledger.charge(Charge("b", "x", LOSS_UNIT, Fraction(0)))
@@ -215,10 +208,10 @@ def test_a_budget_in_rho_pays_for_a_version_with_its_defaults(town, tables, epsi
     dataset = parse_dataset(text)
     terms, universe = dp_terms(dataset)
     plan = make_plan(dataset, universe, terms, dataset.protection.noise)
-    loss, failure = version_cost(plan)
-    cap = budget_cap(terms)
+    loss, failure = charges.version_cost(plan)
+    cap = charges.budget_cap(terms)
     assert plan.tables[0].noise.family == "gaussian"
     assert cap[0] * (1 - Fraction(1, 10**6)) < loss <= cap[0]
     assert failure <= cap[1]
-    laplace_cost = version_cost(make_plan(dataset, universe, terms, LAPLACE))[0]
+    laplace_cost = charges.version_cost(make_plan(dataset, universe, terms, LAPLACE))[0]
     assert laplace_cost > cap[0]

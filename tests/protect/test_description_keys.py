@@ -24,18 +24,11 @@ from discreet.noise import laplace
 from discreet.noise.families import build
 from discreet.noise.table import NO_NOISE, NoiseRow, NoiseTable
 from discreet.noise.table_distribution import PUBLIC
-from discreet.protect.description_keys import (
-    DescriptionNoise,
-    NoiseContext,
-    add_description_noise,
-    block_keys,
-    canonical_cells,
-    margin_keys,
-)
+from discreet.protect import description_keys as described
 from discreet.protect.margin_choice import choose_margins
 from discreet.records.tabulate import tabulate
 
-CONTEXT = NoiseContext("town", "1", "ab" * 16, "laplace:1.0:feed")
+CONTEXT = described.NoiseContext("town", "1", "ab" * 16, "laplace:1.0:feed")
 VARIABLES = """
 [[variable]]
 name = "b"
@@ -53,52 +46,56 @@ def dataset():
 
 
 def test_a_key_is_a_word_of_the_counter_stream_as_defined(dataset, secret):
-    cells = canonical_cells(("a", "b"), dataset)
+    cells = described.canonical_cells(("a", "b"), dataset)
     domain = [["a", ["1", "10", "2", "3"]], ["b", ["x", "y", "z"]]]
     digest = hashlib.sha256(json.dumps(domain, separators=(",", ":")).encode()).hexdigest()
     key = secret.derive("description-noise", "town", "1", "ab" * 16, "laplace:1.0:feed", digest)
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(12 * 8))
     words = [int.from_bytes(stream[8 * i : 8 * i + 8], "little") for i in range(12)]
-    assert margin_keys(secret, CONTEXT, cells, 12).tolist() == words
-    assert margin_keys(secret, CONTEXT, cells, 12, 2**10).tolist() == [word % 2**10 for word in words]
+    assert described.margin_keys(secret, CONTEXT, cells, 12).tolist() == words
+    assert described.margin_keys(secret, CONTEXT, cells, 12, 2**10).tolist() == [
+        word % 2**10 for word in words
+    ]
 
 
 @given(st.lists(st.integers(0, 10**12), max_size=40))
 def test_a_place_of_the_stream_is_read_as_the_whole_has_it(dataset, secret, places):
-    cells = canonical_cells(("a", "b"), dataset)
+    cells = described.canonical_cells(("a", "b"), dataset)
     near = np.array([place % 5000 for place in places], dtype=np.int64)
-    whole = margin_keys(secret, CONTEXT, cells, 5000)
-    assert np.array_equal(margin_keys(secret, CONTEXT, cells, near), whole[near])
+    whole = described.margin_keys(secret, CONTEXT, cells, 5000)
+    assert np.array_equal(described.margin_keys(secret, CONTEXT, cells, near), whole[near])
     far = np.array(places, dtype=np.int64)
-    one_by_one = [int(margin_keys(secret, CONTEXT, cells, far[n : n + 1])[0]) for n in range(far.size)]
-    assert margin_keys(secret, CONTEXT, cells, far).tolist() == one_by_one
+    one_by_one = [
+        int(described.margin_keys(secret, CONTEXT, cells, far[n : n + 1])[0]) for n in range(far.size)
+    ]
+    assert described.margin_keys(secret, CONTEXT, cells, far).tolist() == one_by_one
 
 
 @given(st.permutations(range(4)), st.permutations(range(3)), st.integers(0, 4), st.integers(0, 3))
 def test_a_slice_has_the_keys_of_the_whole_in_any_order(dataset, secret, a, b, some_a, some_b):
-    cells = canonical_cells(("b", "a"), dataset)
-    full = block_keys(secret, CONTEXT, cells, [np.arange(4), np.arange(3)])
+    cells = described.canonical_cells(("b", "a"), dataset)
+    full = described.block_keys(secret, CONTEXT, cells, [np.arange(4), np.arange(3)])
     kept = [np.array(a[:some_a], dtype=np.int64), np.array(b[:some_b], dtype=np.int64)]
-    assert np.array_equal(block_keys(secret, CONTEXT, cells, kept), full[np.ix_(*kept)])
+    assert np.array_equal(described.block_keys(secret, CONTEXT, cells, kept), full[np.ix_(*kept)])
 
 
 @pytest.mark.parametrize("field", ["dataset", "version", "fingerprint", "mechanism"])
 def test_every_part_of_the_context_gives_other_keys(dataset, secret, field):
-    cells = canonical_cells(("a", "b"), dataset)
+    cells = described.canonical_cells(("a", "b"), dataset)
     other = replace(CONTEXT, **{field: getattr(CONTEXT, field) + "x"})
-    here, there = (margin_keys(secret, context, cells, 1000) for context in (CONTEXT, other))
+    here, there = (described.margin_keys(secret, context, cells, 1000) for context in (CONTEXT, other))
     assert not (here == there).any()
 
 
 def test_margins_and_domains_have_keys_of_their_own(dataset, secret):
     wider = parse_dataset(HEAD + VARIABLES.replace('"z"]', '"z", "w"]'))
     keys = [
-        margin_keys(secret, CONTEXT, cells, 1000)
+        described.margin_keys(secret, CONTEXT, cells, 1000)
         for cells in (
-            canonical_cells(("a",), dataset),
-            canonical_cells(("b",), dataset),
-            canonical_cells((), dataset),
-            canonical_cells(("b",), wider),
+            described.canonical_cells(("a",), dataset),
+            described.canonical_cells(("b",), dataset),
+            described.canonical_cells((), dataset),
+            described.canonical_cells(("b",), wider),
         )
     ]
     for n, one in enumerate(keys):
@@ -109,7 +106,7 @@ def test_margins_and_domains_have_keys_of_their_own(dataset, secret):
 @pytest.mark.parametrize("modulus", [10**8, 3, 0, 2**65])
 def test_a_modulus_whose_keys_are_not_uniform_is_refused(dataset, secret, modulus):
     with pytest.raises(BadNoiseTable, match="uniform"):
-        margin_keys(secret, CONTEXT, canonical_cells(("a",), dataset), 4, modulus)
+        described.margin_keys(secret, CONTEXT, described.canonical_cells(("a",), dataset), 4, modulus)
 
 
 UNIVERSE = {
@@ -132,7 +129,7 @@ def town_dataset(town):
 def noise_of(dataset, universe, secret, **changes):
     tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.margins)}
     values = {"version": "1", "fingerprint": "f" * 32} | changes
-    return DescriptionNoise(secret, dataset, noise=tables, **values)
+    return described.DescriptionNoise(secret, dataset, noise=tables, **values)
 
 
 def answer(stored, dataset, noise, universe, request):
@@ -142,7 +139,7 @@ def answer(stored, dataset, noise, universe, request):
     return (
         shape,
         tabulate(stored.engine, shape),
-        add_description_noise(tabulate(stored.engine, shape), parts, noise),
+        described.add_description_noise(tabulate(stored.engine, shape), parts, noise),
     )
 
 
@@ -268,4 +265,4 @@ def test_a_known_total_is_exact(stored, town_dataset, secret, town):
 def test_noise_that_depends_on_the_count_or_is_none_is_refused(town_dataset, secret, table, words):
     noise = {("sex",): table()}
     with pytest.raises(BadNoiseTable, match=words):
-        DescriptionNoise(secret, town_dataset, "1", "f", noise)
+        described.DescriptionNoise(secret, town_dataset, "1", "f", noise)

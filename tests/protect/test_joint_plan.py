@@ -20,16 +20,9 @@ from discreet.model.privacy_budget import parse_terms
 from discreet.model.universe import dp_terms, parse_universe
 from discreet.privacy.accounting import distance_to_ideal
 from discreet.privacy.composition import gaussian_delta
+from discreet.protect import joint_plan
 from discreet.protect.best_composition import figures, with_claim
 from discreet.protect.charges import budget_cap, version_cost
-from discreet.protect.joint_plan import (
-    JointErrors,
-    JointPlan,
-    Residual,
-    cut_distance,
-    joint_errors,
-    make_joint,
-)
 from discreet.protect.plan import make_plan, plan_text, read_plan
 from discreet.workspace.demo import DEMOS
 
@@ -80,7 +73,7 @@ def test_a_level_that_is_not_charged_and_a_scale_too_low_break_the_claim(joint):
         replace(each, noise=gaussian_tables(0.9 * math.sqrt(each.noise.parameters["V"]))[0][1])
         for each in plan.residuals
     )
-    low = replace(joint, joint=JointPlan(plan.names, plan.space, sharper))
+    low = replace(joint, joint=joint_plan.JointPlan(plan.names, plan.space, sharper))
     assert figures(low)["joint"].epsilon > Fraction(105, 100) * claimed
     assert figures(low)["joint"].epsilon > joint.terms.epsilon
 
@@ -99,8 +92,8 @@ def test_the_claim_holds_for_the_shipped_integers_summed_up():
     """A universe of one variable of two categories, so small that every outcome is summed: total and difference."""
     space = ResidualSpace((flat_attribute(2),), ((1,),))
     ((_, noise),) = gaussian_tables(9.0)
-    residuals = (Residual((), (0,), 5, noise), Residual(("sex",), (1,), 5, noise))
-    plan = JointPlan((("sex",),), space, residuals)
+    residuals = (joint_plan.Residual((), (0,), 5, noise), joint_plan.Residual(("sex",), (1,), 5, noise))
+    plan = joint_plan.JointPlan((("sex",),), space, residuals)
     terms = parse_terms({"name": "b", "epsilon": 4, "cap_epsilon": 4, "delta": 0.001})
     epsilon, delta = plan.epsilon(terms, 1e-3)
     assert exact_delta(noise, 5, epsilon) <= 1e-3
@@ -115,9 +108,9 @@ def test_very_wide_noise_has_a_claim():
     """Wrong alternative: the grid's part of a δ that floats round to zero, at the ε where the search begins."""
     space = ResidualSpace((flat_attribute(2),), ((1,),))
     ((_, noise),) = gaussian_tables(6000.0)
-    residuals = (Residual((), (0,), 1, noise), Residual(("sex",), (1,), 1, noise))
+    residuals = (joint_plan.Residual((), (0,), 1, noise), joint_plan.Residual(("sex",), (1,), 1, noise))
     terms = parse_terms({"name": "b", "epsilon": 0.001, "cap_epsilon": 4, "delta": 1e-9})
-    epsilon, delta = JointPlan((("sex",),), space, residuals).epsilon(terms, 1e-9)
+    epsilon, delta = joint_plan.JointPlan((("sex",),), space, residuals).epsilon(terms, 1e-9)
     assert gaussian_delta(math.sqrt(1.5) / 6000, epsilon) == pytest.approx(1e-9, rel=0.01)
     assert 0 < delta <= 1e-9
 
@@ -126,7 +119,7 @@ def test_the_cut_of_a_table_is_bounded():
     """Wrong alternative: that tables of keys are the distribution itself."""
     for spread in (8.0, 75.3, 300.0):
         ((_, table),) = gaussian_tables(spread)
-        assert 0 < distance_to_ideal(table) <= cut_distance(table)
+        assert 0 < distance_to_ideal(table) <= joint_plan.cut_distance(table)
 
 
 def test_a_plan_is_read_as_it_was_written(joint_town, joint):
@@ -141,7 +134,7 @@ def test_a_plan_is_read_as_it_was_written(joint_town, joint):
 
 def test_errors_before_a_plan_are_those_of_the_plan(joint_town, joint):
     dataset = parse_dataset(joint_town.description)
-    before = joint_errors(dataset, joint.universe, joint.terms)
+    before = joint_plan.joint_errors(dataset, joint.universe, joint.terms)
     for margin in joint.universe.declared:
         assert before.expected_error(margin) == pytest.approx(joint.joint.errors.expected_error(margin))
 
@@ -200,7 +193,7 @@ def test_make_joint_needs_no_share_for_a_public_total(joint_town):
     terms, _ = dp_terms(dataset)
     terms = replace(terms, neighbours="replace-one", invariants=("n",))
     known = parse_universe(dataset.protection.universe, dataset, known_total=True)
-    plan = make_joint(dataset, known, terms)
+    plan = joint_plan.make_joint(dataset, known, terms)
     assert plan.by_levels[(0,) * len(plan.names)].noise is None
     assert all(each.noise is not None for each in plan.residuals if each.margin)
 
@@ -208,7 +201,7 @@ def test_make_joint_needs_no_share_for_a_public_total(joint_town):
 def test_one_variable_of_four_categories():
     """A cell is a quarter of the total plus its residual, which is centred: v0 / 16 + v1 (1 - 1/4)."""
     space = ResidualSpace((Attribute((np.zeros(4, dtype=np.int64),)),), ((0,), (1,)), "add-remove")
-    errors = JointErrors((("a",),), space, (16.0, 4.0))
+    errors = joint_plan.JointErrors((("a",),), space, (16.0, 4.0))
     assert errors.of_cells(("a",)) == [(pytest.approx(16 / 16 + 4 * 3 / 4), 4)]
     assert errors.of_cells(()) == [(16.0, 1)]
     assert errors.expected_error(()) == pytest.approx(math.sqrt(2 / math.pi) * 4)

@@ -19,13 +19,6 @@ from discreet.model.shape import table_shape
 from discreet.model.universe import dp_terms
 from discreet.protect import joint_residuals as joint_noise
 from discreet.protect.joint_plan import make_joint
-from discreet.protect.joint_residuals import (
-    AttributeSide,
-    StoredResiduals,
-    joint_blocks,
-    noisy_residuals,
-    residual_cells,
-)
 from discreet.records.tabulate import tabulate
 from discreet.release.pipeline import release_table
 
@@ -166,10 +159,10 @@ def test_residuals_have_streams_of_their_own(stored, secret, monkeypatch):
         return found
 
     monkeypatch.setattr(joint_noise, "residual_keys", watched)
-    first = noisy_residuals(plan, counted, secret, dataset, "f" * 64)
+    first = joint_noise.noisy_residuals(plan, counted, secret, dataset, "f" * 64)
     assert len(set(seen)) == len(seen) == len(plan.residuals)
-    assert (noisy_residuals(plan, counted, secret, dataset, "f" * 64) == first).all()
-    assert (noisy_residuals(plan, counted, secret, dataset, "e" * 64) != first).mean() > 0.4
+    assert (joint_noise.noisy_residuals(plan, counted, secret, dataset, "f" * 64) == first).all()
+    assert (joint_noise.noisy_residuals(plan, counted, secret, dataset, "e" * 64) != first).mean() > 0.4
     names = {r.margin: r for r in plan.residuals}
     streams = {
         joint_noise._blocks(plan, r) for r in (names["age",], names["job",], names["area",], names["region",])
@@ -184,9 +177,13 @@ def test_the_order_of_categories_moves_no_noise(joint_town, stored, secret):
     turned = parse_dataset(text.replace(f"[{one}, {two}]", f"[{two}, {one}]"))
     assert turned.variable("sex").codes == ("2", "1")
     plan, counted = stored.dp.plan.joint, exact_tables(stored)
-    here = StoredResiduals(plan, noisy_residuals(plan, counted, secret, stored.dataset, "f" * 64))
+    here = joint_noise.StoredResiduals(
+        plan, joint_noise.noisy_residuals(plan, counted, secret, stored.dataset, "f" * 64)
+    )
     swapped = {m: np.flip(t, m.index("sex")) if "sex" in m else t for m, t in counted.items()}
-    there = StoredResiduals(plan, noisy_residuals(plan, swapped, secret, turned, "f" * 64))
+    there = joint_noise.StoredResiduals(
+        plan, joint_noise.noisy_residuals(plan, swapped, secret, turned, "f" * 64)
+    )
     levels = plan.levels(("sex",))
     assert np.array_equal(here.values(levels).ravel(), there.values(levels).ravel()[::-1])
 
@@ -202,7 +199,7 @@ def test_threads_share_one_computation_of_a_table_and_evict_the_oldest(stored, m
 
     monkeypatch.setattr(residual_space, "table_values", watched)
     plan = stored.dp.plan.joint
-    residuals = StoredResiduals(plan, stored.dp.residuals.numbers)
+    residuals = joint_noise.StoredResiduals(plan, stored.dp.residuals.numbers)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(residuals.values, [plan.space.parts[-1]] * 40))
     assert len(computed) == 1
@@ -216,10 +213,10 @@ def test_threads_share_one_computation_of_a_table_and_evict_the_oldest(stored, m
 def test_numbers_of_another_plan_and_too_many_are_refused(stored, monkeypatch):
     plan = stored.dp.plan.joint
     with pytest.raises(WorkspaceUnusable, match="residuals"):
-        StoredResiduals(plan, np.zeros(3, np.int64))
+        joint_noise.StoredResiduals(plan, np.zeros(3, np.int64))
     monkeypatch.setattr(joint_noise, "MOST_NUMBERS", 10)
     with pytest.raises(BadDescription, match="at most 10"):
-        residual_cells(plan)
+        joint_noise.residual_cells(plan)
 
 
 GEOGRAPHY = Attribute((np.zeros(2, np.int64), np.array([0, 0, 1, 1, 1])))
@@ -228,7 +225,9 @@ GEOGRAPHY = Attribute((np.zeros(2, np.int64), np.array([0, 0, 1, 1, 1])))
 def side(*labels):
     """Outputs by a label for every area; -1 is left out."""
     told = np.array(labels)
-    return AttributeSide(GEOGRAPHY, np.flatnonzero(told >= 0), told[told >= 0], (int(told.max()) + 1,))
+    return joint_noise.AttributeSide(
+        GEOGRAPHY, np.flatnonzero(told >= 0), told[told >= 0], (int(told.max()) + 1,)
+    )
 
 
 def test_an_output_is_told_at_the_coarsest_level_that_can_say_it():
@@ -238,7 +237,11 @@ def test_an_output_is_told_at_the_coarsest_level_that_can_say_it():
     assert side(0, 0, 1, 1, 2).levels.tolist() == [1, 2, 2]
     assert side(0, 0, 0, 0, 0).levels.tolist() == [0]
     assert side(0, 0, 0, -1, -1).levels.tolist() == [2]
-    assert AttributeSide(GEOGRAPHY, np.array([0]), np.array([1]), (3,)).levels.tolist() == [-1, 2, -1]
+    assert joint_noise.AttributeSide(GEOGRAPHY, np.array([0]), np.array([1]), (3,)).levels.tolist() == [
+        -1,
+        2,
+        -1,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +254,7 @@ def declared(joint_town):
 def covered(declared, **asked):
     dataset, universe, plan = declared
     shape = table_shape(canonical(request_from_text("town", **asked), dataset), dataset)
-    return joint_blocks(shape, universe, dataset, plan)
+    return joint_noise.joint_blocks(shape, universe, dataset, plan)
 
 
 @pytest.mark.parametrize(

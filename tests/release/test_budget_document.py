@@ -22,15 +22,7 @@ from discreet.model.universe import dp_terms, parse_universe
 from discreet.privacy.audit import delta as exact_delta
 from discreet.protect.charges import answer_cost
 from discreet.protect.plan import make_plan
-from discreet.release.budget_document import (
-    budget_document,
-    budget_left,
-    budget_of,
-    forecast_workspace_budget,
-    ledger_document,
-    ledger_of,
-    open_share,
-)
+from discreet.release import budget_document as documents
 from discreet.release.dataset_registry import DatasetService
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.versions.history import lineage_defaults
@@ -59,7 +51,7 @@ def plan_of(dataset, noise=None, universe=None, **terms):
 
 @pytest.mark.slow
 def test_the_budget_document_has_the_promised_keys(dataset):
-    document = budget_document(plan_of(dataset), dataset)
+    document = documents.budget_document(plan_of(dataset), dataset)
     for key in ("family", "cap", "neighbours", "invariants", "tables", "d", "total", "spent", "left"):
         assert key in document
     assert document["cap"] == {"epsilon": 1.0, "delta": 1e-9}
@@ -72,14 +64,16 @@ def test_the_budget_document_has_the_promised_keys(dataset):
     assert table["p_exact"] == pytest.approx(math.tanh(1 / 14), rel=1e-9)
     assert "basic" in document["total"]
     assert document["promise"].startswith("All answers from the declared tables of this version together")
-    gaussian = budget_document(plan_of(dataset, {"family": "gaussian"}), dataset)["tables"][0]
+    gaussian = documents.budget_document(plan_of(dataset, {"family": "gaussian"}), dataset)["tables"][0]
     assert 0 < gaussian["epsilon"] < 1
     assert gaussian["delta"] == pytest.approx(1e-9 / 7)
 
 
 @pytest.mark.slow
 def test_dropping_a_variable_shows_what_the_others_gain(dataset):
-    dropped = {each["variable"]: each for each in budget_document(plan_of(dataset), dataset)["if_dropped"]}
+    dropped = {
+        each["variable"]: each for each in documents.budget_document(plan_of(dataset), dataset)["if_dropped"]
+    }
     assert set(dropped) == {"age", "job", "sex"}
     assert dropped["job"]["d"] == 4
     assert dropped["job"]["expected_abs_error"] == pytest.approx(1 / math.sinh(1 / 4))
@@ -99,7 +93,7 @@ def test_answers_outside_the_universe_are_charged_under_the_same_cap(dataset, tm
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
     asked = canonical_request("margin", "town", "1", "records", ["age", "sex"], "laplace")
     ledger.charge(Charge("census", asked, loss, failure, "ann"))
-    document = ledger_document(ledger.state("census"))
+    document = documents.ledger_document(ledger.state("census"))
     assert document["accounts"][0]["account"] == "ann"
     assert document["accounts"][0]["spent"]["epsilon"] == pytest.approx(0.1)
     (charge,) = document["charges"]
@@ -119,7 +113,7 @@ def planned(joint_town):
 @pytest.fixture(scope="module")
 def found(planned):
     dataset, plan = planned
-    return budget_document(plan, dataset)
+    return documents.budget_document(plan, dataset)
 
 
 def test_each_table_has_its_error(planned, found):
@@ -151,7 +145,9 @@ def test_the_curve_falls_and_passes_through_the_plan(planned, rule):
     """Wrong alternative: a curve of (epsilon, delta) for a budget that is kept in rho."""
     dataset, plan = planned
     terms = replace(plan.terms, composition=rule, answer_cost=Fraction(0))
-    found = budget_document(make_plan(dataset, plan.universe, terms, dataset.protection.noise), dataset)
+    found = documents.budget_document(
+        make_plan(dataset, plan.universe, terms, dataset.protection.noise), dataset
+    )
     curve = found["curve"]
     errors = [each["expected_abs_error"] for each in curve]
     assert errors == sorted(errors, reverse=True)
@@ -173,7 +169,7 @@ def test_a_budget_is_told_before_a_load_by_the_lineage_s_own_defaults(private_to
     monkeypatch.setitem(
         defaults.FORMER, 3, lambda document: document["protection"]["budget"].setdefault("delta", 1e-9)
     )
-    told = forecast_workspace_budget(private_town.folder / "other", text)
+    told = documents.forecast_workspace_budget(private_town.folder / "other", text)
     assert lineage_defaults(private_town.folder / "other", text) == 2
     assert told["family"] == "town"
     assert terms.parse_terms(parse_dataset(text, 1).protection.budget).delta == pytest.approx(1e-9)
@@ -184,19 +180,19 @@ def test_a_budget_tells_what_the_load_has_spent_and_a_share_is_opened_to_analyst
     for name, role in (("ann", "analyst"), ("bob", "reader")):
         accounts.create(name, role)
     stored = Workspace(private_town.folder).stored("town")
-    assert budget_of(stored)["spent"]["epsilon"] == pytest.approx(4, abs=0.01)
-    assert "town" in budget_left(stored)
+    assert documents.budget_of(stored)["spent"]["epsilon"] == pytest.approx(4, abs=0.01)
+    assert "town" in documents.budget_left(stored)
     share = (Fraction(1), Fraction(1, 10**9))
-    open_share(stored, "ann", share)
-    assert [each["account"] for each in ledger_of(stored)["accounts"]] == ["ann"]
+    documents.open_share(stored, "ann", share)
+    assert [each["account"] for each in documents.ledger_of(stored)["accounts"]] == ["ann"]
     with pytest.raises(NotAllowed, match="analyst"):
-        open_share(stored, "bob", share)
+        documents.open_share(stored, "bob", share)
     with pytest.raises(BadRequest, match='no account "anne"'):
-        open_share(stored, "anne", share)
+        documents.open_share(stored, "anne", share)
 
 
 def test_a_dataset_of_cell_keys_has_no_budget(town_workspace):
     stored = town_workspace.stored("town")
     assert DatasetService(stored).budget_left() is None
     with pytest.raises(BadRequest, match="no privacy budget"):
-        budget_of(stored)
+        documents.budget_of(stored)

@@ -7,14 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.errors import (
-    BadDescription,
-    BudgetSpent,
-    LedgerUnusable,
-    NotAllowed,
-    OutsideUniverse,
-    WorkspaceUnusable,
-)
+from discreet import errors
 from discreet.formats import format_by_name
 from discreet.model.request import TableRequest
 from discreet.records.tabulate import tabulate
@@ -91,7 +84,7 @@ def test_every_level_that_is_shown_has_noise(private_town):
 def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(private_town, spent):
     stored = opened(private_town).stored("town")
     before = spent(private_town.folder)
-    with pytest.raises(OutsideUniverse, match="area x job") as refused:
+    with pytest.raises(errors.OutsideUniverse, match="area x job") as refused:
         release_table(stored, OUTSIDE)
     assert "at epsilon 0.5: send your key" in refused.value.advice
     assert spent(private_town.folder) == before
@@ -111,7 +104,7 @@ def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(pri
     assert format_by_name("json").write(first) == format_by_name("json").write(again)
     slice_of_it = replace(OUTSIDE, filters=(("area", ("N1", "S2")),))
     release_table(workspace.stored("town"), slice_of_it)
-    with pytest.raises(BudgetSpent, match='account "ann"'):
+    with pytest.raises(errors.BudgetSpent, match='account "ann"'):
         release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",), ("job",)), asker)
     assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
 
@@ -128,10 +121,10 @@ def test_paying_for_a_table_changes_no_answer_inside_the_universe(private_town, 
 def test_a_reader_cannot_spend_and_an_account_without_share_neither(private_town, share):
     workspace = opened(private_town)
     reader = workspace.asker(share(private_town.folder, "bob", 2, role="reader"))
-    with pytest.raises(NotAllowed, match="needs the role analyst"):
+    with pytest.raises(errors.NotAllowed, match="needs the role analyst"):
         release_table(workspace.stored("town"), OUTSIDE, reader)
     poor = workspace.asker(open_accounts(private_town.folder).create("eve", "analyst"))
-    with pytest.raises(BudgetSpent, match='"eve"'):
+    with pytest.raises(errors.BudgetSpent, match='"eve"'):
         release_table(workspace.stored("town"), OUTSIDE, poor)
 
 
@@ -144,7 +137,7 @@ def test_the_family_cap_ends_all_spending(private_town, share, spent):
     *tables, last = (TableRequest("town", tuple(each.split(","))) for each in names.split())
     for table in tables:  # 4 of the universe and ten times 0.5 make the cap of 9
         release_table(stored, table, asker)
-    with pytest.raises(BudgetSpent, match='budget "town"'):
+    with pytest.raises(errors.BudgetSpent, match='budget "town"'):
         release_table(stored, last, asker)
     assert spent(private_town.folder) <= 9
 
@@ -161,10 +154,10 @@ def test_without_its_ledger_nothing_is_answered(private_town, harm):
         (elsewhere / LEDGER).rename(path)
     elif harm == "damaged":
         path.write_bytes(b"SQLite format 3\0" + b"\1" * 5000)
-    with pytest.raises(LedgerUnusable):
+    with pytest.raises(errors.LedgerUnusable):
         release_table(opened(private_town).stored("town"), INSIDE)
     if harm != "other":
-        with pytest.raises(LedgerUnusable):
+        with pytest.raises(errors.LedgerUnusable):
             load_dataset(private_town.folder, private_town.description, private_town.records)
 
 
@@ -172,14 +165,14 @@ def test_a_ledger_that_disappears_while_serving_ends_all_answers(private_town):
     stored = opened(private_town).stored("town")
     release_table(stored, INSIDE)
     (private_town.folder / LEDGER).rename(private_town.folder / "away")
-    with pytest.raises(LedgerUnusable):
+    with pytest.raises(errors.LedgerUnusable):
         release_table(stored, INSIDE)
 
 
 @pytest.mark.slow
 def test_a_version_belongs_to_its_records(private_town, spent):
     changed = private_town.records.slice(1)
-    with pytest.raises(BadDescription, match="other records"):
+    with pytest.raises(errors.BadDescription, match="other records"):
         load_dataset(private_town.folder, private_town.description, changed)
     before = release_table(opened(private_town).stored("town"), INSIDE)
     second = private_town.description.replace('version = "1"', 'version = "2"')
@@ -189,7 +182,7 @@ def test_a_version_belongs_to_its_records(private_town, spent):
     after = release_table(opened(private_town).stored("town"), INSIDE)
     assert (before.noisy != after.noisy).mean() > 0.5
     third = private_town.description.replace('version = "1"', 'version = "3"')
-    with pytest.raises(BudgetSpent, match='budget "town"'):
+    with pytest.raises(errors.BudgetSpent, match='budget "town"'):
         load_dataset(private_town.folder, third, changed)
     assert opened(private_town).stored("town").dataset.version == "2"
 
@@ -198,11 +191,11 @@ def test_an_edited_plan_or_fingerprint_is_not_served(private_town):
     version = next(private_town.folder.glob("datasets/town/*/noise.json")).parent
     text = (version / "noise.json").read_text()
     (version / "noise.json").write_text(text.replace('"share": "', '"share": "1', 1))
-    with pytest.raises(WorkspaceUnusable, match="changed after"):
+    with pytest.raises(errors.WorkspaceUnusable, match="changed after"):
         opened(private_town).stored("town")
     (version / "noise.json").write_text(text)
     (version / "records.fingerprint").write_text("0" * 32)
-    with pytest.raises(WorkspaceUnusable, match="changed after"):
+    with pytest.raises(errors.WorkspaceUnusable, match="changed after"):
         opened(private_town).stored("town")
 
 
@@ -238,5 +231,5 @@ def test_gaussian_noise_under_the_zcdp_rule_is_published_and_asked_beyond(
     before = spent(folder)
     release_table(workspace.stored("town"), OUTSIDE, asker)
     assert float(spent(folder) - before) == pytest.approx(0.01, rel=1e-6)
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(errors.BudgetSpent):
         release_table(workspace.stored("town"), TableRequest("town", ("sex", "age", "job")), asker)

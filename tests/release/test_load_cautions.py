@@ -13,15 +13,7 @@ import pytest
 
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import CodeList
-from discreet.release.load_cautions import (
-    LEFT_OUT,
-    description_cautions,
-    disappearing,
-    find_slivers,
-    load_with_cautions,
-    sliver_cautions,
-    variables_to_count,
-)
+from discreet.release import load_cautions
 from discreet.workspace.versions.load_version import LoadJob, load
 from discreet.workspace.workspace import Workspace
 
@@ -41,7 +33,7 @@ def test_groups_that_differ_by_two_people_are_named_before_the_version_is_served
 
     def inspect(dataset, engine):
         assert not list(folder.rglob("current*"))
-        return sliver_cautions(dataset, engine)
+        return load_cautions.sliver_cautions(dataset, engine)
 
     report = load(LoadJob(folder, town.description, almost_empty, inspect=inspect))
     assert any(
@@ -56,9 +48,9 @@ def test_records_without_slivers_get_no_caution_and_those_under_dp_the_same_one_
     town, private_town, tmp_path, almost_empty
 ):
     ruled = town.description + '\n[[rule]]\nkind = "nested-groups"\nfewer_than = 2\n'
-    assert load_with_cautions(LoadJob(tmp_path / "plain", ruled, town.records)).cautions == ()
+    assert load_cautions.load_with_cautions(LoadJob(tmp_path / "plain", ruled, town.records)).cautions == ()
     job = LoadJob(tmp_path / "dp", private_town.description, almost_empty)
-    assert load_with_cautions(job).cautions == (LEFT_OUT,)
+    assert load_cautions.load_with_cautions(job).cautions == (load_cautions.LEFT_OUT,)
 
 
 def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
@@ -69,22 +61,22 @@ def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
     text = town.description.replace(
         "[[hierarchy]]", f'[[variable]]\nname = "household"\ncategories = [{codes}]\n\n[[hierarchy]]', 1
     )
-    said = load_with_cautions(LoadJob(tmp_path / "w", text, records)).cautions
+    said = load_cautions.load_with_cautions(LoadJob(tmp_path / "w", text, records)).cautions
     (asked,) = [sentence for sentence in said if "is it an id?" in sentence]
     assert asked.startswith("household has 600 categories for 3,000 records: is it an id?")
 
 
 def test_what_looks_wrong_is_asked(town):
     dataset = parse_dataset(town.description)
-    told = " ".join(description_cautions(replace(dataset, id_column="row number"), 2))
+    told = " ".join(load_cautions.description_cautions(replace(dataset, id_column="row number"), 2))
     assert "no [[rule]]" in told
     assert "places in the file" in told
     assert "The file has 2 records" in told
     ruled = replace(dataset, rules=({"kind": "nested-groups"},))
-    assert list(description_cautions(ruled, 3000)) == []
+    assert list(load_cautions.description_cautions(ruled, 3000)) == []
     forty = tuple(replace(dataset.variables[2], name=f"v{n}") for n in range(40))
     many = replace(ruled, variables=forty, hierarchies=(), structural_zeros=(), code_lists=())
-    assert "40 variables make 10,700 tables" in " ".join(description_cautions(many, 3000))
+    assert "40 variables make 10,700 tables" in " ".join(load_cautions.description_cautions(many, 3000))
 
 
 def test_what_disappears_is_named(town):
@@ -94,11 +86,11 @@ def test_what_disappears_is_named(town):
     )
     fewer = fewer.replace('name = "sex"', 'name = "gender"')
     after = replace(parse_dataset(fewer), rules=({"kind": "x"},))
-    told = list(disappearing(before, after))
+    told = list(load_cautions.disappearing(before, after))
     assert told[0].startswith("Readers lose 1 variable: sex.")
     assert "age loses 1 category: old." in told
     assert told[-1] == "Rules that protected the version before are gone: nested-groups."
-    assert list(disappearing(before, before)) == []
+    assert list(load_cautions.disappearing(before, before)) == []
 
 
 PLANNING = CodeList(
@@ -110,10 +102,10 @@ BROAD = CodeList("broad", "Broad", "job", (("W", "Work", ("1", "2")),))
 
 
 def test_the_counts_that_it_needs_are_those_of_the_finest_levels_and_of_code_lists(dataset):
-    assert variables_to_count(replace(dataset, code_lists=())) == ("area",)
+    assert load_cautions.variables_to_count(replace(dataset, code_lists=())) == ("area",)
     listed = replace(dataset, code_lists=(BROAD,))
-    assert variables_to_count(listed) == ("area", "job")
-    assert not find_slivers(listed, {})
+    assert load_cautions.variables_to_count(listed) == ("area", "job")
+    assert not load_cautions.find_slivers(listed, {})
 
 
 @pytest.mark.parametrize(
@@ -134,6 +126,6 @@ def test_the_counts_that_it_needs_are_those_of_the_finest_levels_and_of_code_lis
     ],
 )
 def test_groups_that_are_almost_the_same_people_are_named(dataset, lists, counts, limit, found):
-    named = find_slivers(replace(dataset, code_lists=lists), counts, limit)
+    named = load_cautions.find_slivers(replace(dataset, code_lists=lists), counts, limit)
     for sentence, (one, other, apart) in zip(named, found, strict=True):
         assert all(word in sentence for word in (one, other, f"differ by {apart} (fewer than {limit})"))

@@ -11,7 +11,7 @@ from tests.release.surveys import description, survey_records
 from discreet.errors import BadRequest, Refused, TooManyCells
 from discreet.formats import format_by_name
 from discreet.model.request import request_from_text
-from discreet.records import sparse_table as sparse_sums
+from discreet.records import tabulate as sparse_sums
 from discreet.records.tabulate import tabulate
 from discreet.release.nonzero_listing import check_nonzero, list_nonzero
 from discreet.release.pipeline import release_table

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.errors import (
-    BadData,
-    BadDescription,
-    NestedGroups,
-    SecretUnusable,
-    TableNotReleased,
-    TooManyVariables,
-    WorkspaceUnusable,
-)
+from discreet import errors
 from discreet.model.request import request_from_text
 from discreet.noise.files import read_noise_table, write_noise_table
 from discreet.release.pipeline import release_table
@@ -39,7 +31,7 @@ def test_fitted_totals_do_not_give_a_withheld_area_away(town, tmp_path):
     stored = town.load(tmp_path, with_rules(town, SMALL)).stored("town")
     shown = release_table(stored, request_from_text("town", rows=["area"], columns=["sex"]))
     assert (shown.status == 1).any()
-    with pytest.raises(TableNotReleased, match="fitted"):
+    with pytest.raises(errors.TableNotReleased, match="fitted"):
         release_table(stored, request_from_text("town", rows=["area"], columns=["sex"], additivity="fitted"))
     interior = release_table(
         stored, request_from_text("town", rows=["area"], columns=["sex"], additivity="interior")
@@ -54,12 +46,12 @@ def test_an_edited_version_is_not_served_and_a_load_mends_it(town, tmp_path):
     version = tmp_path / "datasets" / "town" / digest
     noise = read_noise_table(version / "noise.json")
     write_noise_table(replace(noise, rows=noise.rows[:1]), version / "noise.json")
-    with pytest.raises(WorkspaceUnusable, match="changed after"):
+    with pytest.raises(errors.WorkspaceUnusable, match="changed after"):
         Workspace(tmp_path).stored("town")
     load_dataset(tmp_path, town.description, town.records)
     assert Workspace(tmp_path).stored("town").protector.noise.rows == noise.rows
     (version / "dataset.toml").write_text(town.description.replace("hashed", "additive"))
-    with pytest.raises(WorkspaceUnusable, match="changed after"):
+    with pytest.raises(errors.WorkspaceUnusable, match="changed after"):
         Workspace(tmp_path).stored("town")
     (version / "data.duckdb").unlink()
     load_dataset(tmp_path, town.description, town.records)
@@ -74,18 +66,18 @@ def test_a_hash_taken_out_of_the_noise_file_does_not_help(town, tmp_path):
     last = document["rows"][-1]
     last["values"], last["thresholds"], last["probabilities"] = [0], [document["modulus"]], [1.0]
     path.write_text(json.dumps(document))
-    with pytest.raises(WorkspaceUnusable):
+    with pytest.raises(errors.WorkspaceUnusable):
         Workspace(tmp_path).stored("town")
 
 
 def test_a_lost_or_foreign_secret_is_never_replaced_in_passing(town, tmp_path):
     town.load(tmp_path)
     (tmp_path / "secret").unlink()
-    with pytest.raises(SecretUnusable, match="missing"):
+    with pytest.raises(errors.SecretUnusable, match="missing"):
         load_dataset(tmp_path, town.description, town.records)
     (tmp_path / "secret").write_bytes(bytes(range(90, 122)))
     (tmp_path / "secret").chmod(0o600)
-    with pytest.raises(SecretUnusable, match="not the one"):
+    with pytest.raises(errors.SecretUnusable, match="not the one"):
         load_dataset(tmp_path, town.description, town.records)
 
 
@@ -94,7 +86,7 @@ def test_a_level_that_a_filter_cuts_is_a_union_like_any_other(town, tmp_path):
     stored = town.load(tmp_path, with_rules(town, rule)).stored("town")
     cut = {"rows": ["area"], "columns": ["sex"], "levels": ["area=region"], "totals": False}
     for parts in ({"rows": ["sex"]}, cut):
-        with pytest.raises(NestedGroups):
+        with pytest.raises(errors.NestedGroups):
             release_table(stored, request_from_text("town", filters=["area=S1,S2"], **parts))
 
 
@@ -105,12 +97,12 @@ def test_noise_that_changes_nothing_and_keys_that_hardly_differ_are_refused(tmp_
     frame = pd.DataFrame({"id": range(2000), "sex": rng.choice(["1", "2"], 2000), "key": 0})
     variable = '[[variable]]\nname = "sex"\ncategories = ["1", "2"]\n'
     text = 'id = "d"\nlabel = "D"\nid_column = "id"\n{}' + variable + '[protection]\nkeys = "additive"\n'
-    with pytest.raises(BadData, match="hardly differ"):
+    with pytest.raises(errors.BadData, match="hardly differ"):
         load_dataset(tmp_path / "keys", text.format('key_column = "key"\n'), frame)
     one = discreet.noise.maxent(D=1, V=0.5)
     write_noise_table(replace(one, rows=one.rows[:1]), tmp_path / "noise.json")
     (tmp_path / "dataset.toml").write_text(text.format("") + '[protection.noise]\nfile = "noise.json"\n')
-    with pytest.raises(BadDescription, match="changes no count"):
+    with pytest.raises(errors.BadDescription, match="changes no count"):
         discreet.load(tmp_path / "w", tmp_path / "dataset.toml", frame)
 
 
@@ -130,7 +122,7 @@ def with_weights(records):
 
 def test_strata_that_are_areas_do_not_go_with_withheld_areas(town, tmp_path):
     strata = 'stratum = "area"\nstratum_weights = { N1 = 2, N2 = 2, S1 = 2, S2 = 2, S3 = 2 }\n'
-    with pytest.raises(BadDescription, match="level of the geography"):
+    with pytest.raises(errors.BadDescription, match="level of the geography"):
         load_dataset(tmp_path / "a", weighted_town(town, "public-strata", strata), with_weights(town.records))
 
 
@@ -139,5 +131,5 @@ def test_the_strata_of_a_weighted_table_count_as_a_variable(town, tmp_path):
     text = weighted_town(town, "public-strata", strata).replace("max_variables = 3", "max_variables = 2")
     stored = town.load(tmp_path, text, with_weights(town.records)).stored("town")
     release_table(stored, request_from_text("town", rows=["age"], measure="weighted"))
-    with pytest.raises(TooManyVariables):
+    with pytest.raises(errors.TooManyVariables):
         release_table(stored, request_from_text("town", rows=["age"], columns=["job"], measure="weighted"))

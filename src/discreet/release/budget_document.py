@@ -164,7 +164,7 @@ GROUPS = (2, 5)
 def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> BudgetDocument:
     """What a universe promises and costs, now and with other margins or fewer variables."""
     document: BudgetDocument = {
-        **budget_figures(plan, dataset, state),
+        **budget_figures(plan, dataset, state),  # type: ignore[typeddict-item]  # figures have no curve
         "standard_deviation_by_margins": style_advice(plan, dataset),
         "if_dropped": _gains_of_dropping(plan, dataset),
     }

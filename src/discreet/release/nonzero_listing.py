@@ -26,7 +26,7 @@ from discreet.model.shape import TableShape
 from discreet.protect.cell_keys import noisy_people
 from discreet.protect.protector import CellKeyProtector, NoisyCells
 from discreet.records.engine import SparseCells
-from discreet.records.sparse_table import MOST_PLACES, wide_blocks
+from discreet.records.tabulate import MOST_PLACES, wide_blocks
 from discreet.release.checked_request import CheckedRequest, check_request, unlock
 from discreet.release.notes import clipping_note, goes_below_zero, names_note, table_note
 from discreet.release.verdicts import uses_weight_steps, weight_steps

@@ -427,8 +427,7 @@ def test_whole_tables_have_the_errors_of_their_cells(design, columns, tmp_path):
     stored = unlock_service(service)
     asked = request_from_text("silc", rows=["region", "poor"], columns=["sex"], filters=["region=R1,R2,R4"])
     report = survey_errors(service, asked)
-    from discreet.records.sample_rows import sample_rows
-    from discreet.survey.variance import Sample
+    from discreet.survey.variance import Sample, sample_rows
 
     shape = table_shape(asked, stored.dataset)
     sample = Sample(sample_rows(stored.engine, shape, stored.dataset), stored.dataset.survey.design)

@@ -32,7 +32,6 @@ from discreet.model.shape import Dimension, plain_outputs
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.protect.protector import NoisyCells
 from discreet.records.engine import Engine
-from discreet.records.sample_rows import sample_rows
 from discreet.records.storage import SQUARES, join_squares, replicate_names, square_decimals, sum_columns
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
@@ -62,7 +61,7 @@ def design_variances(exact: ExactTable, engine: Engine, dataset: Dataset) -> NDA
         columns = (in_people(exact.sum_of(name), dataset) for name in replicate_names(design))
         return variance.replicate_variance(totals, columns, design)
     if design.grouped:
-        rows = sample_rows(engine, exact.shape, dataset)
+        rows = variance.sample_rows(engine, exact.shape, dataset)
         return variance.cell_variances(rows.by_cell(), rows.units, design, exact.shape.lengths)
     high, low = (exact.sum_of(name) for name in SQUARES)
     squares = join_squares(high, low, square_decimals(dataset))
