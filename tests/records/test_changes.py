@@ -8,7 +8,7 @@ import pytest
 
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.records import changes
-from discreet.records.changes import Changes, StoredRecords, count_changes
+from discreet.records.changes import Changes, count_changes
 from discreet.records.engine import engine_kind
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
 
@@ -34,7 +34,7 @@ def stored(dataset, columns, folder):
     with pa.ipc.new_file(folder / "staged.arrow", schema) as writer:
         writer.write_table(table)
     engine_kind("duckdb").store(folder / "staged.arrow", dataset, folder, "tag")
-    return StoredRecords(dataset, engine_kind("duckdb").open(folder, dataset, 1))
+    return dataset, engine_kind("duckdb").open(folder, dataset, 1)
 
 
 def slow(before, after):

@@ -30,7 +30,7 @@ from discreet.records.cubes import (
     write_cube,
 )
 from discreet.records.engine import AggregateQuery, InParts, records_in
-from discreet.records.sparse_table import sum_groups
+from discreet.records.tabulate import sum_groups
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 

@@ -13,7 +13,7 @@ from discreet.model.shape import table_shape
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.model.variable import Category, Hierarchy, Variable
 from discreet.records.engine import AggregateQuery, SparseCells
-from discreet.records.sample_rows import sample_rows
+from discreet.survey.variance import sample_rows
 
 RECORDS = 300
 VARIABLES = (

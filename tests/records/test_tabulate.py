@@ -13,13 +13,11 @@ from discreet.model.hierarchy import level_names
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.shape import table_shape
 from discreet.records import compiled_count as fast_count
-from discreet.records import sparse_table as wide
 from discreet.records import tabulate as tabulation
 from discreet.records.compiled_count import CodeFile, count_dense
 from discreet.records.engine import AggregateQuery, SparseCells
-from discreet.records.sparse_table import flat_positions, sum_groups, wide_blocks
 from discreet.records.storage import RECORD_KEY, WEIGHT
-from discreet.records.tabulate import tabulate
+from discreet.records.tabulate import flat_positions, sum_groups, tabulate, wide_blocks
 
 
 class SlowEngine:
@@ -176,10 +174,10 @@ REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("at_once", [wide.AT_ONCE, 40, 1])
+@pytest.mark.parametrize("at_once", [tabulation.AT_ONCE, 40, 1])
 @pytest.mark.parametrize("name", REQUESTS)
 def test_blocks_hold_the_cells_of_the_dense_table(town, town_workspace, monkeypatch, name, at_once):
-    monkeypatch.setattr(wide, "AT_ONCE", at_once)
+    monkeypatch.setattr(tabulation, "AT_ONCE", at_once)
     dataset = parse_dataset(town.description)
     shape = table_shape(canonical(request_from_text("town", **REQUESTS[name]), dataset), dataset)
     exact = tabulate(town_workspace.stored("town").engine, shape)
@@ -202,7 +200,7 @@ def test_one_aggregate_is_enough(town, town_workspace, monkeypatch):
     monkeypatch.setattr(engine, "aggregate", lambda query: asked.append(query) or aggregate(query))
     assert len(list(wide_blocks(engine, shape))) == 16
     assert len(asked) == 2, "how many records there are, and the groups"
-    monkeypatch.setattr(wide, "AT_ONCE", 40)
+    monkeypatch.setattr(tabulation, "AT_ONCE", 40)
     sizes = []
     monkeypatch.setattr(engine, "aggregate", lambda query: sizes.append(aggregate(query)) or sizes[-1])
     list(wide_blocks(engine, shape))
@@ -236,7 +234,7 @@ def slowly(cells):
 @pytest.mark.parametrize("dense", [0, 2**16])
 def test_sums_are_those_of_a_dictionary(dense, seed, size, lengths):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wide, "DENSE", dense)
+        patch.setattr(tabulation, "DENSE", dense)
         cells = rows(seed, size, lengths)
         expected, found = slowly(cells), sum_groups(cells, lengths)
     assert found.counts.size == len(expected)

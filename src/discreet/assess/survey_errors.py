@@ -20,13 +20,12 @@ from discreet.inference.confidence_intervals.table_intervals import Cell, Codes,
 from discreet.model.release import STATUSES, Release, table_title
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import TableShape, table_shape
-from discreet.records.sample_rows import sample_rows
 from discreet.records.storage import sum_columns
 from discreet.records.tabulate import tabulate
 from discreet.release.dataset_registry import DatasetService, unlock_service
 from discreet.release.dry_run import try_request
 from discreet.release.measures.weighted import design_variances, in_people
-from discreet.survey.variance import Estimate, Sample, design_effects
+from discreet.survey.variance import Estimate, Sample, design_effects, sample_rows
 
 #: Maximum size of a report: every cell is looked up in all rows of the sample.
 MOST_CELLS = 5_000

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.records.engine import AggregateQuery, Engine, SparseCells
-from discreet.records.sparse_table import sum_groups
 from discreet.records.storage import RECORD_KEY, WEIGHT
+from discreet.records.tabulate import sum_groups
 
 #: Records compared at a time, about.
 PART = 1_000_000
@@ -40,26 +40,21 @@ class Changes(Confidential):
         return self.added + self.removed + self.changed
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecords:
-    """Records with their description."""
-
-    dataset: Dataset
-    engine: Engine
-
-
-def count_changes(before: StoredRecords, after: StoredRecords, *, same_keys: bool) -> Changes:
+def count_changes(
+    before: tuple[Dataset, Engine], after: tuple[Dataset, Engine], *, same_keys: bool
+) -> Changes:
     """Compare two sets of records; without `same_keys` a person's record keys differ, and only contents are compared."""
-    codes = {variable.name: variable.codes for variable in before.dataset.variables}
-    shared = tuple(v.name for v in after.dataset.variables if codes.get(v.name) == v.codes)
-    names = {variable.name for each in (before, after) for variable in each.dataset.variables}
+    (old, engine_before), (new, engine_after) = before, after
+    codes = {variable.name: variable.codes for variable in old.variables}
+    shared = tuple(v.name for v in new.variables if codes.get(v.name) == v.codes)
+    names = {variable.name for variable in (*old.variables, *new.variables)}
     left_out = tuple(sorted(names - set(shared)))
     if not shared:
         return Changes(0, 0, 0, left_out)
-    split = max(shared, key=lambda name: len(after.dataset.variable(name)))
-    weights = before.dataset.weight_column is not None and after.dataset.weight_column is not None
+    split = max(shared, key=lambda name: len(new.variable(name)))
+    weights = old.weight_column is not None and new.weight_column is not None
     columns = ((RECORD_KEY,) if same_keys else ()) + shared + ((WEIGHT,) if weights else ())
-    removed, added = _differences(before.engine, after.engine, columns, split)
+    removed, added = _differences(engine_before, engine_after, columns, split)
     both = 0
     if same_keys:  # removed rows with an added partner of the same key
         keys, counts = np.unique(removed, return_counts=True)

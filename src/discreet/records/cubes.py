@@ -45,8 +45,8 @@ from discreet.model.exact import Confidential
 from discreet.model.hierarchy import ancestors
 from discreet.model.universe import dp_terms
 from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
-from discreet.records.sparse_table import sum_groups
 from discreet.records.storage import WEIGHT, storage_schema, sum_columns, to_numpy
+from discreet.records.tabulate import sum_groups
 
 COUNT, KEYS = "_n", "_k"
 #: Groups of one aggregate of a build, at most, unless a single category has more.

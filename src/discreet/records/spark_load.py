@@ -311,8 +311,6 @@ def _find_duplicates(staged: Any, before: dict[int, int], problems: Problems, co
 
 def _write_kept(staged: Any, dataset: Dataset, folder: Path) -> Path:
     """The records to keep, with strata and clusters numbered in the order of first occurrence."""
-    import pyarrow.parquet as pq
-
     coders = unit_coders(dataset)
     for name, coder in coders.items():
         firsts = staged.groupBy(name).agg({AT: "min"}).toDF(name, AT).orderBy(AT).toArrow()

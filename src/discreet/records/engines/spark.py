@@ -17,6 +17,7 @@ Source: Spark documentation, "Spark Security", Local Storage Encryption.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -83,17 +84,21 @@ def stop_spark() -> None:
 @contextmanager
 def spark_trouble(what: str, error: type[WorkspaceUnusable] = WorkspaceUnusable) -> Iterator[None]:
     """Replace Spark's errors by ours: their messages could contain values."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except (PySparkException, Py4JError, ConnectionError, EOFError):
+    except _errors():
         raise error(
             what,
             f"Look at {ENVIRONMENT}, at Spark's own logs, and whether all its machines reach the workspace; "
             "else load the dataset again.",
         ) from None
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError, ConnectionError, EOFError
 
 
 def spark_address(path: Path) -> str:
@@ -108,20 +113,22 @@ def spark_address(path: Path) -> str:
 
 def _alive(session: Any) -> bool:
     """Whether Java runs and the session was stopped neither by us nor by its master."""
-    from py4j.protocol import Py4JError
-
     context = session.sparkContext._jsc  # noqa: SLF001 - PySpark has no public way
     try:
         return not _java_is_gone() and context is not None and not context.sc().isStopped()
-    except (Py4JError, ConnectionError):
+    except _errors():
         return False
 
 
-def _java_is_gone() -> bool:
+def _java() -> Any:
+    """The process of Java, if this one started it."""
     from pyspark import SparkContext
 
-    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
-    return process is not None and process.poll() is not None
+    return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+
+
+def _java_is_gone() -> bool:
+    return (process := _java()) is not None and process.poll() is not None
 
 
 def _let_go() -> None:
@@ -133,22 +140,17 @@ def _let_go() -> None:
     if not _java_is_gone():
         session.stop()
         return
-    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+    process = _java()
     if process is not None and process.stdin is not None:
         process.stdin.close()
-    SparkContext._active_spark_context = None  # noqa: SLF001
-    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
     SparkSession._instantiatedSession = None  # noqa: SLF001
 
 
 def _start() -> Any:
     """A session with our settings; its private local folder is removed at exit."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    import atexit
-
-    from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     if SparkContext._active_spark_context is not None:  # noqa: SLF001
@@ -173,7 +175,7 @@ def _start() -> Any:
         properties |= ALONE | {"spark.local.dir": local} if alone else {}
         conf.setMaster(master).setAll(list(properties.items()))
         return SparkSession.builder.config(conf=conf).getOrCreate()
-    except (PySparkException, Py4JError, OSError, RuntimeError, ValueError):
+    except (*_errors(), OSError, RuntimeError, ValueError):
         raise BadOption(
             f"Spark does not start{f' with the master {master!r}' if master else ''}.",
             f"Install Java 17 (on Debian: apt-get install default-jre-headless), and look at {ENVIRONMENT}.",

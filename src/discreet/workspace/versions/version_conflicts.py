@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.messages.text import nearest
 from discreet.model.protection import DEFAULT_VERSIONS_APART
 from discreet.model.universe import dp_terms
+from discreet.records.changes import Changes, count_changes
 from discreet.records.engine import EngineKind
 from discreet.records.fingerprint import Overlap, open_sketch, overlap, seal_sketch
 from discreet.records.keys import Secret
@@ -50,9 +51,6 @@ from discreet.workspace.versions.version import (
     version_files,
 )
 from discreet.workspace.versions.version_engine import open_engine
-
-if TYPE_CHECKING:
-    from discreet.records.changes import Changes
 
 KEEP_KEYS, COLLECT, NEW_LINEAGE = "keep-keys", "collect", "new-lineage"
 CORRECTIONS = (COLLECT, KEEP_KEYS, NEW_LINEAGE)
@@ -86,17 +84,10 @@ class Comparison:
 
     def __init__(self, loading: Path, dataset: Dataset, kind: EngineKind, secret: Secret) -> None:
         self._loading, self._dataset, self._kind, self._secret = loading, dataset, kind, secret
-        self._cache: dict[Path, tuple[Version, Changes] | None] = {}
-
-    def compare_with(self, place: Path) -> tuple[Version, Changes] | None:
-        """Another version and the changes against it; None if it cannot be read."""
-        if place not in self._cache:
-            self._cache[place] = self._compare(place)
-        return self._cache[place]
+        self.compare_with = cache(self._compare)
 
     def _compare(self, place: Path) -> tuple[Version, Changes] | None:
-        from discreet.records.changes import StoredRecords, count_changes  # noqa: PLC0415 - only a load compares
-
+        """Another version and the changes against it; None if it cannot be read."""
         try:
             before = read_version(place, self._secret)
             there = open_engine(place, before, self._secret)
@@ -105,7 +96,7 @@ class Comparison:
         here = self._kind.open(self._loading, self._dataset, None)
         try:
             same_keys = before.dataset.lineage == self._dataset.lineage
-            old, new = StoredRecords(before.dataset, there), StoredRecords(self._dataset, here)
+            old, new = (before.dataset, there), (self._dataset, here)
             return before, count_changes(old, new, same_keys=same_keys)
         except WorkspaceUnusable:  # damaged: this load repairs it
             return None
