@@ -1,14 +1,8 @@
 """The declared privacy budget: amounts as exact decimals, and the terms of a differentially private promise.
 
-    loss         epsilon or rho, in whole units of 1e-12
-    failure      delta or distance, in whole units of 1e-18
-    neighbours   add-remove: one privacy unit more or less.  replace-one: one unit's records are changed.
-    invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1). A variable: its totals
-                 are public, and a replaced record keeps its category (docs/methods/dp-invariants.md).
-    name         the budget: datasets about the same people share it and its lifetime cap.
-
-A declared amount must be a whole number of units, so that the ledger stores all of it. A computed amount is rounded up to
-whole units. No float is used: the float 1.1 is a little more than 1.1, and a cap of 1.1 would not cover it.
+A loss is an epsilon or rho in whole units of 1e-12, a failure a delta or distance in whole units of 1e-18. A declared
+amount must be a whole number of units, so that the ledger stores all of it. A computed amount is rounded up to whole
+units. No float is used: the float 1.1 is a little more than 1.1, and a cap of 1.1 would not cover it.
 
 Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
 """
@@ -111,7 +105,9 @@ class Terms:
         delta: The delta at which the promise is stated.
         cap_epsilon: The lifetime cap of the budget; required in a file.
         cap_delta: The lifetime cap of delta; by default for as many versions as `cap_epsilon` covers.
-        invariants: Public facts: `n`, the number of records, and a variable whose totals are public.
+        neighbours: `add-remove`: one privacy unit more or less. `replace-one`: one unit's records are changed.
+        invariants: Public facts: `n`, the number of records (neighbours are then `replace-one`, Bailie 4.1), and a
+            variable whose totals are public: a replaced record keeps its category (docs/methods/dp-invariants.md).
         records_per_unit: The maximum number of records per person (privacy unit), enforced at load.
         spread: How the budget is allocated to margins.
         measure: The error that `optimised` minimises: variance or expected absolute error.

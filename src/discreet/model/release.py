@@ -6,8 +6,6 @@ Values are noisy counts, or derived from them; `noisy` has the counts before any
 
 A subset is no filter. A filter counts fewer people and is another request with other noise; a subset shows some cells of
 the whole table, with the same numbers, so that subsets of one table agree wherever they overlap.
-
-Printed relative standard errors are rounded up to public steps.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,12 +1,11 @@
 """SDMX names: the dataflow of a table, ids of codes, and attributes of values.
 
-    census             the dataflow of a dataset: all its variables are dimensions
-    census-sex-age     the dataflow of one table: these variables, in this order
+    census                    the dataflow of a dataset: all its variables are dimensions
+    census-sex-age            the dataflow of one table: these variables, in this order
     potatoes-weighted-age     the same for another measure than the dataset's first
 
-A table that is filtered, grouped or shown at other levels has a separate dataflow, whose name ends in a number.
-
-SDMX allows few characters in the id of a code. Others are written as `$` and two hexadecimal digits per byte of UTF-8, so
+A table that is filtered, grouped or shown at other levels has a separate dataflow, whose name ends in a number. SDMX
+allows few characters in the id of a code. Others are written as `$` and two hexadecimal digits per byte of UTF-8, so
 that an id is the same in a file, in a URL and in a key such as `F+M..R1`: `65+` is `65$2B`.
 
 Source: SDMX 2.1, section 2 (information model), IDType; SDMX code lists CL_OBS_STATUS 2.2 and CL_CONF_STATUS 1.2.

@@ -7,10 +7,7 @@
 
 A code takes precedence, then a label, a level, a range, a pattern. A backslash escapes `.`, `:`, `*` and `?`. `shortest`
 writes a long list of codes as ranges, which parse to the same codes. A number inside a class such as "25-29" is refused:
-half a class cannot be counted.
-
-A group name is a label of the requester. It is refused where it is the code or label of other categories, of a level or
-of a total, so that it cannot pass for the custodian's. A note of the table lists such names.
+half a class cannot be counted. A group name is a label of the requester; it must not pass for one of the custodian's.
 """
 
 import fnmatch

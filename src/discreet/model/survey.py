@@ -1,12 +1,9 @@
 """The public facts of a survey: form of weights, sizes, variability of weights, and sampling design.
 
-    strata = "region", clusters = "household"                      errors by linearisation (ultimate clusters)
-    replicates = "repwt1..repwt60", method = "jackknife"           errors by replication
-    none of them                                                   simple random sampling of records
-
-`[survey]` declares them, a load checks them against the records, and weighted tables print them. Weights are fixed-point
-integers. Replicate weights give Σ_r c_r (θ_r - θ)², θ_r being the estimate by the r-th column and θ by the weights
-themselves. The coefficients c_r follow from the method and the number R of replicates:
+`[survey]` declares them, a load checks them against the records, and weighted tables print them. Errors follow by
+linearisation from strata and clusters (ultimate clusters), or from replicate weights, or as under simple random
+sampling. Weights are fixed-point integers. Replicate weights give Σ_r c_r (θ_r - θ)², θ_r being the estimate by the
+r-th column and θ by the weights themselves. The coefficients c_r follow from the method and the number R of replicates:
 
     jackknife   (R - 1) / R, or as `coefficients` declare them (JKn: (n_h - 1) / n_h of the stratum of replicate r)
     brr         1 / R

@@ -7,8 +7,7 @@ stage; the inherited ones let everything pass.
     on noisy counts, area by area       withholds                   -> the areas that it withholds
     on withheld areas                   spares, fails               -> areas to show again; a failed table
 
-The kinds of Discreet register themselves in the modules of `kinds/`, which are imported at first use. A third party calls
-`register` in the same way.
+The modules of `kinds/` register themselves and are imported at first use; a third party calls `register` in the same way.
 
 Source: Rinott et al. (2018), section 2.2.
 """

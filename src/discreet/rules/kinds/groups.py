@@ -5,9 +5,6 @@ its variable (coarser levels, code lists, the total) and with the other groups o
 rule says so, because its total is the union.
 
 Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated and differenced).
-
-`close_groups` finds declared groups that are nearly equal, by |A| + |B| - 2 |A and B| of two groups of two lists. The caller
-chooses the size of a category: people, for a custodian; one, where only public facts may be used (detectors).
 """
 
 from collections.abc import Iterator
@@ -217,7 +214,10 @@ def _positions(dataset: Dataset, name: str, codes: tuple[str, ...]) -> frozenset
 def close_groups(
     dataset: Dataset, name: str, people: NDArray[np.int64], fewer_than: int
 ) -> Iterator[tuple[str, str, str, str, int]]:
-    """Overlapping groups of two declared lists that differ by less than `fewer_than`: list, code, list, code, difference."""
+    """Overlapping groups of two declared lists that differ by less than `fewer_than`: list, code, list, code, difference.
+
+    The difference is |A| + |B| - 2 |A and B|. `people` is the size of each category, or ones where only public facts count.
+    """
     codes = dataset.variable(name).codes
     # By list: the group of each category in it, and the codes of its groups.
     lists = {name: (np.arange(len(codes), dtype=np.int64), codes)}
