@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.margins.integer_noise import SeededNoise, laplace_noise
+from discreet.margins.integer_noise import PUBLIC, SeededNoise, laplace_noise
 from discreet.margins.least_squares import Covariance, MeasuredMargins, independent, variance_shares
 from discreet.margins.margin_set import MarginSet, margin_tables
 from discreet.privacy.composition import gaussian_delta
@@ -84,7 +84,7 @@ def test_measured_errors_and_intervals_match_their_formulas(distribution, consis
 def test_a_public_total_is_released_exactly():
     wanted = MarginSet(("A", "B"), (2, 3), ((0, 1),))
     exact = margin_tables(random_counts(wanted), wanted)
-    noise = {(): None, (0, 1): laplace_noise(9.0)}
+    noise = {(): PUBLIC, (0, 1): laplace_noise(9.0)}
     plan = MeasuredMargins(wanted, noise, "laplace", 1.0, 0.0, "replace-one")
     released = plan.release(exact, SeededNoise(2))
     assert released[0, 1].sum() == pytest.approx(exact[0, 1].sum())

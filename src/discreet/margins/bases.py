@@ -96,7 +96,7 @@ def number_of_coefficients(wanted: MarginSet) -> int:
     >>> number_of_coefficients(MarginSet(("A", "B", "C"), (4, 4, 16), ((0, 1), (0, 2), (1, 2))))
     169
     """
-    return sum(math.prod(wanted.margin_shape(part)) for part in wanted.closure)
+    return sum(map(wanted.cells, wanted.closure))
 
 
 def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
@@ -202,12 +202,8 @@ class EfronSteinTransform:
 
     def forward(self, table: Vector) -> Vector:
         """A w: centred means of the margins."""
-        axes = range(table.ndim)
-        pieces = [
-            centre(table.mean(axis=tuple(j for j in axes if j not in part))).ravel()
-            for part in self.wanted.closure
-        ]
-        return np.concatenate(pieces)
+        others = ((j for j in range(table.ndim) if j not in part) for part in self.wanted.closure)
+        return np.concatenate([centre(table.mean(axis=tuple(axes))).ravel() for axes in others])
 
     def backward(self, coefficients: Vector) -> Vector:
         """Aᵀ λ: each λ_S centred, divided by the number of cells per margin cell."""
@@ -243,8 +239,8 @@ class EfronSteinTransform:
                 block = np.zeros((self.wanted.cells(part), self.wanted.cells(other)))
                 block[rows, columns] = joint
                 lengths = self.wanted.margin_shape(part) + self.wanted.margin_shape(other)
-                together = self.wanted.table_cells**2 / block.size
-                block = np.asarray(centre(block.reshape(lengths)).reshape(block.shape) / together)
+                block = centre(block.reshape(lengths)).reshape(block.shape)
+                block = block / (self.wanted.table_cells**2 / block.size)
                 gram[bounds[i] : bounds[i + 1], bounds[j] : bounds[j + 1]] = block
                 gram[bounds[j] : bounds[j + 1], bounds[i] : bounds[i + 1]] = block.T
         return gram

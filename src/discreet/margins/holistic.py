@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import TooManyCells
 from discreet.margins import bases
-from discreet.margins.bases import EfronSteinTransform, FourierTransform, Transform
+from discreet.margins.bases import EfronSteinTransform, FourierTransform
 from discreet.margins.integer_noise import IntegerNoise, LaplaceSum, NoiseSource, laplace_noise
 from discreet.margins.linear_program import fit_table
 from discreet.margins.margin_set import Axes, MarginSet, margin_table, subsets
@@ -84,21 +84,23 @@ class Holistic:
     @property
     def coefficients(self) -> int:
         """The number of integers with noise: |B|, or N."""
-        if self.basis == "fourier":
-            return len(self.wanted.closure)
-        return bases.number_of_coefficients(self.wanted)
+        fourier = self.basis == "fourier"
+        return len(self.wanted.closure) if fourier else bases.number_of_coefficients(self.wanted)
 
     @property
     def sensitivity(self) -> float:
         """The L1 sensitivity that the noise is scaled to, in the paper's units."""
-        if self.as_published:
-            return paper_sensitivity(self.wanted, self.basis)
-        return sensitivity(self.wanted, self.basis, self.neighbours)
+        published = paper_sensitivity(self.wanted, self.basis)
+        return published if self.as_published else sensitivity(self.wanted, self.basis, self.neighbours)
 
     @property
     def scale(self) -> float:
         """The Laplace scale of a coefficient, in the paper's units."""
         return self.sensitivity / self.epsilon
+
+    @property
+    def scales(self) -> dict[Axes, float]:
+        return dict.fromkeys(self.wanted.margins, self.scale)
 
     @property
     def true_epsilon(self) -> float:
@@ -145,11 +147,9 @@ class Holistic:
                 "Take the method optimum, which needs the margins only.",
             )
         noisy = self.noisy(exact, source)
-        transform: Transform = EfronSteinTransform(self.wanted)
-        if self.basis == "fourier":
-            transform = FourierTransform(self.wanted)
+        make = FourierTransform if self.basis == "fourier" else EfronSteinTransform
         vector = np.concatenate([c.ravel() for c in noisy.values()]).astype(np.float64)
-        fitted = fit_table(transform, vector / coefficient_scaling(self.wanted, self.basis))
+        fitted = fit_table(make(self.wanted), vector / coefficient_scaling(self.wanted, self.basis))
         table = round_half_up(fitted.table)
         margins = {margin: margin_table(table, margin) for margin in self.wanted.margins}
         return HolisticRelease(table, margins, fitted.b, self.unfitted(noisy))
@@ -169,9 +169,8 @@ class Holistic:
         if self.basis == "fourier":
             return LaplaceSum.of([(1 / cells, cells, scale)])
         terms = []
-        for part in subsets(margin):
-            for agree in product((True, False), repeat=len(part)):
-                pairs = list(zip(agree, self.wanted.margin_shape(part), strict=True))
+        for shape in map(self.wanted.margin_shape, subsets(margin)):
+            for pairs in product(*(((True, k), (False, k)) for k in shape)):
                 weight = math.prod(a - 1 / k for a, k in pairs) / cells
                 terms.append((weight, math.prod(k - 1 for a, k in pairs if not a), scale))
         return LaplaceSum.of(terms)
@@ -184,11 +183,8 @@ class Holistic:
         Both are proved for the paper's scale and for a program with b = 0.
         """
         count = self.coefficients
-        if self.basis == "fourier":
-            factor = 8 * count / self.epsilon
-        else:
-            factor = paper_sensitivity(self.wanted, self.basis) / self.epsilon
-        return self.wanted.cells(margin) * factor * math.log(count / failure) + count
+        spread = 8 * count if self.basis == "fourier" else paper_sensitivity(self.wanted, self.basis)
+        return self.wanted.cells(margin) * (spread / self.epsilon) * math.log(count / failure) + count
 
 
 def round_half_up(table: NDArray[np.float64]) -> NDArray[np.int64]:

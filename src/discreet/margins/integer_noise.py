@@ -71,14 +71,7 @@ def look_up(table: NoiseTable, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The noise of each key in a table of one row, which does not depend on the count."""
     if len(table.rows) != 1:
         raise InfeasibleDesign("Noise on coefficients needs a table of one row: one law for every count.")
-    values, thresholds = _arrays(table)
-    return values[np.searchsorted(thresholds, keys, "right")]
-
-
-@lru_cache(maxsize=256)
-def _arrays(table: NoiseTable) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    row = table.rows[0]
-    return np.array(row.values, dtype=np.int64), np.array(row.thresholds[:-1], dtype=np.uint64)
+    return table.noise(np.zeros(keys.shape, dtype=np.int64), keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,7 @@ class IntegerNoise:
 
     Args:
         family: "laplace" or "gaussian".
-        scale: 1/rate for Laplace, σ for Gaussian noise, in counts.
+        scale: 1/rate for Laplace, σ for Gaussian noise, in counts; 0 without noise.
         variance: Of the ideal distribution, in counts.
         mean_absolute: E|noise| of the ideal distribution, in counts.
         grid: The noise is added to `grid` times the count: a fine grid of integers for small noise.
@@ -102,6 +95,8 @@ class IntegerNoise:
     @property
     def parts(self) -> tuple[tuple[int, NoiseTable], ...]:
         """(step, table) pairs; the noise is Σ step · table's noise, each with separate keys."""
+        if not self.scale:
+            return ()
         return (
             laplace_tables(self.scale)
             if self.family == "laplace"
@@ -115,15 +110,18 @@ class IntegerNoise:
 
     def draw(self, source: NoiseSource, name: str, size: int) -> NDArray[np.int64]:
         """Independent noises for the cells of a named object."""
-        drawn = (
-            step * source(table, name if step == 1 else f"{name}/{step}", size) for step, table in self.parts
-        )
+        named = ((step, table, name if step == 1 else f"{name}/{step}") for step, table in self.parts)
+        drawn = (step * source(table, each, size) for step, table, each in named)
         return np.asarray(sum(drawn, start=np.zeros(size, dtype=np.int64)))
 
     @property
     def cut(self) -> float:
         """An upper bound on the total variation distance of the tables from the ideal: one key per value."""
         return sum(2 * table.largest + 3 for _, table in self.parts) / KEYS
+
+
+#: The noise of a public margin.
+PUBLIC = IntegerNoise("laplace", 0.0, 0.0, 0.0)
 
 
 def laplace_noise(scale: float) -> IntegerNoise:
@@ -183,10 +181,8 @@ def gaussian_tables(spread: float) -> tuple[tuple[int, NoiseTable], ...]:
     rate = DIGITS.divide(Decimal(1), 2 * Decimal(variance))
     ratio = int(DIGITS.multiply((-rate).exp(DIGITS), Decimal(2**_BITS)))
     fall = int(DIGITS.multiply((-2 * rate).exp(DIGITS), Decimal(2**_BITS)))
-    half, current = [], 1 << _BITS
-    for _ in range(cut + 1):
-        half.append(current)
-        current, ratio = current * ratio >> _BITS, ratio * fall >> _BITS
+    ratios = accumulate(range(1, cut), lambda each, _: each * fall >> _BITS, initial=ratio)
+    half = list(accumulate(ratios, lambda power, each: power * each >> _BITS, initial=1 << _BITS))
     row = row_from_weights(range(-cut, cut + 1), [*reversed(half[1:]), *half])
     return ((1, quantise(IdealTable((row,), 1, "gaussian", {"V": variance, "m": cut}), KEYS)),)
 
@@ -309,8 +305,8 @@ class LaplaceSum:
 
     @classmethod
     def of(cls, terms: Sequence[tuple[float, float, float]]) -> LaplaceSum:
-        """From (weight, times, scale) triples; weights of zero are left out."""
-        kept = [(abs(weight), times, scale) for weight, times, scale in terms if weight and times]
+        """From (weight, times, scale) triples; those of no effect are left out."""
+        kept = [(abs(weight), times, scale) for weight, times, scale in terms if weight and times and scale]
         return cls(*(np.array([term[i] for term in kept], dtype=np.float64) for i in range(3)))
 
     @property

@@ -32,6 +32,7 @@ from scipy.special import ndtri
 
 from discreet.margins.bases import centre, sum_of_parts
 from discreet.margins.integer_noise import (
+    PUBLIC,
     IntegerNoise,
     LaplaceSum,
     NoiseSource,
@@ -103,14 +104,14 @@ class MeasuredMargins:
     """A plan: the integer noise of each measured margin, and whether the answers are made consistent.
 
     Args:
-        noise: The noise of each measured margin of the closure; None for a public total.
+        noise: The noise of each measured margin of the closure; `PUBLIC` for a public total.
         epsilon: With `delta`, the guarantee of the plan.
         delta: Zero for Laplace noise.
         consistent: Whether least squares combines the measurements; otherwise the measured margins are released.
     """
 
     wanted: MarginSet
-    noise: Mapping[Axes, IntegerNoise | None]
+    noise: Mapping[Axes, IntegerNoise]
     distribution: Law
     epsilon: float
     delta: float
@@ -120,12 +121,12 @@ class MeasuredMargins:
     @property
     def coefficients(self) -> int:
         """The number of cells with noise."""
-        return sum(self.wanted.cells(margin) for margin, noise in self.noise.items() if noise is not None)
+        return sum(self.wanted.cells(margin) for margin, noise in self.noise.items() if noise != PUBLIC)
 
     @property
     def sensitivity(self) -> float:
         """The sensitivity of all measured cells: in L1 for Laplace, in L2 for Gaussian noise."""
-        measured = sum(noise is not None for noise in self.noise.values())
+        measured = sum(noise != PUBLIC for noise in self.noise.values())
         changed = measured * (1 if self.neighbours == "add-remove" else 2)
         return float(changed) if self.distribution == "laplace" else math.sqrt(changed)
 
@@ -134,13 +135,13 @@ class MeasuredMargins:
         """The addition to δ by the cut of the noise tables, at most; Gaussian noise has reserved it already."""
         if self.distribution == "gaussian":
             return 0.0
-        each = (noise.cut * self.wanted.cells(m) for m, noise in self.noise.items() if noise is not None)
+        each = (noise.cut * self.wanted.cells(margin) for margin, noise in self.noise.items())
         return (1 + math.exp(self.epsilon)) * sum(each)
 
     @property
     def scales(self) -> dict[Axes, float]:
         """The scale (Laplace) or standard deviation (Gaussian) of each measured margin's noise."""
-        return {margin: noise.scale if noise is not None else 0.0 for margin, noise in self.noise.items()}
+        return {margin: noise.scale for margin, noise in self.noise.items()}
 
     def release(
         self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
@@ -148,9 +149,7 @@ class MeasuredMargins:
         """The wanted margins with noise: integers first, then floats."""
         tables = closure_tables(exact, self.wanted)
         noisy = {
-            margin: tables[margin].astype(np.float64)
-            if noise is None
-            else noise.add_to(tables[margin], source, "margin " + self.wanted.label(margin))
+            margin: noise.add_to(tables[margin], source, "margin " + self.wanted.label(margin))
             for margin, noise in self.noise.items()
         }
         if not self.consistent:
@@ -167,15 +166,15 @@ class MeasuredMargins:
     def shares(self, part: Axes) -> dict[Axes, float]:
         """g_ST: the weight of each measured margin in the estimate of a centred part."""
         known = [margin for margin in self.noise if set(part) <= set(margin)]
-        exact = [margin for margin in known if self.noise[margin] is None]
+        exact = [margin for margin in known if self.noise[margin] == PUBLIC]
         if exact:
             return {exact[0]: 1.0}
         precision = {margin: self._precision(part, margin) for margin in known}
         return {margin: value / sum(precision.values()) for margin, value in precision.items()}
 
     def _precision(self, part: Axes, margin: Axes) -> float:
-        noise = self.noise[margin]
-        return math.inf if noise is None else 1 / (noise.variance * self.wanted.rest(margin, part))
+        variance = self.noise[margin].variance
+        return 1 / (variance * self.wanted.rest(margin, part)) if variance else math.inf
 
     def covariance(self) -> Covariance:
         """The second moments of the consistent margins."""
@@ -187,16 +186,12 @@ class MeasuredMargins:
 
     def variance(self, margin: Axes) -> float:
         """The variance of any cell of a wanted margin."""
-        noise = self.noise.get(margin)
-        if not self.consistent:
-            return noise.variance if noise is not None else 0.0
-        return self.covariance().of_cell(margin)
+        return self.covariance().of_cell(margin) if self.consistent else self.noise[margin].variance
 
     def expected_error(self, margin: Axes) -> float:
         """E|released - true| of any cell of a wanted margin."""
-        noise = self.noise.get(margin)
         if not self.consistent:
-            return noise.mean_absolute if noise is not None else 0.0
+            return self.noise[margin].mean_absolute
         if self.distribution == "gaussian":
             return math.sqrt(2 / math.pi * self.variance(margin))
         return self.error_distribution(margin).mean_absolute()
@@ -210,13 +205,10 @@ class MeasuredMargins:
     def error_distribution(self, margin: Axes) -> LaplaceSum:
         """The error distribution of a cell as a sum of Laplace noises, by which coordinates agree."""
         if not self.consistent:
-            own = self.noise[margin]
-            return LaplaceSum.of([(1.0, 1, own.scale)] if own is not None else [])
+            return LaplaceSum.of([(1.0, 1, self.noise[margin].scale)])
         shares = {part: self.shares(part) for part in subsets(margin)}
         terms = []
         for measured, noise in self.noise.items():
-            if noise is None:
-                continue
             common = tuple(j for j in margin if j in measured)
             for pattern in product((True, False), repeat=len(common)):
                 agree = dict(zip(common, pattern, strict=True))

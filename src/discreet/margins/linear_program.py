@@ -59,6 +59,10 @@ class _Point:
     u: Vector
     v: Vector
 
+    def products(self) -> tuple[Vector, Vector, Vector]:
+        """The complementarity of each pair."""
+        return self.w * self.z, self.s * self.u, self.t * self.v
+
     def gap(self) -> float:
         total = float(self.w.ravel() @ self.z.ravel() + self.s @ self.u + self.t @ self.v)
         return total / (self.w.size + 2 * self.s.size)
@@ -68,12 +72,10 @@ class _Point:
         return _Point(*(here + length * ahead for here, ahead in zip(self.all(), step.all(), strict=True)))
 
     def reach(self, step: _Point) -> float:
-        lengths = [1.0]
-        for here, ahead in zip(self.all(), step.all(), strict=True):
-            falling = ahead < 0
-            if falling.any():
-                lengths.append(float((-here[falling] / ahead[falling]).min()))
-        return min(lengths)
+        pairs = (
+            (here[ahead < 0], ahead[ahead < 0]) for here, ahead in zip(self.all(), step.all(), strict=True)
+        )
+        return min(float((-here / ahead).min(initial=1.0)) for here, ahead in pairs)
 
     def all(self) -> tuple[Vector, ...]:
         return self.w, self.s, self.t, self.z, self.u, self.v
@@ -106,16 +108,9 @@ class _Problem:
     room: float
 
     def first(self) -> _Point:
-        count = len(self.noisy)
-        size = 0.1 + np.abs(self.target)
-        return _Point(
-            size,
-            np.full(count, self.room + 0.1),
-            np.full(count, self.room + 0.1),
-            np.full(self.target.shape, 0.1),
-            np.full(count, 0.1),
-            np.full(count, 0.1),
-        )
+        slack, multiplier = np.full(len(self.noisy), self.room + 0.1), np.full(len(self.noisy), 0.1)
+        size, dual = 0.1 + np.abs(self.target), np.full(self.target.shape, 0.1)
+        return _Point(size, slack, slack, dual, multiplier, multiplier)
 
     def residuals(self, p: _Point) -> tuple[Vector, Vector, Vector]:
         """Stationarity, and the errors of the slacks."""
@@ -131,21 +126,18 @@ class _Problem:
     def next(self, p: _Point) -> _Point:
         """One predictor-corrector step."""
         solve = self._solver(p)
-        guess = solve(p.w * p.z, p.s * p.u, p.t * p.v)
+        guess = solve(*p.products())
         ahead = p.advance(guess, p.reach(guess)).gap()
         gap = p.gap()
         centre = max(gap * (ahead / gap) ** 3, 0.5 * ACCURACY)
-        step = solve(
-            p.w * p.z + guess.w * guess.z - centre,
-            p.s * p.u + guess.s * guess.u - centre,
-            p.t * p.v + guess.t * guess.v - centre,
-        )
+        squares = zip(p.products(), guess.products(), strict=True)
+        step = solve(*(here + second - centre for here, second in squares))
         return p.advance(step, _BACK_OFF * p.reach(step))
 
     def centred(self, p: _Point) -> _Point:
         """One plain step towards equal complementarity: predictor-corrector steps can cycle where it is unequal."""
         centre = 0.3 * p.gap()
-        step = self._solver(p)(p.w * p.z - centre, p.s * p.u - centre, p.t * p.v - centre)
+        step = self._solver(p)(*(each - centre for each in p.products()))
         return p.advance(step, _BACK_OFF * p.reach(step))
 
     def _solver(self, p: _Point) -> Callable[[Vector, Vector, Vector], _Point]:
@@ -246,10 +238,9 @@ def _sum_rows(wanted: MarginSet, part: Axes, starts: dict[Axes, int], columns: i
     parents = [other for other in wanted.closure if set(part) < set(other)]
     parent = min(parents, key=wanted.cells) if parents else tuple(range(len(wanted.shape)))
     first = starts[parent] if parents else 0
-    shape = wanted.margin_shape(parent)
-    own = np.zeros(shape, dtype=np.int64)
     size = wanted.cells(part)
-    own += expand_axes(np.arange(size).reshape(wanted.margin_shape(part)), part, parent)
+    labels = np.arange(size).reshape(wanted.margin_shape(part))
+    own = np.broadcast_to(expand_axes(labels, part, parent), wanted.margin_shape(parent))
     rows = np.r_[own.ravel(), np.arange(size)]
     places = np.r_[first + np.arange(own.size), starts[part] + np.arange(size)]
     values = np.r_[np.ones(own.size), -np.ones(size)]

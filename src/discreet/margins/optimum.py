@@ -26,6 +26,7 @@ McGregor (2010) for the idea of a strategy.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ from scipy.special import ndtri
 from discreet.margins.bases import centre, sum_of_parts
 from discreet.margins.integer_noise import (
     LATTICE_LOSS,
-    IntegerNoise,
+    PUBLIC,
     NoiseSource,
     centring_loss,
     fine_grid,
@@ -80,9 +81,9 @@ def laplace_optimum(
     public_total = neighbours == "replace-one"
     spent = epsilon / 2 if public_total else epsilon
     objective = _Objective(wanted, weight, spent, public_total=public_total)
-    noise: dict[Axes, IntegerNoise | None] = {(): None} if public_total else {}
-    for margin, share in objective.best().items():
-        noise[margin] = laplace_noise(1 / (share * spent))
+    noise = {margin: laplace_noise(1 / (share * spent)) for margin, share in objective.best().items()}
+    if public_total:
+        noise = {(): PUBLIC} | noise
     return MeasuredMargins(wanted, noise, "laplace", epsilon, 0.0, neighbours)
 
 
@@ -96,12 +97,9 @@ class _Objective:
         first = 1 if public_total else 0
         self.parts = wanted.closure[first:]
         self.shares = variance_shares(wanted)[:, first:]
-        self.reach = np.array(
-            [
-                [1 / wanted.rest(margin, part) if set(part) <= set(margin) else 0.0 for margin in self.parts]
-                for part in self.parts
-            ]
-        )
+        pairs = product(self.parts, repeat=2)
+        reach = [1 / wanted.rest(margin, part) if set(part) <= set(margin) else 0.0 for part, margin in pairs]
+        self.reach = np.array(reach).reshape(len(self.parts), -1)
 
     def __call__(self, logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         share = _shares(logs)
@@ -114,7 +112,7 @@ class _Objective:
 
     def best(self) -> dict[Axes, float]:
         """The best shares from each start, small ones dropped; the equal split is always a candidate."""
-        asked = np.isin(np.arange(len(self.parts)), [self.parts.index(m) for m in self.wanted.margins if m])
+        asked = np.array([bool(part) and part in self.wanted.margins for part in self.parts])
         found = [np.where(asked, 0.0, -np.inf)]
         for start in _START:
             solved = minimize(self, np.where(asked, 0.0, start), jac=True, method="TNC")
@@ -123,9 +121,7 @@ class _Objective:
             contains = (self.reach > 0) & ~np.eye(len(self.parts), dtype=bool)
             needless = (contains & measured).any(axis=1)  # a larger measured margin contains them
             found.append(np.where(measured | (asked & ~needless), solved.x, -np.inf))
-        values = [self(logs)[0] for logs in found]
-        best = found[int(np.argmin(values))]
-        share = _shares(best)
+        share = _shares(min(found, key=lambda logs: self(logs)[0]))
         return {part: float(s) for part, s in zip(self.parts, share, strict=True) if s > 0}
 
 
@@ -182,10 +178,9 @@ class GaussianOptimum:
         """The wanted margins, consistent and unbiased: integer noise on every part, then floats."""
         parts = {}
         for part, table in closure_tables(exact, self.wanted).items():
-            sigma = self.sigma[part]
             noisy = table.astype(np.float64)
-            if sigma > 0:
-                noise = gaussian_noise(sigma, self.grid(part))
+            if self.sigma[part] > 0:
+                noise = gaussian_noise(self.sigma[part], self.grid(part))
                 drawn = noise.draw(source, "part " + self.wanted.label(part), table.size)
                 noisy = _from_the_first(noise.grid * table + drawn.reshape(table.shape)) / noise.grid
             parts[part] = centre(noisy)
@@ -193,10 +188,9 @@ class GaussianOptimum:
 
     def grid(self, part: Axes) -> int:
         """The number of integer steps per count of a part."""
-        sigma, shape = self.sigma[part], self.wanted.margin_shape(part)
+        sigma = self.sigma[part]
         grid = fine_grid(sigma, self.epsilon, self.mu)
-        cells = math.prod(shape)
-        blocks = [(k, cells // k) for k in shape]
+        blocks = [(k, self.wanted.cells(part) // k) for k in self.wanted.margin_shape(part)]
         while centring_loss(grid * sigma, blocks) > LATTICE_LOSS / len(self.wanted.closure):
             grid += 1
         return grid
@@ -267,15 +261,13 @@ def _least_absolute_error(
     weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """σ² at μ = 1 by iterated weights: √ is concave, so each step lowers Σ weight·sd."""
-    current, before = weight, math.inf
-    variances = solve(current @ shares)
+    variances, before = solve(weight @ shares), math.inf
     for _ in range(_ROUNDS):
         sd = np.sqrt(shares @ variances)
         now = float(weight @ sd)
         if now > before * (1 - 1e-9):
             break
-        before, current = now, weight / (2 * sd)
-        variances = solve(current @ shares)
+        before, variances = now, solve(weight / (2 * sd) @ shares)
     return variances
 
 
@@ -287,8 +279,8 @@ def _replace_one_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], ND
     costs, variables = _replacement_costs(wanted), len(wanted.shape)
     rows, everything = costs, 2**variables - 1
     if variables > _ALL_REPLACEMENTS:  # those where one variable differs, all but one, or all
-        likely = [d - 1 for j in range(variables) for d in (1 << j, everything ^ (1 << j))]
-        rows = costs[[*likely, everything - 1]]
+        ones = [1 << j for j in range(variables)]
+        rows = costs[[d - 1 for one in ones for d in (one, everything ^ one)] + [everything - 1]]
 
     def solve(gain: NDArray[np.float64]) -> NDArray[np.float64]:
         adversary = np.full(len(rows), 1 / len(rows))
@@ -315,12 +307,11 @@ def _replacement_costs(wanted: MarginSet) -> NDArray[np.float64]:
 def _change(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
     """‖r_S(x) - r_S(y)‖² for each pattern of differing variables within S."""
     shape = wanted.margin_shape(part)
-    same = math.prod(1 - 1 / k for k in shape)
     inner = [
         math.prod(-1 / k if pattern >> i & 1 else 1 - 1 / k for i, k in enumerate(shape))
         for pattern in range(2 ** len(part))
     ]
-    return 2 * (same - np.array(inner))
+    return 2 * (inner[0] - np.array(inner))
 
 
 def optimum(

@@ -111,10 +111,8 @@ class ResidualSpace:
     def costs(self) -> tuple[tuple[Fraction, ...], ...]:
         """For each kind of change by one record, its squared length in every part; exact or an upper bound."""
         held = self.held or (0,) * len(self.attributes)
-        kinds = [
-            _changes(attribute, self.neighbours, own)
-            for attribute, own in zip(self.attributes, held, strict=True)
-        ]
+        pairs = zip(self.attributes, held, strict=True)
+        kinds = [_changes(attribute, self.neighbours, own) for attribute, own in pairs]
         while math.prod(map(len, kinds)) > MOST_PATHS:
             widest = max(range(len(kinds)), key=lambda place: len(kinds[place]))
             kinds[widest] = _fewer(kinds[widest])
@@ -139,9 +137,8 @@ class ResidualSpace:
         place = {part: column for column, part in enumerate(self.parts)}
         for row, table in enumerate(self.tables):
             for part in product(*(range(level + 1) for level in table)):
-                found[row, place[part]] = math.prod(
-                    mean[high][low] for mean, low, high in zip(means, part, table, strict=True)
-                )
+                levels = zip(means, part, table, strict=True)
+                found[row, place[part]] = math.prod(mean[high][low] for mean, low, high in levels)
         return found
 
     def optimum(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -236,12 +233,9 @@ def _replacements(attribute: Attribute, apart: int) -> list[_Change]:
 
 def _fewer(changes: list[_Change]) -> list[_Change]:
     """Fewer changes that are nowhere cheaper: one for each level at which cells part, and then one for all."""
-    groups: dict[int, list[_Change]] = {}
-    for change in changes:
-        groups.setdefault(change.apart, []).append(change)
-    if len(groups) == len(changes):
-        groups = {0: changes}
-    return [_dearest(each) for each in groups.values()]
+    levels = dict.fromkeys(change.apart for change in changes)
+    groups = [[change for change in changes if change.apart == level] for level in levels]
+    return [_dearest(each) for each in (groups if len(groups) < len(changes) else [changes])]
 
 
 def _dearest(changes: list[_Change]) -> _Change:
@@ -258,15 +252,13 @@ def _square_length(change: tuple[_Change, ...], part: Levels) -> Fraction:
     length = math.prod(
         (each.here[level] for each, level in zip(change, part, strict=True)), start=Fraction(1)
     )
-    if change and change[0].inner is not None:
-        if all(level < each.apart for each, level in zip(change, part, strict=True)):
-            return Fraction(0)
-        ends = [
-            {*each.inner[level]} for each, level in zip(change, part, strict=True) if level and each.inner
-        ]
-        low = min((math.prod(mix, start=Fraction(1)) for mix in product(*ends)), default=Fraction(1))
-        return 2 * (length - low) if length > low else Fraction(0)
-    return length
+    if not change or change[0].inner is None:
+        return length
+    if all(level < each.apart for each, level in zip(change, part, strict=True)):
+        return Fraction(0)
+    ends = [{*each.inner[level]} for each, level in zip(change, part, strict=True) if level and each.inner]
+    low = min(math.prod(mix, start=Fraction(1)) for mix in product(*ends))
+    return 2 * (length - low) if length > low else Fraction(0)
 
 
 def _mean_shares(attribute: Attribute) -> list[list[float]]:
@@ -332,10 +324,9 @@ class Attribute:
 
     def shares(self, level: int, above: int) -> NDArray[np.float64]:
         """The part of a count above that each category of a level gets, before contrasts: 1 over all block sizes between."""
-        share, at = np.ones(self.size(level)), np.arange(self.size(level))
+        share = np.ones(self.size(level))
         for each in range(level, above, -1):
-            share = share / self.siblings(each)[at]
-            at = self.parents[each - 1][at]
+            share = share / self.siblings(each)[self.ancestors(level, each)]
         return share
 
     @cached_property

@@ -214,9 +214,7 @@ def changes_by_difference(
             f"Take add-remove neighbours, or at most {MOST_VARIABLES} variables.",
         )
     index = np.arange(2**variables)
-    pattern = np.zeros_like(index)
-    for i, axis in enumerate(part):
-        pattern |= ((index >> axis) & 1) << i
+    pattern = sum((((index >> axis) & 1) << i for i, axis in enumerate(part)), np.zeros_like(index))
     return np.asarray(by_pattern[pattern])
 
 
@@ -227,12 +225,11 @@ def _fourier_changes(_wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
 
 def _efron_stein_changes(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
     """‖⊗a - ⊗b‖₁ for a_j = k e_x - 1 and b_j = k e_y - 1, by the pattern of differing variables."""
-    shape = wanted.margin_shape(part)
     changes = []
     for pattern in range(2 ** len(part)):
-        differ = [k for i, k in enumerate(shape) if pattern >> i & 1]
-        agree = math.prod(2 * (k - 1) for i, k in enumerate(shape) if not pattern >> i & 1)
-        changes.append(float(agree * _tensor_distance(differ)))
+        sizes = [(k, pattern >> i & 1) for i, k in enumerate(wanted.margin_shape(part))]
+        agree = math.prod(2 * (k - 1) for k, differs in sizes if not differs)
+        changes.append(float(agree * _tensor_distance([k for k, differs in sizes if differs])))
     return np.array(changes)
 
 

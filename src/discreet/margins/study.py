@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
-from discreet.margins.holistic import Holistic
+from discreet.margins.holistic import Holistic, HolisticRelease
 from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.least_squares import MeasuredMargins, independent
 from discreet.margins.margin_set import Axes, MarginSet, margin_tables, margin_weights, overall_error
@@ -177,14 +177,8 @@ class Study:
 
     def as_json(self) -> dict[str, Any]:
         """The study with its documented keys; margins are included if there is one run."""
-        wanted = self.plan.wanted
-        scales: float | dict[str, float]
-        if isinstance(self.plan, Holistic):
-            scales = self.plan.scale
-        else:
-            scales = {wanted.label(margin): scale for margin, scale in self.plan.scales.items()}
-            if len(set(scales.values())) == 1:
-                scales = next(iter(scales.values()))
+        wanted, shown = self.plan.wanted, len(self.runs) == 1
+        scales = {wanted.label(margin): scale for margin, scale in self.plan.scales.items()}
         return {
             "method": self.method,
             "epsilon": self.plan.epsilon,
@@ -193,14 +187,14 @@ class Study:
             "cells": wanted.table_cells,
             "coefficients": self.plan.coefficients,
             "sensitivity": self.plan.sensitivity,
-            "scale": scales,
+            "scale": scales if len(set(scales.values())) > 1 else next(iter(scales.values())),
             "expected_error": {**self.advice.overall, self.method: self.expected_error},
             "recommended": self.advice.recommended,
             "runs": [
                 {"sample_size": run.sample_size, "max_l1": run.max_l1, "lp_b": run.lp_b}
                 | (
-                    {"margins": {wanted.label(m): table.tolist() for m, table in run.margins.items()}}
-                    if len(self.runs) == 1
+                    {"margins": {wanted.label(m): each.tolist() for m, each in run.margins.items()}}
+                    if shown
                     else {}
                 )
                 for run in self.runs
@@ -232,22 +226,20 @@ def study(
     """
     if reps < 1:
         raise BadRequest(f"--reps is {reps}.", "Give a whole number of at least 1.")
-    plan = plan_of(
-        method, wanted, epsilon, delta, neighbours=neighbours, weights=weights, as_published=as_published
-    )
-    advice = advise(wanted, epsilon, delta, neighbours=neighbours, weights=weights)
+    relation: dict[str, Any] = {"neighbours": neighbours, "weights": weights}
+    plan = plan_of(method, wanted, epsilon, delta, as_published=as_published, **relation)
+    advice = advise(wanted, epsilon, delta, **relation)
     source, exact = SeededNoise(seed), margin_tables(counts, wanted)
     runs = tuple(_run(plan, exact, source) for _ in range(reps))
     return Study(method, plan, delta, overall_error(plan, weights), advice, runs)
 
 
 def _run(plan: MarginMethod, exact: Mapping[Axes, NDArray[np.int64]], source: SeededNoise) -> Run:
-    if isinstance(plan, Holistic):
-        released = plan.release(exact, source)
+    released = plan.release(exact, source)
+    if isinstance(released, HolisticRelease):
         return Run(released.sample_size, largest_l1(released.margins, exact), released.lp_b, released.margins)
-    margins = plan.release(exact, source)
-    total = float(margins[plan.wanted.margins[0]].sum())
-    return Run(total, largest_l1(margins, exact), None, margins)
+    total = float(released[plan.wanted.margins[0]].sum())
+    return Run(total, largest_l1(released, exact), None, released)
 
 
 def largest_l1(margins: Mapping[Axes, NDArray[Any]], exact: Mapping[Axes, NDArray[np.int64]]) -> float:
