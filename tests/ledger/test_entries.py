@@ -1,7 +1,4 @@
-"""What is booked: whole units, charges rounded up and caps down, and names that tell everything apart.
-
-Marks as a ledger uses them: raised after the commit and before the answer, never by a read that needs none.
-"""
+"""What is booked, in whole units and by name, and checkpoints: raised after the commit and before the answer."""
 
 from fractions import Fraction
 

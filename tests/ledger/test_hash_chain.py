@@ -1,11 +1,9 @@
-"""The chain: one entry after the other, and tags that only the key gives.
-
-What a chain says must be what the tables say: every way to change a ledger is refused in its own words.
-"""
+"""The hash chain: only the key makes its tags, and every way to change a ledger is refused in its own words."""
 
 import hashlib
 import shutil
 import sqlite3
+from contextlib import closing, contextmanager
 from fractions import Fraction
 
 import pytest
@@ -54,16 +52,16 @@ def test_the_first_mark_that_a_ledger_does_not_extend_is_named(ledger):
     with ledger._reading() as reader:
         connection = reader.connection
         refuse_other_history(connection, [])
+        town = "the town", Checkpoint(2, "x")
+        later = "the city", Checkpoint(3, "x")
         with pytest.raises(
-            LedgerUnusable, match="ends with entry 2, and the town was answered after entry 3"
+            LedgerUnusable, match="ends with entry 2, and the city was answered after entry 3"
         ):
-            refuse_other_history(connection, [("the town", Checkpoint(3, "x"))])
+            refuse_other_history(connection, [later])
         with pytest.raises(
             LedgerUnusable, match="its entry 2 is not the one after which the town was answered"
         ):
-            refuse_other_history(
-                connection, [("the town", Checkpoint(2, "x")), ("the city", Checkpoint(3, "x"))]
-            )
+            refuse_other_history(connection, [town, later])
 
 
 #: Entries: 1 begun, 2 budget, 3 share, then charges 4, 5 and 6 of 100, 200 and 300 units.
@@ -143,11 +141,16 @@ def place(original, tmp_path):
     return shutil.copy(original, tmp_path / "ledger.sqlite")
 
 
+@contextmanager
+def raw(place):
+    """A connection without Discreet; what it writes is committed."""
+    with closing(sqlite3.connect(place)) as connection, connection:
+        yield connection
+
+
 def change(place, statements):
-    with sqlite3.connect(place) as connection:
-        for statement in statements:
-            connection.execute(statement)
-    connection.close()
+    with raw(place) as connection:
+        connection.executescript(";".join(statements))
 
 
 @pytest.mark.parametrize(("statements", "words"), FORGERIES.values(), ids=FORGERIES)
@@ -169,14 +172,12 @@ def forge(place, tag):
     """Change a charge and make all tags again, by whatever the forger can compute."""
     statements = ["UPDATE charges SET loss = 1 WHERE position = 5", EDIT_ENTRY]
     change(place, [*statements, *SUMS])
-    with sqlite3.connect(place) as connection:
+    with raw(place) as connection:
         before = ""
-        for position, kind, body in connection.execute(
-            "SELECT position, kind, body FROM chain ORDER BY position"
-        ).fetchall():
+        chain = connection.execute("SELECT position, kind, body FROM chain ORDER BY position").fetchall()
+        for position, kind, body in chain:
             before = tag(b"", before, position, kind, body)
             connection.execute("UPDATE chain SET tag = ? WHERE position = ?", (before, position))
-    connection.close()
 
 
 def test_a_forger_without_the_key_makes_no_chain_and_would_make_an_unkeyed_one(tmp_path, monkeypatch, place):
@@ -212,10 +213,8 @@ def test_a_ledger_that_is_changed_while_it_is_served_charges_nothing(place, stat
     change(place, [statement])
     with pytest.raises(LedgerUnusable, match=words):
         ledger.charge(Charge("census", "next", UNIT, Fraction(0), "ann"))
-    with sqlite3.connect(place) as connection:
-        found = connection.execute("SELECT COUNT(*) FROM charges WHERE what = 'next'").fetchone()
-    connection.close()
-    assert found == (0,)
+    with raw(place) as connection:
+        assert not connection.execute("SELECT * FROM charges WHERE what = 'next'").fetchall()
 
 
 def test_what_others_append_is_read_on_and_checked(place):

@@ -1,7 +1,4 @@
-"""The meter of free groups: each counts once, however it is written, and a refused request takes nothing.
-
-Each role may do what those before it may, and no more.
-"""
+"""The requester: a free group counts once, a refused request takes none, and a role may do what lower ones may."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -22,16 +22,28 @@ INSIDE = TableRequest("town", ("sex",), ("age",))
 OUTSIDE = TableRequest("town", ("sex",), ("job",), ("area",))
 
 
-def opened(town):
-    return Workspace(town.folder)
+THREE = TableRequest("town", ("sex",), ("age",), ("job",))
+
+
+@pytest.fixture
+def workspace(private_town):
+    return Workspace(private_town.folder)
+
+
+@pytest.fixture
+def stored(workspace):
+    return workspace.stored("town")
+
+
+def ask(stored, rows, columns=(), **parts):
+    return release_table(stored, TableRequest("town", rows, columns, **parts))
 
 
 def exact(stored, request):
     return tabulate(stored.engine, check_request(stored, request).shape).counts
 
 
-def test_a_declared_table_is_released_with_noise_on_every_cell(private_town):
-    stored = opened(private_town).stored("town")
+def test_a_declared_table_is_released_with_noise_on_every_cell(stored):
     release = release_table(stored, INSIDE)
     assert (release.distribution.terms == 1).all()
     noise = release.noisy - exact(stored, INSIDE)
@@ -43,46 +55,31 @@ def test_a_declared_table_is_released_with_noise_on_every_cell(private_town):
     assert "one person added or removed" in release.promise[0]
 
 
-def test_an_empty_cell_has_noise_and_an_impossible_one_is_not_applicable(private_town):
-    release = release_table(
-        opened(private_town).stored("town"), TableRequest("town", ("age",), ("job",), totals=False)
-    )
+def test_an_empty_cell_has_noise_and_an_impossible_one_is_not_applicable(stored):
+    release = ask(stored, ("age",), ("job",), totals=False)
     child = release.dimensions[0].codes.index("child")
     assert [release.value("child", code) for code in ("1", "2", "9")] == [None] * 3
     assert (release.distribution.terms[child] == [1, 0, 0, 0]).all()
     assert release.value("adult", "0") is not None
 
 
-def test_a_recode_a_slice_and_a_coarser_level_are_sums_of_released_cells(private_town):
-    stored = opened(private_town).stored("town")
-    whole = release_table(stored, TableRequest("town", ("area",), ("sex",)))
-    grouped = release_table(
-        stored,
-        TableRequest("town", ("area",), ("sex",), groups=(("area", (("N1", "S1"), ("N2", "S2", "S3"))),)),
-    )
+def test_a_recode_a_slice_and_a_coarser_level_are_sums_of_released_cells(stored):
+    whole = ask(stored, ("area",), ("sex",))
+    groups = (("area", (("N1", "S1"), ("N2", "S2", "S3"))),)
+    grouped = ask(stored, ("area",), ("sex",), groups=groups)
     assert grouped.noisy[0, 0] == whole.noisy[0, 0] + whole.noisy[2, 0]
     assert grouped.distribution.terms[:2, 0].tolist() == [2, 3]
-    region = release_table(stored, TableRequest("town", ("region",), ("sex",)))
+    region = ask(stored, ("region",), ("sex",))
     assert region.noisy[0, 0] == whole.noisy[:2, 0].sum()
-    part = release_table(stored, TableRequest("town", ("area",), ("sex",), filters=(("sex", ("2",)),)))
-    assert part.noisy[0, 0] == whole.noisy[0, 1]
-
-
-def test_every_level_that_is_shown_has_noise(private_town):
-    stored = opened(private_town).stored("town")
-    nested = release_table(
-        stored, TableRequest("town", ("area",), ("sex",), levels=(("area", ("region", "area")),))
-    )
+    assert ask(stored, ("area",), ("sex",), filters=(("sex", ("2",)),)).noisy[0, 0] == whole.noisy[0, 1]
+    nested = ask(stored, ("area",), ("sex",), levels=(("area", ("region", "area")),))
     assert (nested.distribution.terms > 0).all()
     assert not nested.missing.any()
-    areas = release_table(stored, TableRequest("town", ("area",), ("sex",)))
-    regions = release_table(stored, TableRequest("town", ("region",), ("sex",)))
-    assert (nested.noisy[[1, 2, 4, 5, 6, 7]] == areas.noisy).all()
-    assert (nested.noisy[[0, 3, 7]] == regions.noisy).all()
+    assert (nested.noisy[[1, 2, 4, 5, 6, 7]] == whole.noisy).all()
+    assert (nested.noisy[[0, 3, 7]] == region.noisy).all()
 
 
-def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(private_town, spent):
-    stored = opened(private_town).stored("town")
+def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(stored, private_town, spent):
     before = spent(private_town.folder)
     with pytest.raises(errors.OutsideUniverse, match="area x job") as refused:
         release_table(stored, OUTSIDE)
@@ -90,9 +87,8 @@ def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(private_town,
     assert spent(private_town.folder) == before
 
 
-def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(private_town, share, spent):
-    folder = private_town.folder
-    workspace = opened(private_town)
+def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(workspace, share, spent):
+    folder = workspace.folder
     asker = workspace.asker(share(folder, "ann", "0.6"))
     before = spent(folder)
     first = release_table(workspace.stored("town"), OUTSIDE, asker)
@@ -105,33 +101,28 @@ def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(pri
     slice_of_it = replace(OUTSIDE, filters=(("area", ("N1", "S2")),))
     release_table(workspace.stored("town"), slice_of_it)
     with pytest.raises(errors.BudgetSpent, match='account "ann"'):
-        release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",), ("job",)), asker)
+        release_table(workspace.stored("town"), THREE, asker)
     assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
 
 
-def test_paying_for_a_table_changes_no_answer_inside_the_universe(private_town, share):
-    workspace = opened(private_town)
-    before = release_table(workspace.stored("town"), INSIDE)
-    asker = workspace.asker(share(private_town.folder, "ann", 2))
-    release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",), ("job",)), asker)
+def test_paying_for_a_table_changes_no_answer_inside_the_universe(workspace, stored, share):
+    before = release_table(stored, INSIDE)
+    release_table(stored, THREE, workspace.asker(share(workspace.folder, "ann", 2)))
     after = release_table(workspace.stored("town"), INSIDE)
     assert format_by_name("json").write(before) == format_by_name("json").write(after)
 
 
-def test_a_reader_cannot_spend_and_an_account_without_share_neither(private_town, share):
-    workspace = opened(private_town)
-    reader = workspace.asker(share(private_town.folder, "bob", 2, role="reader"))
+def test_a_reader_cannot_spend_and_an_account_without_share_neither(workspace, share):
+    reader = workspace.asker(share(workspace.folder, "bob", 2, role="reader"))
     with pytest.raises(errors.NotAllowed, match="needs the role analyst"):
         release_table(workspace.stored("town"), OUTSIDE, reader)
-    poor = workspace.asker(open_accounts(private_town.folder).create("eve", "analyst"))
+    poor = workspace.asker(open_accounts(workspace.folder).create("eve", "analyst"))
     with pytest.raises(errors.BudgetSpent, match='"eve"'):
         release_table(workspace.stored("town"), OUTSIDE, poor)
 
 
-def test_the_family_cap_ends_all_spending(private_town, share, spent):
-    workspace = opened(private_town)
-    asker = workspace.asker(share(private_town.folder, "ann", 100))
-    stored = workspace.stored("town")
+def test_the_family_cap_ends_all_spending(workspace, stored, share, spent):
+    asker = workspace.asker(share(workspace.folder, "ann", 100))
     names = "job,region area,job age,job,sex job,region,sex age,job,region age,region,sex age,area,sex area,job,sex"
     names += " age,area,job age,job,region,sex age,area,job,sex"  # none is a sum of one before it
     *tables, last = (TableRequest("town", tuple(each.split(","))) for each in names.split())
@@ -139,7 +130,7 @@ def test_the_family_cap_ends_all_spending(private_town, share, spent):
         release_table(stored, table, asker)
     with pytest.raises(errors.BudgetSpent, match='budget "town"'):
         release_table(stored, last, asker)
-    assert spent(private_town.folder) <= 9
+    assert spent(workspace.folder) <= 9
 
 
 @pytest.mark.parametrize("harm", ["missing", "other", "damaged"])
@@ -155,14 +146,13 @@ def test_without_its_ledger_nothing_is_answered(private_town, harm):
     elif harm == "damaged":
         path.write_bytes(b"SQLite format 3\0" + b"\1" * 5000)
     with pytest.raises(errors.LedgerUnusable):
-        release_table(opened(private_town).stored("town"), INSIDE)
+        release_table(Workspace(private_town.folder).stored("town"), INSIDE)
     if harm != "other":
         with pytest.raises(errors.LedgerUnusable):
             load_dataset(private_town.folder, private_town.description, private_town.records)
 
 
-def test_a_ledger_that_disappears_while_serving_ends_all_answers(private_town):
-    stored = opened(private_town).stored("town")
+def test_a_ledger_that_disappears_while_serving_ends_all_answers(stored, private_town):
     release_table(stored, INSIDE)
     (private_town.folder / LEDGER).rename(private_town.folder / "away")
     with pytest.raises(errors.LedgerUnusable):
@@ -170,33 +160,29 @@ def test_a_ledger_that_disappears_while_serving_ends_all_answers(private_town):
 
 
 @pytest.mark.slow
-def test_a_version_belongs_to_its_records(private_town, spent):
+def test_a_version_belongs_to_its_records(private_town, stored, spent):
     changed = private_town.records.slice(1)
     with pytest.raises(errors.BadDescription, match="other records"):
         load_dataset(private_town.folder, private_town.description, changed)
-    before = release_table(opened(private_town).stored("town"), INSIDE)
+    before = release_table(stored, INSIDE)
     second = private_town.description.replace('version = "1"', 'version = "2"')
     cost = spent(private_town.folder)
     load_dataset(private_town.folder, second, changed)
     assert spent(private_town.folder) == 2 * cost
-    after = release_table(opened(private_town).stored("town"), INSIDE)
+    after = release_table(Workspace(private_town.folder).stored("town"), INSIDE)
     assert (before.noisy != after.noisy).mean() > 0.5
     third = private_town.description.replace('version = "1"', 'version = "3"')
     with pytest.raises(errors.BudgetSpent, match='budget "town"'):
         load_dataset(private_town.folder, third, changed)
-    assert opened(private_town).stored("town").dataset.version == "2"
+    assert Workspace(private_town.folder).stored("town").dataset.version == "2"
 
 
-def test_an_edited_plan_or_fingerprint_is_not_served(private_town):
-    version = next(private_town.folder.glob("datasets/town/*/noise.json")).parent
-    text = (version / "noise.json").read_text()
-    (version / "noise.json").write_text(text.replace('"share": "', '"share": "1', 1))
+@pytest.mark.parametrize("file", ["noise.json", "records.fingerprint"])
+def test_an_edited_plan_or_fingerprint_is_not_served(private_town, file):
+    (path,) = private_town.folder.glob(f"datasets/town/*/{file}")
+    path.write_text(path.read_text().replace('"share": "', '"share": "1', 1) if "json" in file else "0" * 32)
     with pytest.raises(errors.WorkspaceUnusable, match="changed after"):
-        opened(private_town).stored("town")
-    (version / "noise.json").write_text(text)
-    (version / "records.fingerprint").write_text("0" * 32)
-    with pytest.raises(errors.WorkspaceUnusable, match="changed after"):
-        opened(private_town).stored("town")
+        Workspace(private_town.folder).stored("town")
 
 
 @pytest.mark.slow
