@@ -26,6 +26,11 @@ def spent(folder, family="town"):
         ledger.close()
 
 
+def reloaded(town, description, records=None):
+    """Load the town again, with another description or other records."""
+    load_dataset(town.folder, description, town.records if records is None else records)
+
+
 def with_column(records, name, values):
     return records.set_column(records.schema.get_field_index(name), name, pa.array(values))
 
@@ -42,7 +47,7 @@ def test_codes_that_change_places_with_their_records_need_a_new_version(private_
         private_town.records, "sex", [other[code] for code in private_town.records["sex"].to_pylist()]
     )
     with pytest.raises(BadDescription, match="other records"):
-        load_dataset(private_town.folder, private_town.description.replace(SEX, swapped), records)
+        reloaded(private_town, private_town.description.replace(SEX, swapped), records)
 
 
 @pytest.mark.slow
@@ -51,11 +56,11 @@ def test_one_more_category_is_no_free_second_draw_of_the_noise(private_town, mor
     before = noisy(private_town)
     longer = private_town.description.replace(SEX, SEX[:-1] + more)
     with pytest.raises(BadDescription, match="other records"):
-        load_dataset(private_town.folder, longer, private_town.records)
+        reloaded(private_town, longer)
     assert noisy(private_town) == before
     second = longer.replace('version = "1"', 'version = "2"')
     cost = spent(private_town.folder)
-    load_dataset(private_town.folder, second, private_town.records)
+    reloaded(private_town, second)
     assert spent(private_town.folder) == 2 * cost
 
 
@@ -68,11 +73,9 @@ def test_renamed_codes_need_a_new_version_and_renamed_labels_do_not(private_town
         [{"1": "m", "2": "f"}[c] for c in private_town.records["sex"].to_pylist()],
     )
     with pytest.raises(BadDescription, match="other records"):
-        load_dataset(private_town.folder, private_town.description.replace(SEX, renamed), records)
+        reloaded(private_town, private_town.description.replace(SEX, renamed), records)
     before, cost = noisy(private_town), spent(private_town.folder)
-    load_dataset(
-        private_town.folder, private_town.description.replace("Female", "Woman"), private_town.records
-    )
+    reloaded(private_town, private_town.description.replace("Female", "Woman"))
     assert noisy(private_town) == before
     assert spent(private_town.folder) == cost
 
@@ -92,7 +95,7 @@ def test_a_family_keeps_its_neighbours(private_town, changed, version):
     other = other.replace('version = "1"', f'version = "{version}"')
     before = spent(private_town.folder)
     with pytest.raises(BadDescription, match="counted for add-remove neighbours"):
-        load_dataset(private_town.folder, other, private_town.records)
+        reloaded(private_town, other)
     assert spent(private_town.folder) == before
 
 
@@ -102,7 +105,7 @@ def test_the_same_noise_promised_to_persons_of_more_records_is_charged_for_them(
     two = private_town.description.replace("epsilon = 4.0", "epsilon = 8.0\nrecords_per_unit = 2", 1)
     two = two.replace('id_column = "person"', 'id_column = "person"\nunit_column = "who"')
     with pytest.raises(BudgetSpent, match='budget "town"'):
-        load_dataset(private_town.folder, two, named)
+        reloaded(private_town, two, named)
     assert spent(private_town.folder) <= 4
 
 
@@ -111,11 +114,7 @@ def test_a_dataset_keeps_its_family(private_town):
     other = private_town.description.replace('family = "town"', 'family = "village"')
     for version in ("1", "2"):
         with pytest.raises(BadDescription, match='loaded in the budget "town"'):
-            load_dataset(
-                private_town.folder,
-                other.replace('version = "1"', f'version = "{version}"'),
-                private_town.records,
-            )
+            reloaded(private_town, other.replace('version = "1"', f'version = "{version}"'))
     assert spent(private_town.folder) <= 4
 
 
@@ -130,7 +129,7 @@ def test_a_ledger_that_forgot_the_version_answers_no_margins_either(private_town
         wish.release()
     old = ledger.read_bytes()
     second = private_town.description.replace('version = "1"', 'version = "2"')
-    load_dataset(private_town.folder, second, private_town.records)
+    reloaded(private_town, second)
     for remains in private_town.folder.glob(f"{LEDGER}-*"):
         remains.unlink()
     ledger.write_bytes(old)
@@ -144,7 +143,7 @@ def test_a_refused_publication_leaves_no_cap_behind(private_town):
         'version = "1"', 'version = "2"'
     )
     with pytest.raises(BudgetSpent):
-        load_dataset(folder, lower, private_town.records)
+        reloaded(private_town, lower)
     ledger = open_ledger(folder)
     assert ledger.state("town").cap[0] == 9
     ledger.close()

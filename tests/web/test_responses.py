@@ -3,6 +3,7 @@
 A document in pieces over HTTP: the same bytes, and never a half that looks whole.
 """
 
+import re
 import socket
 import urllib.error
 import urllib.request
@@ -10,6 +11,8 @@ from http.client import IncompleteRead
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from starlette.responses import Response
 
@@ -20,10 +23,10 @@ from discreet.formats import Format, register
 from discreet.model.file_io import PIECE
 from discreet.web import responses
 from discreet.web.responses import add_charge_header, headers_only
-from discreet_studies.bench.serve import free_port
+from discreet.workspace.versions.load_version import load_dataset
 
-from . import large_server
 from .conftest import client_of, running
+from .test_run import ask, serving
 
 TABLE = "/api/datasets/people/table?rows=sex&columns=age"
 
@@ -198,13 +201,49 @@ def test_a_refusal_is_a_problem_and_no_half_document(client, monkeypatch):
     assert "Take the format parquet or csv" in answer.json()["advice"]
 
 
+LENGTHS, RECORDS = (100, 100, 100), 700_000
+CELLS = 101**3
+#: Values and noisy counts of eight bytes, and a status of one.
+ARRAYS = CELLS * 17
+LARGE = "/api/datasets/large/table?format=csv&rows=v{}&columns=v{}"
+#: One aggregate of all cells, whose groups are in memory with the table; the compiled count needs no groups.
+WHOLE_AT_ONCE = (
+    f"from discreet.records import tabulate; tabulate.dense_of = lambda *_: None; tabulate.MANY = {CELLS}; "
+)
+
+
+def load_large(folder):
+    """A workspace with records spread over all cells."""
+    random, columns, variables = np.random.default_rng(1), {"id": np.arange(RECORDS)}, ""
+    for number, length in enumerate(LENGTHS):
+        codes = [f"c{place:03}" for place in range(length)]
+        columns[f"v{number}"] = pa.array(codes).take(pa.array(random.integers(0, length, RECORDS)))
+        variables += f'[[variable]]\nname = "v{number}"\ncategories = {codes}\n'
+    load_dataset(folder, f'id = "large"\nlabel = "Large"\nid_column = "id"\n{variables}', pa.table(columns))
+
+
+def peak_ratio(folder, patch=""):
+    """The largest memory that a fresh server takes for one answer, as a multiple of the table's arrays; the answer."""
+    with serving(folder, workers=1, patch=patch) as (process, port):
+
+        def memory(key):
+            text = Path(f"/proc/{process.pid}/status").read_text("utf-8")
+            return int(re.search(rf"^{key}:\s+(\d+)", text, re.MULTILINE)[1]) * 1024
+
+        for pair in ((0, 1), (1, 2)):  # the libraries are loaded and the records read
+            ask(port, LARGE.format(*pair))
+        before = memory("VmRSS")
+        Path(f"/proc/{process.pid}/clear_refs").write_text("5", "utf-8")
+        _, answer = ask(port, f"{LARGE.format(0, 1)}&layers=v2")
+        return (memory("VmHWM") - before) / ARRAYS, answer
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux")
 def test_a_million_cells_take_less_than_twice_their_arrays_from_question_to_last_byte(tmp_path):
     """Counting included, in a fresh server. Wrong alternative: one aggregate of all cells."""
-    large_server.load_large(tmp_path)
-    ratio, answer = large_server.peak_ratio(tmp_path, free_port())
-    worse, same = large_server.peak_ratio(tmp_path, free_port(), whole=True)
+    load_large(tmp_path)
+    (ratio, answer), (worse, same) = peak_ratio(tmp_path), peak_ratio(tmp_path, WHOLE_AT_ONCE)
     assert answer == same
-    assert answer.count(b"\n") == 1 + large_server.CELLS
+    assert answer.count(b"\n") == 1 + CELLS
     assert ratio < 2 < worse, (ratio, worse)

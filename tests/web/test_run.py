@@ -35,10 +35,11 @@ REFUSED = [
 
 
 @contextmanager
-def serving(folder, workers=2, stop=signal.SIGTERM):
-    port = free_port()
+def serving(folder, workers=2, stop=signal.SIGTERM, patch=""):
+    """A server of its own: the process and the port; `patch` is code that it runs first."""
+    port, (python, _, code) = free_port(), DISCREET
     words = ["serve", "-w", str(folder), "--port", str(port), "--workers", str(workers)]
-    process = subprocess.Popen([*DISCREET, *words], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([python, "-c", patch + code, *words], stderr=subprocess.PIPE, text=True)
     assert process.stderr.readline() == f"Discreet is serving http://127.0.0.1:{port}\n"
     yield process, port
     process.send_signal(stop)
