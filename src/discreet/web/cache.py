@@ -292,12 +292,10 @@ async def send_cached(found: CachedResponse, copies: bytes, method: str, send: S
         status, body = 304, b""
         headers = [item for item in headers if item[0] not in _OF_BODY]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    start = 0
-    while len(body) - start > PIECE_BYTES:  # `send` waits while the reader is slow
-        piece = body[start : start + PIECE_BYTES]
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-        start += PIECE_BYTES
-    await send({"type": "http.response.body", "body": body[start:]})
+    for start in range(0, len(body) or 1, PIECE_BYTES):  # `send` waits while the reader is slow
+        end = start + PIECE_BYTES
+        more = end < len(body)
+        await send({"type": "http.response.body", "body": body[start:end], "more_body": more})
 
 
 #: Bytes per cell of a release and of a grid, and the bytes of each cache.

@@ -12,9 +12,8 @@ continues from the head, so that the gap stays visible.
 If the log cannot be written, `log_failure` decides: `go-on` answers, counts lost lines and logs their number later; `stop`
 answers 503.
 
-The fields of a line, made in `web/audit/middleware.py`: at, who, by, role, from, method, route, asked, status, decision,
-code, cells, ms, bytes, answer (a hash) and encoding. `asked` has the canonical queries, which `AuditedService` records for
-every route; `from` is the client address as configured. No answer, no count and no key is recorded.
+The fields of a line are made in `web/audit/middleware.py`; `AuditedService` records the canonical queries for every route.
+No answer, no count and no key is recorded.
 """
 
 import hashlib
@@ -30,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -327,20 +326,14 @@ class AddressPolicy:
             raise BadOption(
                 f"The option log_addresses is {form!r}.", f"Give one of: {', '.join(ADDRESS_FORMS)}."
             )
-        self._key, self._form = key, form
-        self.pseudonym = lru_cache(65_536)(self._pseudonym)
-        self.stored = lru_cache(65_536)(self._stored)
+        self.pseudonym = lru_cache(65_536)(partial(_keyed_hash, key))
+        truncated = lru_cache(65_536)(lambda address: _network(address, 24, 48))
+        stored = (self.pseudonym, truncated, str, lambda _address: "")
+        self.stored: Callable[[str], str] = stored[ADDRESS_FORMS.index(form)]
 
-    def _stored(self, address: str) -> str:
-        if self._form == "hashed":
-            return self._pseudonym(address)
-        if self._form == "truncated":
-            return _network(address, 24, 48)
-        return address if self._form == "full" else ""
 
-    def _pseudonym(self, address: str) -> str:
-        raw = _network(address, 32, 64).encode()
-        return hmac.digest(self._key, raw, hashlib.sha256).hex()[:_HASH_DIGITS]
+def _keyed_hash(key: bytes, address: str) -> str:
+    return hmac.digest(key, _network(address, 32, 64).encode(), hashlib.sha256).hex()[:_HASH_DIGITS]
 
 
 def _network(address: str, prefix_v4: int, prefix_v6: int) -> str:

@@ -233,11 +233,10 @@ def _dataflow(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
 def _concepts(parent: Element, dataset: Dataset, *, stub: bool) -> None:
     name, version = scheme_id(dataset), structure_version(dataset)
     element = _artefact(parent, "ConceptScheme", name, version, dataset.label, stub=stub)
-    variables = {variable.name: variable.label for variable in dataset.variables}
     if not stub:
-        _items(
-            element, "str:Concept", (variables | {"OBS_VALUE": dataset.unit} | OF_VALUES | OF_TABLES).items()
-        )
+        labels = {variable.name: variable.label for variable in dataset.variables}
+        labels |= {"OBS_VALUE": dataset.unit} | OF_VALUES | OF_TABLES
+        _items(element, "str:Concept", labels.items())
 
 
 def _items(parent: Element, tag: str, items: Iterable[tuple[str, str]]) -> None:
