@@ -28,7 +28,7 @@ from tests.drills.faults import (
 
 from discreet.errors import PublicationUnusable
 from discreet.publish.file_store import FolderStorage
-from discreet.publish.published_registry import open_publication
+from discreet.publish.published_registry import PublishedRegistry
 from discreet.publish.publisher import publish
 from discreet.records.signing import signing_key
 from discreet.release.dataset_registry import open_registry
@@ -135,7 +135,7 @@ def test_a_command_struck_before_any_change(template, tmp_path, name, fault, dri
 def _whole_or_none(base) -> None:
     """A publication that was broken off is none, or whole."""
     try:
-        registry = open_publication(FolderStorage(base / "public"), signing_key(base / "w").public)
+        registry = PublishedRegistry(FolderStorage(base / "public"), signing_key(base / "w").public)
     except PublicationUnusable:
         return
     registry.verify("counted")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.publish.file_store import FolderStorage
-from discreet.publish.published_registry import PublishedRegistry, open_publication
+from discreet.publish.published_registry import PublishedRegistry
 from discreet.publish.publisher import PublishReport, publish
 from discreet.records.signing import signing_key
 from discreet.release.dataset_registry import DatasetRegistry, open_registry
@@ -62,7 +62,7 @@ def side_of(town, joint_town, request, tmp_path_factory):
             dataset_id = workspace(name, home / "workspace")
             live, key = open_registry(home / "workspace"), signing_key(home / "workspace")
             report = publish(live, dataset_id, FolderStorage(home / "tables"), key)
-            registry = open_publication(FolderStorage(home / "tables"), key.public)
+            registry = PublishedRegistry(FolderStorage(home / "tables"), key.public)
             made[name] = Side(dataset_id, home / "workspace", home / "tables", live, registry, report)
         return made[name]
 

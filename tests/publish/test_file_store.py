@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import BadRequest, MissingExtra, PublicationUnusable
 from discreet.publish.file_store import BucketStorage, FolderStorage, open_storage
-from discreet.publish.published_registry import open_publication
+from discreet.publish.published_registry import PublishedRegistry
 from discreet.publish.publisher import publish, same_release
 from discreet.records.signing import signing_key
 
@@ -46,7 +46,7 @@ def test_nothing_is_left_beside_a_file_that_could_not_be_written(tmp_path):
 def test_a_bucket_serves_what_was_published_into_it(ruled):
     key, bucket = signing_key(ruled.workspace), BucketStorage("memory://office/tables")
     publish(ruled.live, "town", bucket, key)
-    registry = open_publication(bucket, key.public)
+    registry = PublishedRegistry(bucket, key.public)
     assert publish(ruled.live, "town", bucket, key).written == 0
     table = registry.open("town").tables[3]
     assert same_release(registry.open("town").release(table), ruled.live.open("town").release(table))

@@ -2,13 +2,14 @@
 
 import json
 import shutil
+from dataclasses import asdict
 
 import pytest
 
 from discreet.errors import DiscreetError, PublicationUnusable, SignatureUnusable
 from discreet.publish.file_store import FolderStorage
 from discreet.publish.publication import POINTER, read_publication, ref_to
-from discreet.publish.published_registry import open_publication
+from discreet.publish.published_registry import PublishedRegistry
 from discreet.records.signing import signing_key
 
 
@@ -43,7 +44,7 @@ def test_an_unsigned_an_altered_and_a_foreign_list_are_refused(copy, side_of):
     wrong = [
         {"signature": ""},
         {"signature": "00" * 64},
-        {"list": ref_to(forged).as_json()},  # a list that was changed, under its own hash
+        {"list": asdict(ref_to(forged))},  # a list that was changed, under its own hash
         {"public_key": signing_key(other.workspace).public.text},
         {"signature": 7},
         {"list": {}},
@@ -68,7 +69,7 @@ def test_a_damaged_or_swapped_table_is_refused_and_the_others_are_not(copy):
     damaged[len(damaged) // 2] ^= 1
     (folder / one.name).write_bytes(damaged)
     (folder / two.name).write_bytes((folder / three.name).read_bytes())  # a table of the same publication
-    registry = open_publication(FolderStorage(folder), key)
+    registry = PublishedRegistry(FolderStorage(folder), key)
     service = registry.open("town")
     for table in service.tables[:2]:
         with pytest.raises(PublicationUnusable, match="is damaged, or is not what was signed"):
@@ -87,11 +88,11 @@ def test_the_description_and_the_noise_are_checked_too(copy):
         content = (folder / ref.name).read_bytes()
         (folder / ref.name).write_bytes(content.replace(b"e", b"f", 1))
         with pytest.raises(DiscreetError):
-            open_publication(FolderStorage(folder), key).open("town")
+            PublishedRegistry(FolderStorage(folder), key).open("town")
         (folder / ref.name).write_bytes(content)
-    open_publication(FolderStorage(folder), key).open("town")
+    PublishedRegistry(FolderStorage(folder), key).open("town")
 
 
 def test_a_folder_without_a_publication_says_so(tmp_path):
     with pytest.raises(PublicationUnusable, match=POINTER):
-        open_publication(FolderStorage(tmp_path))
+        PublishedRegistry(FolderStorage(tmp_path))

@@ -15,7 +15,7 @@ import pytest
 from discreet.model.messages.text import Count, Label, Message, message, plural_message
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
-from discreet.publish.published_service import distributions_of, public_protector
+from discreet.publish.published_registry import distributions_of, public_protector
 from discreet.publish.publisher import same_release
 from discreet.publish.release_file import (
     READER_FIELDS,

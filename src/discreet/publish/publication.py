@@ -9,7 +9,7 @@ use: a damaged, foreign or swapped file is refused.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -34,9 +34,6 @@ class FileRef:
     @property
     def name(self) -> str:
         return f"files/{self.sha256}"
-
-    def as_json(self) -> dict[str, Any]:
-        return {"sha256": self.sha256, "bytes": self.bytes}
 
 
 def ref_to(content: bytes) -> FileRef:
@@ -71,12 +68,9 @@ class PublishedDataset:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "digest": self.digest,
-            "parts": self.parts.as_json(),
-            "noise": self.noise.as_json(),
-            "boundaries": {name: ref.as_json() for name, ref in sorted(self.boundaries.items())},
-            "universe": None if self.universe is None else self.universe.as_json(),
-            "tables": [{"request": request, **ref.as_json()} for request, ref in self.tables],
+            **asdict(self),
+            "boundaries": {name: asdict(ref) for name, ref in sorted(self.boundaries.items())},
+            "tables": [{"request": request, **asdict(ref)} for request, ref in self.tables],
         }
 
 
@@ -107,7 +101,7 @@ def write_pointer(place: Storage, publication: Publication, key: SigningKey) -> 
     pointer = {
         "format": FORMAT,
         "version": VERSION,
-        "list": listed.as_json(),
+        "list": asdict(listed),
         "public_key": key.public.text,
         "signature": key.sign(_SIGNED + content).hex(),
     }

@@ -30,7 +30,7 @@ from discreet.publish.publication import (
     ref_to,
     write_pointer,
 )
-from discreet.publish.published_service import distributions_of, public_protector
+from discreet.publish.published_registry import distributions_of, public_protector
 from discreet.publish.release_file import ARRAYS, REQUEST_FIELDS, pack, read_release, write_release
 from discreet.records.signing import SigningKey
 from discreet.release.checked_request import CheckedRequest

@@ -49,12 +49,12 @@ def serve(
             "Give --published FOLDER --public-key FILE, or --workspace FOLDER.",
         )
     from discreet.publish.file_store import open_storage
-    from discreet.publish.published_registry import open_publication
+    from discreet.publish.published_registry import PublishedRegistry
     from discreet.records.signing import read_public_key
     from discreet.workspace.options import options_from
 
     key = None if public_key is None else read_public_key(public_key)
-    publication = open_publication(open_storage(published), key)
+    publication = PublishedRegistry(open_storage(published), key)
     if key is None:
         print_message(
             f"The publication is whole, and signed by the key {publication.signer.fingerprint}. Whose key this is was not "
