@@ -12,8 +12,10 @@ from discreet.errors import BadDescription
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.publish.release_file import pack
 from discreet.records.draft.describe_file import describe_file
+from discreet.records.engine import records_in
 from discreet.release.dataset_registry import open_registry
 from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -48,14 +50,8 @@ def numbered_columns(random):
 
 def hierarchy(random):
     district = random.randint(0, 12, N)
-    return pd.DataFrame(
-        {
-            "person_id": np.arange(N) + 1000,
-            "region": np.array(list("ABCD"))[district % 4],
-            "district": [f"D{d:02d}" for d in district],
-            "sex": random.randint(1, 3, N),
-        }
-    )
+    places = {"region": np.array(list("ABCD"))[district % 4], "district": [f"D{d:02d}" for d in district]}
+    return pd.DataFrame({"person_id": np.arange(N) + 1000, **places, "sex": random.randint(1, 3, N)})
 
 
 def amounts_only(random):
@@ -92,13 +88,12 @@ def contacts(random):
 
 def sensitive(random):
     """Religion with three Zoroastrians, a status of HIV, and a tongue that few have."""
-    return pd.DataFrame(
-        {
-            "religion": ["Zoroastrian"] * 3 + list(random.choice(["Christian", "Muslim", "none"], N - 3)),
-            "hiv_status": random.choice(["neg", "pos"], N, p=[0.9, 0.1]),
-            "tongue": ["Romansh"] * 4 + ["Ladin"] * 18 + list(random.choice(["German", "Italian"], N - 22)),
-        }
-    )
+    columns = {
+        "religion": ["Zoroastrian"] * 3 + list(random.choice(["Christian", "Muslim", "none"], N - 3)),
+        "hiv_status": random.choice(["neg", "pos"], N, p=[0.9, 0.1]),
+        "tongue": ["Romansh"] * 4 + ["Ladin"] * 18 + list(random.choice(["German", "Italian"], N - 22)),
+    }
+    return pd.DataFrame(columns)
 
 
 def no_answers(random):
@@ -123,9 +118,8 @@ def decimal_comma(random):
 
 def numbered_records(random):
     """Ids 1 to n, and ages."""
-    return pd.DataFrame(
-        {"nr": range(1, N + 1), "age": random.randint(0, 90, N), "sex": random.choice([1, 2], N)}
-    )
+    columns = {"nr": range(1, N + 1), "age": random.randint(0, 90, N), "sex": random.choice([1, 2], N)}
+    return pd.DataFrame(columns)
 
 
 def binary_items(random):
@@ -137,90 +131,106 @@ def binary_items(random):
 def labelled(random):
     """A file of SPSS whose names say nothing and whose labels say all."""
     weight = np.round(random.gamma(9, 30, N), 2)
-    frame = pd.DataFrame(
-        {
-            "pwgt": weight,
-            "psu": random.randint(1, 90, N) * 11,
-            "x1": random.choice([1.0, 2.0, 8.0], N),
-            "x2": [
-                f"{a}{b} Meier"
-                for a, b in zip(random.choice(list("ABCDEFGHIJKLM"), N), ["nna", "lf"] * 300, strict=True)
-            ],
-            "x3": random.choice([1.0, 2.0, 3.0], N, p=[0.01, 0.4, 0.59]),
-        }
-    )
+    columns = {
+        "pwgt": weight,
+        "psu": random.randint(1, 90, N) * 11,
+        "x1": random.choice([1.0, 2.0, 8.0], N),
+        "x2": [
+            f"{a}{['nna', 'lf'][n % 2]} Meier" for n, a in enumerate(random.choice(list("ABCDEFGHIJKLM"), N))
+        ],
+        "x3": random.choice([1.0, 2.0, 3.0], N, p=[0.01, 0.4, 0.59]),
+    }
     labels = {
         "pwgt": "Person weight", "psu": "Primary sampling unit", "x1": "Has a job", "x2": "Interviewer", "x3": "Religion",
     }  # fmt: skip
     values = {"x1": {1.0: "Yes", 2.0: "No", 8.0: "Refused"}, "x3": {1.0: "Sikh", 2.0: "Hindu", 3.0: "None"}}
-    return frame, {"column_labels": labels, "variable_value_labels": values}
+    return pd.DataFrame(columns), {"column_labels": labels, "variable_value_labels": values}
+
+
+def eu_silc(random, records=1200):
+    """A household survey as EU-SILC has it: households nest in regions, and ids are called by codes."""
+    household = np.sort(random.randint(0, records // 2, records))
+    columns = {
+        "db030": household + 100,
+        "db040": [f"AT{h % 9}" for h in household],
+        "rb030": (household + 100) * 100 + np.arange(records),
+        "rb090": random.randint(1, 3, records),
+        "age": random.randint(0, 40, records),
+        "pl030": random.choice(["1", "2", "3", ""], records),
+        "py010n": np.round(random.gamma(2, 9000, records), 2),
+        "rb050": np.round(random.gamma(9, 40, records), 4),
+    }
+    return pd.DataFrame(columns)
+
+
+def ses(random, records=1500):
+    """A survey of earnings as SES has it: workers of establishments; hours paid are unique and no id."""
+    establishment = random.randint(0, 30, records)
+    columns = {
+        "hoursPaid": np.arange(records) + 0.25,
+        "establishmentID": establishment + 5000,
+        "employeeID": random.permutation(records) + 10**6,
+        "nace": np.array(list("BCDEFGHIJK"))[establishment % 10],
+        "sex": random.choice(["M", "F"], records),
+        "isco": random.randint(100, 350, records),
+        "earnings": np.round(random.gamma(4, 700, records), 2),
+    }
+    return pd.DataFrame(columns)
+
+
+def nhanes(random, records=1000):
+    """An examination survey as NHANES has it: ids as floats, strata and sampling units."""
+    columns = {
+        "SEQN": 83732.0 + np.arange(records),
+        "RIAGENDR": random.randint(1, 3, records),
+        "RIDAGEYR": random.randint(0, 81, records),
+        "RIDRETH3": random.randint(1, 7, records),
+        "SDMVSTRA": random.randint(1, 16, records),
+        "BMXBMI": np.round(random.normal(27, 6, records), 1),
+        "WTMEC2YR": np.round(random.gamma(3, 9000, records), 3),
+        "PHONE": random.randint(10**6, 10**6 + 300, records),
+    }
+    return pd.DataFrame(columns)
 
 
 PERSONAL = "it looks like "
+NAMES = PERSONAL + "names of people"
+ID_NAME = "its name says that it is an id"
+AMOUNT = "not whole numbers"
+
+
+def numbered(stem, first, last, digits=1):
+    return " ".join(f"{stem}{n:0{digits}d}" for n in range(first, last + 1))
+
+
 #: By shape: the file, its variables, roles, what is proposed or kept in a comment, and the reasons of what is left out.
 SHAPES = {
-    "brr": (
-        brr_survey,
-        "sex",
-        {"id": "respid", "weight": "finalwt", "replicates": 16},
-        "",
-        {"vote": "about politics"},
-    ),
-    "questionnaire": (
-        questionnaire,
-        " ".join(f"q{n:02d}" for n in range(1, 53)),
-        {"id": "caseid", "weight": "wt_final"},
-        "",
-        {},
-    ),
-    "full-questionnaire": (
-        full_questionnaire,
-        " ".join(f"item{n}" for n in range(1, 9)),
-        {"id": "id", "weight": "weight"},
-        "",
-        {},
-    ),
-    "numbered": (numbered_columns, " ".join(f"v{n:03d}" for n in range(100)), {}, "v005 v022 v001", {}),
+    "brr": (brr_survey, "sex", {"id": "respid", "weight": "finalwt", "replicates": 16}, "", {"vote": "about politics"}),
+    "questionnaire": (questionnaire, numbered("q", 1, 52, 2), {"id": "caseid", "weight": "wt_final"}, "", {}),
+    "full-questionnaire": (full_questionnaire, numbered("item", 1, 8), {"id": "id", "weight": "weight"}, "", {}),
+    "numbered": (numbered_columns, numbered("v", 0, 99, 3), {}, "v005 v022 v001", {}),
     "hierarchy": (hierarchy, "region district sex", {"id": "person_id"}, "", {}),
-    "amounts": (
-        amounts_only,
-        "",
-        {},
-        "",
-        {"turnover": "not whole numbers", "staff": "a different value in every record"},
-    ),
-    "series": (time_series, "", {}, "", {"date": "dates", "index": "not whole numbers"}),
-    "contacts": (
-        contacts,
-        "sex",
-        {},
-        "",
-        {
-            "name": PERSONAL + "names of people",
-            "contact": PERSONAL + "e-mail addresses",
-            "call": PERSONAL + "telephone numbers",
-            "lives": PERSONAL + "addresses",
-            "dob": "dates",
-            "teacher": PERSONAL + "names of people",
-            "said": PERSONAL + "sentences",
-        },
-    ),
+    "amounts": (amounts_only, "", {}, "", {"turnover": AMOUNT, "staff": "a different value in every record"}),
+    "series": (time_series, "", {}, "", {"date": "dates", "index": AMOUNT}),
+    "contacts": (contacts, "sex", {}, "", {
+        "name": NAMES, "contact": PERSONAL + "e-mail addresses", "call": PERSONAL + "telephone numbers",
+        "lives": PERSONAL + "addresses", "dob": "dates", "teacher": NAMES, "said": PERSONAL + "sentences",
+    }),
     "sensitive": (sensitive, "tongue", {}, "", {"religion": "about religion", "hiv_status": "about health"}),
     "no-answers": (no_answers, "happy work born trend", {"id": "id"}, "", {}),
     "comma": (decimal_comma, "geschlecht", {"id": "lfd_id", "weight": "gewicht"}, "", {}),
     "numbers": (numbered_records, "age sex", {"id": "nr"}, "", {}),
-    "binary": (binary_items, " ".join(f"y{n}" for n in range(1, 61)), {"weight": "weight"}, "", {}),
-    "labelled": (
-        labelled,
-        "x1",
-        {"weight": "pwgt", "clusters": "psu"},
-        "",
-        {
-            "x2": PERSONAL + "names of people",
-            "x3": "about religion",
-        },
-    ),
-}
+    "binary": (binary_items, numbered("y", 1, 60), {"weight": "weight"}, "", {}),
+    "labelled": (labelled, "x1", {"weight": "pwgt", "clusters": "psu"}, "", {"x2": NAMES, "x3": "about religion"}),
+    "silc": (eu_silc, "db040 rb090 age pl030", {"id": "rb030", "weight": "rb050"}, "", {"db030": ID_NAME, "py010n": AMOUNT}),
+    "ses": (ses, "nace sex", {"id": "employeeID"}, "", {
+        "hoursPaid": AMOUNT, "establishmentID": ID_NAME, "earnings": AMOUNT,
+        "isco": "250 different values, fewer than 20 records each",
+    }),
+    "nhanes": (nhanes, "RIAGENDR RIDAGEYR RIDRETH3", {"id": "SEQN", "weight": "WTMEC2YR", "strata": "SDMVSTRA"}, "", {
+        "BMXBMI": AMOUNT, "PHONE": PERSONAL + "telephone numbers",
+    }),
+}  # fmt: skip
 
 
 @pytest.fixture(params=SHAPES)
@@ -260,6 +270,11 @@ def test_each_file_gets_the_draft_that_is_written_down_for_it(shape, tmp_path):
         found |= {"strata": design.strata, "clusters": design.clusters, "replicates": len(design.replicates)}
     assert {key: value for key, value in found.items() if value} == roles
     load_dataset(tmp_path / "w", draft.text, path)
+    stored = Workspace(tmp_path / "w").stored(dataset.id)
+    assert all(20 * len(each) <= records_in(stored.engine, dataset) for each in dataset.variables)
+    assert {"mean-cell-size", "nested-groups"} <= {rule.kind for rule in stored.rules}, (
+        "the rules of the demo"
+    )
 
 
 def drafted(name, tmp_path):
