@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import NoiseDistribution
@@ -13,36 +12,25 @@ from discreet.privacy.claim import Claim
 from discreet.release.notes import mandatory_note
 
 
-@pytest.fixture
-def dataset(town_workspace):
-    return town_workspace.stored("town").dataset
-
-
-def test_persons_people_and_records_are_persons(dataset):
+def test_persons_people_and_records_are_persons_and_others_have_their_own_sentence(dataset):
     for unit in ("persons", "people", "records"):
         assert unit_of(replace(dataset, unit=unit)) == PERSON
     assert unit_of(replace(dataset, unit="households")).one == "one of the households"
     stays = replace(dataset, unit="stays", unit_column="patient")
     assert unit_of(stays).one == 'one unit of the column "patient"'  # not: one of the stays
-
-
-def test_a_sentence_of_others_has_the_values_of_the_one_of_people(dataset):
     pair = message("{n} counts of one person", n=3), message("{n} counts of {one} and other {many}")
     assert PERSON.says(*pair) is pair[0]
     farms = unit_of(replace(dataset, unit="farms"))
     assert farms.says(*pair) == "3 counts of one of the farms and other farms"
 
 
-@pytest.mark.parametrize("additivity", ["independent", "interior", "fitted"])
-def test_notes_of_households_speak_of_no_people(dataset, additivity):
-    note = mandatory_note(replace(dataset, unit="households"), additivity)
-    assert "households" in note
-    assert "people" not in note
-    assert "people" in mandatory_note(replace(dataset, unit="persons"), additivity)
-
-
-def test_claims_and_promises_of_households_name_no_person(town_workspace, dataset):
+def test_notes_claims_and_promises_of_households_name_no_person(town_workspace, dataset):
     homes = replace(dataset, unit="households")
+    for additivity in ("independent", "interior", "fitted"):
+        note = mandatory_note(homes, additivity)
+        assert "households" in note
+        assert "people" not in note
+        assert "people" in mandatory_note(replace(dataset, unit="persons"), additivity)
     said = " ".join(town_workspace.stored("town").protector.promise(homes))
     assert "one of the households added or removed" in said
     assert "person" not in said
@@ -62,25 +50,14 @@ class ByHand(NoiseDistribution):
     distributions = (NARROW, BY_COUNT)
     kind = np.array([[0, 1, 0], [1, 1, 0]])
     impossible = np.zeros((2, 3), dtype=bool)
-
-    def source(self, *_place):
-        return None
-
-    def cut(self, _places):
-        raise NotImplementedError
-
-    def document(self):
-        return {}
+    source = cut = document = NotImplemented
 
 
-def test_each_cell_has_the_distribution_and_the_largest_variance_of_its_kind():
+def test_each_cell_has_the_distribution_and_the_largest_variance_of_its_one_kind():
     distribution = ByHand()
     assert distribution.at(0, 0) is NARROW
     assert distribution.at(1, 1) is BY_COUNT
     assert distribution.variance().tolist() == [[0.5, 4.0, 0.5], [4.0, 4.0, 0.5]]
-
-
-def test_the_masks_of_all_distributions_share_no_cell_and_leave_none_out():
-    masks = [mask for mask, _ in ByHand().kinds()]
+    masks, found = zip(*distribution.kinds(), strict=True)
     assert sum(mask.astype(int) for mask in masks).tolist() == [[1, 1, 1], [1, 1, 1]]
-    assert [distribution for _, distribution in ByHand().kinds()] == [NARROW, BY_COUNT]
+    assert found == (NARROW, BY_COUNT)

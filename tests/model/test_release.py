@@ -37,18 +37,16 @@ def release(town_workspace):
     return release_table(town_workspace.stored("town"), request)
 
 
-def test_a_release_cannot_be_written_to(release):
+def test_a_release_cannot_be_written_to_and_arrays_of_another_shape_or_kind_are_refused(release):
     with pytest.raises(ValueError, match="read-only"):
         release.values[0, 0] = 1
-
-
-def test_arrays_of_another_shape_or_kind_are_refused(release):
-    with pytest.raises(ValueError, match="must have its shape"):
-        replace(release, status=release.status[:1])
-    with pytest.raises(ValueError, match="must have its shape"):
-        replace(release, errors=np.zeros(3, dtype=np.int64))
-    with pytest.raises(ValueError, match="int64 or float64"):
-        replace(release, values=release.values.astype(np.int32))
+    for wrong, said in (
+        ({"status": release.status[:1]}, "must have its shape"),
+        ({"errors": np.zeros(3, dtype=np.int64)}, "must have its shape"),
+        ({"values": release.values.astype(np.int32)}, "int64 or float64"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            replace(release, **wrong)
 
 
 @pytest.mark.parametrize("status", [WITHHELD, NOT_APPLICABLE])
@@ -213,10 +211,6 @@ def test_a_cut_of_a_cut_is_the_cut_of_both(wholes):
     assert (twice.title, twice.notes, twice.selection) == (once.title, once.notes, once.selection)
     assert twice.dimensions == once.dimensions
     assert (twice.values == once.values).all()
-
-
-def test_what_selects_everything_is_the_whole(wholes):
-    whole, _ = wholes["cell key"]
     assert subset_release(whole, {"sex": ["_T", "2", "1"]}) is whole
 
 
@@ -248,29 +242,29 @@ def _text(data):
 
 
 def test_what_the_table_does_not_show_is_refused_by_name(wholes):
-    whole, _ = wholes["cell key"]
-    with pytest.raises(UnknownVariable, match="job"):
-        subset_release(whole, {"job": ["1"]})
-    with pytest.raises(UnknownCategory, match="3"):
-        subset_release(whole, {"sex": ["3"]})
-    with pytest.raises(BadRequest, match="Nothing"):
-        subset_release(whole, {"sex": []})
+    for wanted, error, said in (
+        ({"job": ["1"]}, UnknownVariable, "job"),
+        ({"sex": ["3"]}, UnknownCategory, "3"),
+        ({"sex": []}, BadRequest, "Nothing"),
+    ):
+        with pytest.raises(error, match=said):
+            subset_release(wholes["cell key"][0], wanted)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_percentages_under_every_protection_are_quotients_and_stay_with_their_cells(name, wholes):
     whole, _ = wholes[name]
-    (percent,) = apply_view(whole, View("column")).derived
+    viewed = apply_view(whole, View("column"))
+    (percent,) = viewed.derived
     numbers = whole.values if whole.signed is None else whole.signed
-    rows = len(whole.request.rows)
-    base = numbers[(-1,) * rows]
-    expected = np.round(100 * numbers / np.where(base > 0, base, 1), 1)
+    base = numbers[(-1,) * len(whole.request.rows)]
     there = ~percent.missing
     assert there.any()
-    assert (percent.values[there] == expected[there]).all()
     assert not there[whole.missing].any()
-    code = whole.dimensions[0].codes[0]
-    (part,) = subset_release(apply_view(whole, View("column")), {whole.dimensions[0].name: [code]}).derived
+    quotients = np.round(100 * numbers / np.where(base > 0, base, 1), 1)
+    assert (percent.values[there] == quotients[there]).all()
+    first = whole.dimensions[0]
+    (part,) = subset_release(viewed, {first.name: first.codes[:1]}).derived
     assert (part.values == percent.values[:1]).all()
     assert (part.missing == percent.missing[:1]).all()
 
@@ -282,11 +276,8 @@ def test_where_no_distribution_of_the_noise_is_stated_there_are_no_percentages(w
     assert percent.missing.all()
 
 
-def test_the_ladder_is_the_published_one():
+def test_values_are_rounded_up_to_published_steps_and_never_down_or_to_the_nearest():
+    """Wrong: the nearest step, which would print 2 % for 2.4 %."""
     assert (ERROR_STEPS[:10] / 10).tolist() == [1, 2, 5, 10, 15, 20, 25, 30, 40, 50]
-
-
-def test_values_are_rounded_up_and_never_down_or_to_the_nearest():
-    """Wrong: the nearest rung, which would print 2 % for 2.4 %."""
     values = np.array([24.0, 50.0, 50.1, 10_000.0, 10_001.0])
     assert round_up_to_step(values).tolist() == [50, 50, 100, 10_000, NO_ERROR]

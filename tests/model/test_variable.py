@@ -1,4 +1,4 @@
-"""Recodes say what a value becomes; two ranges never claim one value; a wrong code list is refused."""
+"""Recodes say what a value becomes; two ranges never claim one value."""
 
 import datetime as dt
 from decimal import Decimal
@@ -6,7 +6,6 @@ from decimal import Decimal
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import parse_missing, parse_recodes, value_range
 
 CODES = ("child", "adult")
@@ -54,25 +53,3 @@ def test_missing_values_may_be_ranges():
     assert found.ranges[0].holds(Decimal(-5))
     with pytest.raises(BadDescription, match="in quotes"):
         parse_missing([-9], "age")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('variable = "age"', 'variable = "aeg"', "is of the variable"),
-        ('members = ["adult", "old"]', 'members = ["adult", "odl"]', "does not have"),
-        ('members = ["adult", "old"]', "members = []", "empty"),
-        ('members = ["adult", "old"]', 'members = ["old", "old"]', "shares a member"),
-        ('name = "grown"', 'name = "sex"', "something else"),
-        ('code = "grown"', 'code = "_T"', "code of its own"),
-        (
-            '[{ code = "grown", label = "Grown up", members = ["adult", "old"] }]',
-            '["grown"]',
-            "without code and members",
-        ),
-    ],
-)
-def test_a_wrong_code_list_is_refused(town, old, new, message):
-    with pytest.raises(BadDescription) as raised:
-        parse_dataset(town.description.replace(old, new, 1))
-    assert message in str(raised.value)

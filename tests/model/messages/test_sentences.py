@@ -2,14 +2,7 @@
 
 from pathlib import Path
 
-from discreet.model.messages.sentences import (
-    RED_TEAM,
-    at_level,
-    cell_count,
-    citation,
-    or_coarser,
-    provenance,
-)
+from discreet.model.messages.sentences import RED_TEAM, at_level, cell_count, citation, or_coarser, provenance
 from discreet_studies.attacks.report import HEADLINES
 from discreet_studies.commands.attack import attack
 
@@ -24,23 +17,18 @@ def test_the_mandatory_note_comes_first_after_the_title(town_release):
 
 def test_a_citation_names_version_and_address_or_query(town_release):
     cited = citation(town_release)
-    assert cited.startswith(
-        f"{town_release.title}. A town, version 1 ({town_release.digest[:8]}). Invented. "
-    )
+    version = f"A town, version 1 ({town_release.digest[:8]})"
+    assert cited.startswith(f"{town_release.title}. {version}. Invented. ")
     assert cited.endswith(f"Query: {town_release.request.permalink}")
     assert citation(town_release, "https://x.example/t").endswith("Invented. https://x.example/t")
 
 
-def test_a_coarser_level_is_named_and_without_one_the_geography_is_left_out(town_release):
+def test_a_coarser_level_is_named_and_a_number_that_cannot_be_read_is_rounded(town_release):
+    assert (cell_count(10**15 - 1), cell_count(10**15)) == ("999,999,999,999,999", "about 10^15")
     assert or_coarser(town_release.dataset, None) == at_level(None) == ""
     assert 'use "region" in place of "area"' in or_coarser(town_release.dataset, "area")
     assert or_coarser(town_release.dataset, "region") == ", or leave the geography out"
     assert at_level("area") == ' at "area" or below'
-
-
-def test_a_number_that_nobody_can_read_is_rounded():
-    assert cell_count(10**15 - 1) == "999,999,999,999,999"
-    assert cell_count(10**15) == "about 10^15"
 
 
 METHODS = Path(__file__).parents[3] / "docs" / "methods"

@@ -41,27 +41,20 @@ def test_values_are_listed_joined_and_written_small():
     assert message("{names:or}; {names:comma}; {names:semicolon}", names=names) == (
         "Sex, Age or Place; Sex, Age, Place; Sex; Age; Place"
     )
-    assert (
-        message("{names:each lower} {names:either}", names=names)
-        == "sex and age and place Sex or Age or Place"
-    )
+    each = message("{names:each lower} {names:either}", names=names)
+    assert each == "sex and age and place Sex or Age or Place"
     assert message("{none}|{one}", none=(), one=("Sex",)) == "|Sex"
     assert join_sentences([message("A."), "", message("B {n}.", n=1)]) == "A. B 1."
 
 
 def test_a_number_chooses_the_form_and_zero_is_many():
-    assert [plural_message("{count} cell", "{count} cells", n) for n in (0, 1, 3600)] == [
-        "0 cells",
-        "1 cell",
-        "3,600 cells",
-    ]
+    told = [plural_message("{count} cell", "{count} cells", n) for n in (0, 1, 3600)]
+    assert told == ["0 cells", "1 cell", "3,600 cells"]
 
 
 def test_copies_keep_what_was_told():
-    sentence, label = (
-        message("{n:,} of {label}", n=5, label=Label("Sex", {"de": "Geschlecht"})),
-        Label("a", {"de": "b"}),
-    )
+    sentence = message("{n:,} of {label}", n=5, label=Label("Sex", {"de": "Geschlecht"}))
+    label = Label("a", {"de": "b"})
     for copied in (copy.deepcopy(sentence), pickle.loads(pickle.dumps(sentence)), str(sentence)):
         assert (copied, copied.template) == (sentence, "{n:,} of {label}")
     assert copy.deepcopy(label).others == pickle.loads(pickle.dumps(label)).others == {"de": "b"}
@@ -129,9 +122,8 @@ def test_every_value_of_a_table_and_a_catalogue_is_one_short_line(catalogue):
     roots += [noise, audit(noise, epsilon=1.0), curve(noise, [0.5])[0], posterior(5, noise, flat())]
     roots += [picked(table.release, ("adult", "1"), ("old", "1"))]
     found = [each for root in roots for each in values(root)] + [catalogue, table, *roots]
-    assert {"Release", "Dataset", "Variable", "Dimension", "NoiseTable"} <= {
-        type(each).__name__ for each in found
-    }
+    names = {type(each).__name__ for each in found}
+    assert {"Release", "Dataset", "Variable", "Dimension", "NoiseTable"} <= names
     for each in found:
         assert len(repr(each)) <= LIMIT, type(each)
         assert "\n" not in repr(each), type(each)
