@@ -1,17 +1,22 @@
-"""Whom the attacks ask: the baseline counts rightly, and the rest is reached through the public interface."""
+"""Whom the attacks ask, and how results are scored and told: baselines count rightly, and failures are said plainly."""
 
 import ast
 import inspect
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from discreet.attacks.knowledge import DP, UNPROTECTED
 from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetService
 from discreet_studies.attacks import targets as module
 from discreet_studies.attacks.averaging_trial import AveragingTrial
+from discreet_studies.attacks.report import SHOWS, headlines
+from discreet_studies.attacks.scoring import root_mean_square, share
 from discreet_studies.attacks.targets import SALARY, TRAITS, targets, town, works
+from discreet_studies.commands.attack import attack
+from discreet_studies.pictures.attacks import PICTURES
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +105,47 @@ def test_bobs_salary_is_a_fair_coin():
     _, _, above = works(10_000, 1_000, seed=8)
     assert abs(above.sum() - 500) < 4.9 * np.sqrt(250)
     assert abs(600 - 500) > 4.9 * np.sqrt(250)
+
+
+@pytest.mark.parametrize("p", [0.03, 0.5, 0.9])
+def test_the_interval_of_a_share_covers_at_least_as_often_as_it_says(p):
+    chances = binom.pmf(np.arange(61), 60, p)
+    covered = sum(c for hits, c in enumerate(chances) if share(hits, 60).low <= p <= share(hits, 60).high)
+    assert 0.95 <= covered < 0.995
+
+
+def test_the_interval_of_the_error_holds_the_true_error_about_as_often_as_it_says():
+    rng = np.random.default_rng(2)
+    runs = [root_mean_square(rng.normal(0, 2, 200)) for _ in range(400)]
+    covered = np.mean([run.low <= 2 <= run.high for run in runs])
+    assert 0.9 < covered < 0.98
+    wrong = np.mean([run.low <= 2.6 <= run.high for run in runs])
+    assert wrong < 0.2
+
+
+def test_a_study_of_versions_is_told_for_each_protection_and_for_collected_corrections():
+    result = {
+        "protection": "keep-keys",
+        "curve": [{"all_right": 0.1}, {"all_right": 0.25}],
+        "error": {"one_version": 1.5, "both_versions": 1.2},
+    }
+    study = {"attack": "versions", "targets": 20, "results": [result], "baseline": None}
+    first, second = headlines(study | {"collected": [{"removed": 2, "success": 0.4}]})
+    assert first.startswith("keep-keys: all attributes of 25% of 20 people; typical error of a count 1.50")
+    assert second == "keep-keys, 2 people removed a workplace: 40% of the attributes of one of them."
+
+
+@pytest.mark.parametrize(("within", "ratio"), [(True, 0.97), (False, 0.42)])
+def test_withheld_areas_that_come_back_are_said_to(within, ratio):
+    curves = {"shares": [{"ratio": 1.0}], "fitted": [{"ratio": ratio}]}
+    study = {"attack": "withheld", "limit": 0.9, "results": [{"within_limit": within, "curves": curves}]}
+    (told,) = headlines(study)
+    assert ("stay withheld" if within else "come back") in told
+    assert f"at least {ratio:.2f} of" in told
+
+
+def test_every_attack_is_told_and_drawn():
+    commands = {command.name or command.callback.__name__ for command in attack.registered_commands}
+    assert (
+        commands == set(SHOWS) - {"withheld-rules"} == set(PICTURES)
+    )  # a study of `withheld`, without a picture
