@@ -162,6 +162,8 @@ def test_a_rule_withholds_the_sparse_area_and_not_the_dense_one(kind, two_region
     assert finding["code"] == kind
     assert "1 of 2 areas" in finding["message"]
     assert finding["advice"]
+    looking = {each.kind for each in kinds().values() if each.implements("withholds")}
+    assert looking == {*SPARSE, "minimum-area-size"}  # every kind on counts is tested here
 
 
 @pytest.mark.parametrize("kind", SPARSE)
@@ -177,11 +179,6 @@ def test_a_table_without_geography_is_one_area(kind, ask, noisy, rules, dataset)
     assert raised.value.advice
     passed = verdict_of(declared, noisy(request, DENSE), dataset)
     assert not layout_for(passed, shape, dataset, "independent").withheld.any()
-
-
-def test_every_kind_on_counts_is_tested_here():
-    looking = {kind.kind for kind in kinds().values() if kind.implements("withholds")}
-    assert looking == {*SPARSE, "minimum-area-size"}
 
 
 def test_structural_zeros_are_not_sparse(ask, noisy, rules, dataset):

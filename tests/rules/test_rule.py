@@ -42,9 +42,6 @@ def test_every_kind_is_told_in_a_sentence_that_follows_its_parameters(section, o
     assert told.endswith(".")
     assert "\n" not in told
     assert told != changed  # a fixed sentence for a kind would not tell what was declared
-
-
-def test_every_kind_is_in_the_list():
     assert {section["kind"] for section, _ in SECTIONS} == set(kinds())
 
 
@@ -106,24 +103,33 @@ def test_a_rule_on_counts_withholds_areas_with_its_reason_unless_another_spares_
         assert verdict_of(parse_rules(sections, dataset), noisy(request, 3), dataset).withheld == withheld
 
 
+def made(name="Half", base=Rule, **members):
+    return type(name, (base,), {**members, "__slots__": ()})
+
+
+def nothing(*_):
+    """A stage that lets everything pass."""
+
+
 class TestRegistration:
     """What is registered is evaluated."""
 
-    def test_a_kind_without_a_stage_is_refused(self):
-        @dataclass(frozen=True, slots=True)
-        class Idle(Rule):
-            kind: ClassVar[str] = "idle"
-            most: int = key(reading.whole(1))
-
-        with pytest.raises(TypeError, match="would never be evaluated"):
-            register(Idle)
-        assert "idle" not in kinds()
-
-    @pytest.mark.parametrize(("stage", "needed"), [("withholds", "reason"), ("refuse_account", "is_metered")])
-    def test_a_stage_comes_with_what_it_needs(self, stage, needed):
-        half = type("Half", (Rule,), {"kind": "half", stage: lambda *_: None, "__slots__": ()})
-        with pytest.raises(TypeError, match=needed):
-            register(half)
+    @pytest.mark.parametrize(
+        ("wrong", "error", "said"),
+        [
+            (made(kind="idle"), TypeError, "would never be evaluated"),
+            (made(kind="half", withholds=nothing), TypeError, "reason"),
+            (made(kind="half", refuse_account=nothing), TypeError, "is_metered"),
+            (int, TypeError, "is not a `Rule`"),
+            (made("Nameless", refuse=nothing), TypeError, "is not a `Rule`"),
+            (made("Copy", ShareOfZeros), ValueError, "share-of-zeros"),
+        ],
+    )
+    def test_what_is_no_rule_or_has_a_taken_name_is_refused(self, wrong, error, said):
+        before = dict(kinds())
+        with pytest.raises(error, match=said):
+            register(wrong)
+        assert kinds() == before
 
     def test_a_module_in_the_folder_of_kinds_is_found_by_itself(self, tmp_path, monkeypatch, dataset):
         from discreet.rules import kinds as home
@@ -146,17 +152,6 @@ class TestRegistration:
         finally:
             unregister("nothing-at-all")
             sys.modules.pop("discreet.rules.kinds.dropped")
-
-    def test_what_is_no_rule_is_refused(self):
-        for wrong in (int, type("Nameless", (Rule,), {"refuse": lambda *_: None, "__slots__": ()})):
-            with pytest.raises(TypeError, match="is not a `Rule`"):
-                register(wrong)
-
-    def test_a_name_is_given_once(self):
-        copy = type("Copy", (ShareOfZeros,), {"__slots__": ()})
-        with pytest.raises(ValueError, match="share-of-zeros"):
-            register(copy)
-        assert kinds()["share-of-zeros"] is ShareOfZeros
 
     @pytest.mark.parametrize("kind", kinds().values(), ids=lambda k: k.kind)
     def test_every_kind_is_a_value_with_a_stage_in_a_module_of_kinds(self, kind):

@@ -15,11 +15,7 @@ from discreet.model.hierarchy import level_groups, level_names
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
 from discreet.rules.kinds.groups import close_groups
-from discreet.rules.rule import (
-    drop_one_variable,
-    kinds,
-    use_larger_areas,
-)
+from discreet.rules.rule import drop_one_variable, kinds, use_larger_areas
 from discreet.rules.rule_set import find_alternatives, parse_rules, protection_rules, refuse_by_rules
 
 REFUSING = [kind for kind in kinds().values() if kind.refuses()]
@@ -71,38 +67,35 @@ PAIRS = {
 }
 
 
+@pytest.fixture
+def refusal_by(dataset):
+    """The refusal of a request by declared rules."""
+    return lambda declared: lambda asked: first_refusal(asked, table_shape(asked, dataset), dataset, declared)
+
+
 @pytest.mark.parametrize("kind", PAIRS)
-def test_a_rule_refuses_with_its_code_and_its_advice_followed_gives_a_table(kind, rules, ask, dataset):
+def test_a_rule_refuses_with_its_code_and_its_advice_followed_gives_a_table(
+    kind, rules, ask, dataset, refusal_by
+):
     section, code, refused, followed = PAIRS[kind]
     declared = rules({"kind": kind, **section})
-    request, shape = ask(**refused)
-    refusal = first_refusal(request, shape, dataset, declared)
+    request, _ = ask(**refused)
+    refusal_of = refusal_by(declared)
+    refusal = refusal_of(request)
     assert (refusal.code, refusal.cacheable) == (code, True)
     assert refusal.message
     assert refusal.advice
-    assert first_refusal(request, shape, dataset, ()) is None
-
-    def refusal_of(asked):
-        return first_refusal(asked, table_shape(asked, dataset), dataset, declared)
-
+    assert refusal_by(())(request) is None
     assert refusal_of(ask(**followed)[0]) is None
     instead = next(find_alternatives(request, dataset, declared, refusal_of), None)  # by one click
     assert instead not in {None, request}
     assert refusal_of(instead) is None
 
 
-def test_every_kind_by_shape_is_tested_here():
+def test_every_kind_by_shape_is_tested_here_and_sees_request_shape_and_description_alone():
     assert {kind.kind for kind in REFUSING} == set(PAIRS)
-
-
-@pytest.mark.parametrize("kind", REFUSING, ids=lambda k: k.kind)
-def test_a_rule_by_shape_sees_the_request_its_shape_and_the_description_alone(kind):
-    assert list(inspect.signature(kind.refuse).parameters) == ["self", "request", "shape", "dataset"]
-
-
-def test_free_groups_are_no_rule_under_dp(private_town):
-    with pytest.raises(BadDescription, match="need no rule"):
-        parse_rules([{"kind": "free-groups"}], parse_dataset(private_town.description))
+    for kind in REFUSING:
+        assert list(inspect.signature(kind.refuse).parameters) == ["self", "request", "shape", "dataset"]
 
 
 def test_rules_are_evaluated_in_their_order(rules, ask, dataset):
@@ -147,22 +140,14 @@ def test_every_rule_of_the_protection_is_tested_here_and_sees_the_shape_alone(st
     assert rule.refusal_code() == "too-many-cells"  # under dp only the number of cells is limited
 
 
-def test_nothing_is_advised_where_nothing_is_allowed(ask, dataset):
-    request, _ = ask(rows=["sex"])
-    assert not list(find_alternatives(request, dataset, (), lambda _: Refused("No.")))
-
-
-def test_an_allowed_request_is_its_own_advice_and_the_nearest_edit_wins(ask, dataset, rules):
+def test_an_allowed_request_is_its_own_advice_and_the_nearest_edit_wins(ask, dataset, rules, refusal_by):
     request, _ = ask(rows=["sex", "age", "job"])
     assert list(find_alternatives(request, dataset, (), lambda _: None)) == [request]
+    assert not list(find_alternatives(request, dataset, (), lambda _: Refused("Nothing is allowed.")))
     declared = rules({"kind": "max-variables", "most": 2})
-
-    def refusal_of(asked):
-        return first_refusal(asked, table_shape(asked, dataset), dataset, declared)
-
-    found = find_alternatives(request, dataset, declared, refusal_of)
+    found = find_alternatives(request, dataset, declared, refusal_by(declared))
     used = ["".join(sorted(name[0] for name in each.used)) for each in found]
-    # The longest variable goes first; a search that went on from what is allowed would offer one variable, too.
+    # The longest variable goes first.
     assert used[0] == "as"
     assert set(used) == {"as", "js", "aj"}
     # A search that went on from what is allowed would offer tables of one variable, too.
@@ -196,10 +181,12 @@ def test_a_section_that_cannot_be_used_is_refused_with_advice(section, says, rul
     assert raised.value.advice
 
 
-def test_a_level_needs_a_geography(dataset):
+def test_a_level_needs_a_geography_and_free_groups_are_no_rule_under_dp(dataset, private_town):
     flat = replace(dataset, hierarchies=())
     with pytest.raises(BadDescription, match="no geography"):
         parse_rules([{"kind": "max-cells", "most": 9, "level": "area"}], flat)
+    with pytest.raises(BadDescription, match="need no rule"):
+        parse_rules([{"kind": "free-groups"}], parse_dataset(private_town.description))
 
 
 MIXED = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
@@ -238,9 +225,7 @@ def by_sets(dataset, name, people, fewer_than):
 @pytest.mark.parametrize(("dataset", "name"), [(sliver_dataset(), "ward"), (census(), "district")])
 def test_it_finds_what_comparing_sets_finds(dataset, name, of):
     number = len(dataset.variable(name))
-    people = np.ones(number, dtype=np.int64)
-    if of == "people":
-        people = np.random.default_rng(3).integers(0, 4, number)
+    people = np.ones(number, int) if of == "ones" else np.random.default_rng(3).integers(0, 4, number)
     found = {
         (frozenset([(one, code), (other, close)]), apart)
         for one, code, other, close, apart in close_groups(dataset, name, people, 3)

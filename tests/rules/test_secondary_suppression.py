@@ -85,46 +85,44 @@ def test_nothing_is_given_back_at_any_level_and_what_the_rules_withhold_alone_wo
 def test_the_wrong_complements_are_told_apart():
     """Nothing added gives the area back; one area of any size says half of it; the same size ten times is enough."""
     table = slices(country([12, 3]), [100] * 12 + [500, 500, 500])
-    (area,) = [n for n, o in enumerate(table.places[0].outputs) if o.code == "A0.0"]
-    failed = table.none()
-    failed[area] = True
+    failed, codes = failing(table, "A0.0")
     tree, people = divisions(table.dataset, table.places[0]), table.total
     alone, two = failed.copy(), failed.copy()
-    two[area + 1] = True
+    two[codes.index("A0.1")] = True
     right = add_secondary(failed, table.none(), table)
     wrong = [any(gives_back(f, mask, failed, people) for f in tree) for mask in (alone, two, right)]
     assert wrong == [True, True, False]
-    assert (
-        right.sum() == 10 + 2
-    )  # ten of the district, the coast's other half, and one for that in its district
+    # Ten of the district, the coast's other half, and one for that in its district.
+    assert right.sum() == 10 + 2
 
 
 @pytest.mark.parametrize(("sizes", "added"), [([950, 2000, 30, 40], [950]), ([500, 600, 30, 40], [500, 600])])
 def test_the_smallest_area_that_is_enough_is_added_or_the_largest(sizes, added):
     table = slices(country([5, 1, 1]), [100, *sizes, 7, 7])
-    codes = [o.code for o in table.places[0].outputs]
-    failed = table.none()
-    failed[codes.index("A0.0")] = True
+    failed, codes = failing(table, "A0.0")
     mask = add_secondary(failed, table.none(), table)
     district = [n for n, code in enumerate(codes) if code.startswith("A0.") and mask[n]]
     assert [int(table.total[n]) for n in district[1:]] == added
 
 
+def failing(table, *codes):
+    """Where some areas fail, and the codes of all."""
+    listed = [output.code for output in table.places[0].outputs]
+    failed = table.none()
+    failed[[listed.index(code) for code in codes]] = True
+    return failed, listed
+
+
 def test_an_area_that_fills_its_district_has_the_answer_of_the_district():
     table = slices(country([1, 2]), [50, 60, 70])
-    failed = table.none()
-    codes = [o.code for o in table.places[0].outputs]
-    failed[codes.index("A0.0")] = True
-    assert not same_people(failed, table).any()  # a noise of its own does not decide
-    failed[codes.index("D0")] = True
+    assert not same_people(failing(table, "A0.0")[0], table).any()  # a noise of its own does not decide
+    failed, codes = failing(table, "A0.0", "D0")
     assert same_people(failed, table)[codes.index("A0.0")]
 
 
 def test_a_withheld_district_takes_its_areas_with_it():
     table = slices(country([3, 3, 3]), [10] * 9)
-    codes = [o.code for o in table.places[0].outputs]
-    failed = table.none()
-    failed[codes.index("D1")] = True
+    failed, codes = failing(table, "D1")
     mask = add_secondary(failed, table.none(), table)
     # All of the land: each other district has fewer than ten times its people.
     assert mask[[codes.index(code) for code in ("A1.0", "A1.1", "A1.2", "D0", "D1", "D2")]].all()

@@ -5,7 +5,6 @@ Areas that a filter names are listed, and their total is called the sum of the a
 
 import itertools
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -191,51 +190,45 @@ def test_a_union_is_the_sum_of_the_areas_shown_and_never_a_count(north_withheld,
     assert not shown(north_withheld, hidden, dataset).any()
 
 
-def test_where_totals_are_sums_they_are_withheld_with_the_area(north_withheld, ask, dataset):
+def test_where_totals_are_sums_they_are_withheld_with_the_area_and_none_is_fitted_to_a_choice(
+    north_withheld, ask, dataset
+):
     _, shape = ask(rows=["area"], columns=["sex"], layers=["age"])
     assert not lay_out(north_withheld, shape, dataset).withheld[5].any()
     assert lay_out(north_withheld, shape, dataset, sums=True).withheld[5].all()
     _, one = ask(rows=["area"], columns=["sex"], filters=["area=S1,S2", "age=old"])
     assert not lay_out(north_withheld, one, dataset, sums=True).withheld.any()
-
-
-def test_nothing_is_fitted_to_a_choice_of_areas(north_withheld, ask, dataset):
-    _, shape = ask(rows=["area"], columns=["sex"], filters=["area=S1,S2", "age=old"])
     with pytest.raises(TableNotReleased, match="no total of their own"):
-        layout_for(north_withheld, shape, dataset, "fitted")
+        layout_for(north_withheld, one, dataset, "fitted")
 
 
-class TestLevels:
-    """Several levels of an area in one table: each row gets the verdict of what it is."""
+MIXED = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
 
-    mixed: ClassVar = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
-    sparse: ClassVar = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
 
-    def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
-        request, _ = ask(**self.mixed)
-        empty = np.zeros((5, 2, 3), dtype=int)
-        verdict = verdict_of(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
-        assert verdict.mask.tolist() == [False, True, True, False, True, True, True, False]
+def test_each_level_in_one_table_gets_the_verdict_of_its_own_areas(ask, noisy, rules, dataset):
+    request, _ = ask(**MIXED)
+    empty = np.zeros((5, 2, 3), dtype=int)
+    verdict = verdict_of(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
+    assert verdict.mask.tolist() == [False, True, True, False, True, True, True, False]
+    sparse = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
+    parts = {**MIXED, "levels": ["area=region"]}
+    request, shape = ask(**parts)
+    verdict = verdict_of(rules(ZEROS, ONES), noisy(request, sparse), dataset)
+    assert (verdict.withheld, verdict.total) == (0, 2)
+    assert not lay_out(verdict, shape, dataset).withheld.any()
+    at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
+    assert first_refusal(request, shape, dataset, at_area) is None
+    assert first_refusal(*ask(**parts, filters=["area=N1"]), dataset, at_area) is not None
+    assert first_refusal(*ask(**MIXED), dataset, at_area) is not None
 
-    def test_areas_shown_as_regions_get_the_verdict_of_regions(self, ask, noisy, rules, dataset):
-        parts = {**self.mixed, "levels": ["area=region"]}
-        request, shape = ask(**parts)
-        verdict = verdict_of(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
-        assert (verdict.withheld, verdict.total) == (0, 2)
-        assert not lay_out(verdict, shape, dataset).withheld.any()
-        at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
-        assert first_refusal(request, shape, dataset, at_area) is None
-        assert first_refusal(*ask(**parts, filters=["area=N1"]), dataset, at_area) is not None
-        assert first_refusal(*ask(**self.mixed), dataset, at_area) is not None
 
-    def test_of_another_variable_the_finest_level_shown_is_crossed(self, noisy, dataset):
-        request = canonical(TableRequest("town", rows=("job",), levels=(("job", ("work", "job")),)), dataset)
-        assert rule_table(request, dataset) == TableRequest("town", rows=("job",))
-        coarse = canonical(TableRequest("town", rows=("job",), levels=(("job", ("work",)),)), dataset)
-        assert rule_table(coarse, dataset) == coarse
-        assert noisy(coarse, 1).noisy.shape == (3,)
-        filtered = replace(coarse, filters=(("job", ("1", "2")),))
-        assert rule_table(filtered, dataset) == TableRequest("town", rows=("job",))
+def test_of_a_variable_that_is_no_geography_the_finest_level_shown_is_crossed(ask, noisy, dataset):
+    plain = TableRequest("town", rows=("job",))
+    assert rule_table(ask(rows=["job"], levels=["job=work,job"])[0], dataset) == plain
+    coarse, _ = ask(rows=["job"], levels=["job=work"])
+    assert rule_table(coarse, dataset) == coarse
+    assert noisy(coarse, 1).noisy.shape == (3,)
+    assert rule_table(replace(coarse, filters=(("job", ("1", "2")),)), dataset) == plain
 
 
 def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):
@@ -259,8 +252,7 @@ def test_all_areas_are_withheld_where_the_table_without_geography_would_be(
 
 def test_two_geographies_get_verdicts_on_their_intersections(town):
     """Slivers between geographies that do not nest are areas of their own."""
-    text = town.description + SCHOOLS
-    dataset = parse_dataset(text)
+    dataset = parse_dataset(town.description + SCHOOLS)
     request = canonical(TableRequest("town", rows=("region", "school"), columns=("sex",)), dataset)
     shape = rule_table_shape(request, dataset)
     assert [d.name for d in shape.dimensions if d.geography] == ["region", "school"]
@@ -277,9 +269,8 @@ def test_two_geographies_get_verdicts_on_their_intersections(town):
     assert (verdict.withheld, verdict.total) == (4, 4)
     assert not verdict.mask[-1].any()
     assert not verdict.mask[:, -1].any()
-    only = canonical(
-        TableRequest("town", rows=("sex",), filters=(("region", ("N",)), ("school", ("B",)))), dataset
-    )
+    filters = (("region", ("N",)), ("school", ("B",)))
+    only = canonical(TableRequest("town", rows=("sex",), filters=filters), dataset)
     assert lay_out(verdict, table_shape(only, dataset), dataset).withheld.all()
 
 
@@ -301,9 +292,8 @@ geography = true
 
 def test_a_table_too_large_for_the_rules_is_refused_however_small_the_part(town):
     small = parse_dataset(town.description.replace("max_variables = 3", "max_variables = 3\nmax_cells = 60"))
-    request = canonical(
-        TableRequest("town", rows=("area",), filters=(("age", ("old",)), ("job", ("1",)))), small
-    )
+    filters = (("age", ("old",)), ("job", ("1",)))
+    request = canonical(TableRequest("town", rows=("area",), filters=filters), small)
     assert table_shape(request, small).cells == 6
     with pytest.raises(TooManyCells, match="without its filters") as raised:
         rule_table_shape(request, small)
@@ -330,13 +320,9 @@ RULE = '[[rule]]\nkind = "mean-cell-size"\nleast = 20\nlevel = "area"\nfrom_vari
 
 
 @pytest.fixture(scope="module")
-def workspace(town, tmp_path_factory):
-    return town.load(tmp_path_factory.mktemp("listed"), town.description.replace("[protection]\n", RULE, 1))
-
-
-@pytest.fixture(scope="module")
-def catalogue(workspace):
-    return discreet.open(workspace.folder)
+def catalogue(town, tmp_path_factory):
+    text = town.description.replace("[protection]\n", RULE, 1)
+    return discreet.open(town.load(tmp_path_factory.mktemp("listed"), text).folder)
 
 
 def test_a_hidden_filter_of_several_areas_becomes_rows(ask, dataset):
