@@ -58,29 +58,10 @@ def test_a_short_or_guessable_secret_is_refused(material, tmp_path):
     assert material.hex() not in str(raised.value) or not material
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o606])
-def test_a_secret_that_others_can_read_is_refused(mode, tmp_path):
-    path = tmp_path / "secret"
-    create_secret(path)
-    path.chmod(mode)
-    with pytest.raises(SecretUnusable, match="others"):
-        read_secret(path)
-
-
 def test_a_missing_secret_or_a_folder_in_its_place_is_refused(tmp_path):
     for path in (tmp_path / "nothing", tmp_path):
         with pytest.raises(SecretUnusable):
             read_secret(path)
-
-
-def test_a_secret_shows_nothing_of_itself(secret):
-    material = secret._material
-    for text in (repr(secret), str(secret), f"{secret}"):
-        assert text == "<Secret>"
-        assert material.hex() not in text
-    for send in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError):
-            send(secret)
 
 
 def test_keys_for_different_purposes_differ(secret):
@@ -88,13 +69,6 @@ def test_keys_for_different_purposes_differ(secret):
         secret.derive(*labels) for labels in [("a",), ("b",), ("a", "b"), ("ab",), ("a", ""), ("", "a")]
     }
     assert len(derived) == 6
-
-
-def test_a_derived_key_is_fixed_for_ever():
-    """HKDF-SHA256 with salt "discreet" and length-prefixed labels: docs/decisions/0001-keys.md."""
-    assert Secret(bytes(range(32))).derive("record-key", "census").hex() == (
-        "db412027fb21980ddbefdf52a2f49bbf3a36a014ce3754c51d21c6d5b2aacd7d"
-    )
 
 
 def test_a_secret_that_cannot_be_written_whole_has_no_name(tmp_path, monkeypatch):
@@ -160,42 +134,26 @@ def test_record_keys_are_what_the_definition_says(secret, lineage):
 
 
 def test_another_version_and_another_secret_have_another_tag(secret):
-    tags = {record_tag(secret, "a" * 32), record_tag(secret, "b" * 32)}
-    tags.add(record_tag(Secret(bytes(range(60, 92))), "a" * 32))
-    assert len(tags) == 3
-    assert record_tag(secret, "a" * 32) in tags
+    """The wrong alternative: the first line of `secret.check`, which is next to the records for all to copy."""
+    tags = {
+        record_tag(secret, "a" * 32),
+        record_tag(secret, "b" * 32),
+        secret.derive("secret-check", "a" * 32).hex(),
+    }
+    assert len(tags | {record_tag(Secret(bytes(range(60, 92))), "a" * 32)}) == 4
 
 
-def test_it_is_no_other_value_that_the_secret_gives(secret):
-    """The wrong alternative: the first line of `secret.check`, which stands beside the records for all to copy."""
-    assert record_tag(secret, "a" * 32) != secret.derive("secret-check", "a" * 32).hex()
-
-
-def test_the_lent_keys_are_those_of_the_secret(secret, tmp_path):
-    lent = LentKeys(lend_keys(secret, "town", tmp_path))
-    assert [lent.derive(*each) for each in lent_labels("town")] == [
-        secret.derive(*each) for each in lent_labels("town")
-    ]
-
-
-def test_the_secret_and_other_keys_are_not_in_the_file(secret, tmp_path):
+def test_keys_are_lent_and_neither_the_secret_nor_another_key_is(secret, tmp_path):
     """The wrong alternative is to lend the secret itself: whoever has it has the noise of every dataset."""
     path = lend_keys(secret, "town", tmp_path)
-    written = path.read_text("ascii")
+    written, lent = path.read_text("ascii"), LentKeys(path)
+    assert all(lent.derive(*each) == secret.derive(*each) for each in lent_labels("town"))
     assert path.stat().st_mode & 0o077 == 0
     assert secret._material.hex() not in written
     assert secret.derive("cell-key", "town").hex() not in written
-    with pytest.raises(SecretUnusable, match="not lent"):
-        LentKeys(path).derive("record-key", "another")
-    with pytest.raises(SecretUnusable, match="not lent"):
-        LentKeys(path).derive("cell-key", "town")
-
-
-def test_lent_keys_cannot_be_shipped(secret, tmp_path):
-    lent = LentKeys(lend_keys(secret, "town", tmp_path))
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(lent)
-    assert repr(lent) == "<Secret>"
+    for labels in (("record-key", "another"), ("cell-key", "town")):
+        with pytest.raises(SecretUnusable, match="not lent"):
+            lent.derive(*labels)
 
 
 def test_a_key_is_made_once_and_only_its_owner_can_read_it(tmp_path):
@@ -237,9 +195,14 @@ def test_a_public_key_is_a_file_of_its_own(tmp_path):
         read_public_key(tmp_path / "nowhere")
 
 
-def test_a_key_that_others_can_read_or_that_is_none_is_refused(tmp_path):
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o606])
+def test_keys_that_others_can_read_or_that_are_none_are_refused(mode, tmp_path):
+    create_secret(tmp_path / "secret")
     signing_key(tmp_path)
-    (tmp_path / SIGNING_KEY).chmod(0o640)
+    for path in tmp_path.iterdir():
+        path.chmod(mode)
+    with pytest.raises(SecretUnusable, match="others"):
+        read_secret(tmp_path / "secret")
     with pytest.raises(SignatureUnusable, match="others"):
         signing_key(tmp_path)
     (tmp_path / SIGNING_KEY).chmod(0o600)
@@ -248,13 +211,15 @@ def test_a_key_that_others_can_read_or_that_is_none_is_refused(tmp_path):
         signing_key(tmp_path)
 
 
-def test_a_key_shows_nothing_of_itself(tmp_path):
-    key = signing_key(tmp_path)
+def test_keys_show_nothing_of_themselves_and_cannot_be_sent(secret, tmp_path):
+    key, lent = signing_key(tmp_path), LentKeys(lend_keys(secret, "town", tmp_path))
     inside = (tmp_path / SIGNING_KEY).read_text().splitlines()[1]
     assert inside not in repr(key) + str(key) + key.public.text
-    for send in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError):
-            send(key)
+    assert {repr(secret), str(secret), f"{secret}", repr(lent)} == {"<Secret>"}
+    for private in (secret, key, lent):
+        for send in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="cannot be pickled"):
+                send(private)
 
 
 def test_purposes_never_change_and_no_module_spells_a_label_itself():

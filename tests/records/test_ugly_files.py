@@ -459,8 +459,8 @@ def test_memory_is_bounded_by_the_size_of_the_file(tmp_path):
     path = tmp_path / "people.csv"
     with duckdb.connect() as connection:
         connection.execute(
-            """COPY (SELECT i AS person, hash(i) % 9 AS region, hash(i + 1) % 90 AS age, repeat('x', 150) || hash(i)
-            AS remark, md5(i::VARCHAR) AS letter FROM range(700000) r(i)) TO ? (HEADER)""",
+            """COPY (SELECT i AS person, hash(i) % 9 AS region, hash(i + 1) % 90 AS age, repeat('x', 700) || hash(i)
+            AS remark, md5(i::VARCHAR) AS letter FROM range(200000) r(i)) TO ? (HEADER)""",
             [str(path)],
         )
     megabytes = path.stat().st_size / 2**20

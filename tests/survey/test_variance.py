@@ -9,11 +9,12 @@ import pytest
 from discreet.model.shape import Dimension, Output, TableShape
 from discreet.model.survey import SamplingDesign, sampling_design
 from discreet.noise.families.maxent import maxent
-from discreet.records.sample_rows import CellSums, SampleRows
 from discreet.survey.variance import (
     RATIO,
     SMALL,
+    CellSums,
     Sample,
+    SampleRows,
     cell_variances,
     design_effects,
     effect_steps,
