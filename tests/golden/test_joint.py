@@ -13,7 +13,7 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.universe import dp_terms
 from discreet.protect.description_keys import NoiseContext, canonical_cells, residual_keys
 from discreet.protect.joint_plan import make_joint, read_joint
-from discreet.protect.joint_residuals import StoredResiduals, _plain_shape, noisy_residuals
+from discreet.protect.joint_residuals import StoredResiduals, margin_shape, noisy_residuals
 
 GRID, SPREAD = 7, 60.0
 FINGERPRINT = "ab" * 16
@@ -30,7 +30,7 @@ def planned(joint_town):
 
 def counts(dataset, records, margin):
     """The exact table of a margin, counted in NumPy."""
-    table = np.zeros(_plain_shape(margin, dataset).lengths, dtype=np.int64)
+    table = np.zeros(margin_shape(margin, dataset).lengths, dtype=np.int64)
     columns = [records[name].to_pylist() for name in margin]
     for row in zip(*columns, strict=True) if columns else [()] * records.num_rows:
         places = (dataset.variable(n).position(v or "9") for n, v in zip(margin, row, strict=True))

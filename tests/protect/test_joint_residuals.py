@@ -20,7 +20,7 @@ from discreet.model.universe import dp_terms
 from discreet.noise.cell_distribution import RoundedNormalDistribution
 from discreet.protect import joint_residuals as joint_noise
 from discreet.protect.joint_plan import make_joint
-from discreet.protect.joint_residuals import StoredResiduals, _places, joint_blocks, residual_cells
+from discreet.protect.joint_residuals import StoredResiduals, joint_blocks, residual_cells
 from discreet.records.tabulate import tabulate
 from discreet.release.pipeline import release_table
 
@@ -143,7 +143,7 @@ def exact_tables(stored):
     plan = stored.dp.plan.joint
     tables = {}
     for residual in plan.residuals:
-        shape = joint_noise._plain_shape(residual.margin, dataset)
+        shape = joint_noise.margin_shape(residual.margin, dataset)
         tables[residual.margin] = tabulate(stored.engine, shape).counts
     return tables
 
@@ -289,7 +289,7 @@ def drawn(stored, shape, blocks, rng):
     """The noise of every cell of a table, by the road that answers: residuals of nobody with fresh noise."""
     plan = stored.dp.plan.joint
     numbers = np.zeros(residual_cells(plan), dtype=np.int64)
-    for levels, place in _places(plan).items():
+    for levels, place in plan.places.items():
         sd = math.sqrt(plan.by_levels[levels].noise.parameters["V"])
         noise = np.rint(rng.normal(0, sd, plan.space.shape(levels))).astype(np.int64)
         numbers[place] = differences(plan.space, noise, levels).ravel()

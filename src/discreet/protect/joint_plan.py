@@ -194,6 +194,12 @@ class JointPlan:
         return {each.levels: each for each in self.residuals}
 
     @cached_property
+    def places(self) -> dict[Levels, slice]:
+        """The places of each residual among the stored integers."""
+        ends = np.cumsum([self.space.cells(part) for part in self.space.parts]).tolist()
+        return dict(zip(self.space.parts, map(slice, [0, *ends], ends), strict=True))
+
+    @cached_property
     def steps(self) -> float:
         """The smallest standard deviation of a residual's noise, in steps."""
         return min((each.sigma for each in self.residuals if each.noise is not None), default=math.inf)

@@ -47,7 +47,8 @@ from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.messages.text import one_line
 from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
-from discreet.model.shape import Dimension, TableShape, plain_outputs
+from discreet.model.request import TableRequest
+from discreet.model.shape import TableShape, table_shape
 from discreet.model.universe import Margin, Universe, maximal
 from discreet.noise.cell_distribution import RoundedNormalDistribution
 from discreet.noise.table import NO_NOISE, mechanism_name
@@ -83,21 +84,15 @@ def measure(
     """Count the largest declared tables, and measure all residuals from them."""
     declared = tuple(residual.margin for residual in plan.residuals)
     counted = {
-        margin: tabulate(engine, _plain_shape(margin, dataset)).counts
+        margin: tabulate(engine, margin_shape(margin, dataset)).counts
         for margin in maximal(declared, dataset)
     }
     return noisy_residuals(plan, counted, secret, dataset, fingerprint)
 
 
-def _plain_shape(margin: Margin, dataset: Dataset) -> TableShape:
-    dimensions = []
-    for variable in map(dataset.variable, margin):
-        everything = tuple(range(len(variable)))
-        outputs = plain_outputs(variable)
-        dimensions.append(
-            Dimension(variable.name, variable.label, outputs, everything, variable.codes, total=False)
-        )
-    return TableShape(tuple(dimensions))
+def margin_shape(margin: Margin, dataset: Dataset) -> TableShape:
+    """The shape of a whole margin, without totals."""
+    return table_shape(TableRequest(dataset.id, margin, totals=False), dataset)
 
 
 def noisy_residuals(
@@ -113,11 +108,10 @@ def noisy_residuals(
     """
     tables = {plan.levels(margin): _by_attribute(plan, margin, table) for margin, table in counted.items()}
     found = np.zeros(residual_cells(plan), dtype=np.int64)
-    places = _places(plan)
     for levels, table in residual_space.part_tables(plan.space, tables):
         residual = plan.by_levels[levels]
         noisy = residual.grid * table + _noise(plan, residual, secret, dataset, fingerprint)
-        found[places[levels]] = residual_space.differences(plan.space, noisy, levels).ravel()
+        found[plan.places[levels]] = residual_space.differences(plan.space, noisy, levels).ravel()
     return found
 
 
@@ -150,13 +144,6 @@ def _by_attribute(plan: JointPlan, margin: Margin, table: NDArray[Any]) -> NDArr
     return shown.reshape([1 if axis is None else table.shape[axis] for axis in order])
 
 
-def _places(plan: JointPlan) -> dict[Levels, slice]:
-    ends = np.cumsum([plan.space.cells(part) for part in plan.space.parts]).tolist()
-    return {
-        part: slice(start, end) for part, start, end in zip(plan.space.parts, [0, *ends], ends, strict=False)
-    }
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredResiduals:
     """The noisy residuals of a version, which were charged for and may be released."""
@@ -175,11 +162,7 @@ class StoredResiduals:
     def residual(self, levels: Levels) -> tuple[int, NDArray[np.int64]]:
         """The grid and the stored integers of one residual, with an axis for every attribute."""
         grid = self.plan.by_levels[levels].grid
-        return grid, self.numbers[self._at[levels]].reshape(self.plan.space.shape(levels))
-
-    @cached_property
-    def _at(self) -> dict[Levels, slice]:
-        return _places(self.plan)
+        return grid, self.numbers[self.plan.places[levels]].reshape(self.plan.space.shape(levels))
 
     def values(self, table: Levels) -> NDArray[np.int64]:
         """The values of a table in steps of 1/UNIT, with an axis for every attribute."""

@@ -189,20 +189,20 @@ def _between(spreads: list[float]) -> str:
 WEAK_EPSILON = 5
 
 
-def largest_exact(tables: Iterable[NoiseTable]) -> Fraction:
+def largest_exact(tables: Iterable[NoiseTable], *, above_zero: bool = False) -> Fraction:
     """The largest probability with which noise leaves a count unchanged; zeros that always stay zero are left out.
+
+    With `above_zero` no row that is for counts of zero alone is looked at.
 
     >>> from discreet.noise import laplace
     >>> round(float(largest_exact([laplace(epsilon=1.0, modulus=2**64)])), 4)
     0.4621
     """
-    rows = (row for table in tables for row in table.rows[1 if table.keeps_zero else 0 :])
-    return max(map(_exact_probability, rows), default=Fraction(1))
-
-
-def _exact_above_zero(tables: Iterable[NoiseTable]) -> Fraction:
-    """The same for counts above zero, if zero has a separate row."""
-    rows = (row for table in tables for row in table.rows[1 if len(table.rows) > 1 else 0 :])
+    rows = (
+        row
+        for table in tables
+        for row in table.rows[table.keeps_zero or (above_zero and len(table.rows) > 1) :]
+    )
     return max(map(_exact_probability, rows), default=Fraction(1))
 
 
@@ -252,7 +252,7 @@ def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
             f"Epsilon is {float(epsilon):g}: one person may change the odds of what is seen by a factor of "
             f"{math.exp(min(700.0, float(epsilon))):,.0f}. From {WEAK_EPSILON} on this promises little.",
         )
-    found = _exact_above_zero([noise])
+    found = largest_exact([noise], above_zero=True)
     if found <= MOST_EXACT:
         return ()
     return (
@@ -263,7 +263,7 @@ def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def change_sentence(tables: tuple[NoiseTable, ...]) -> str:
     """How often the noise changes a count, rounded down to err on the safe side."""
-    chance = _percent(1 - _exact_above_zero(tables))
+    chance = _percent(1 - largest_exact(tables, above_zero=True))
     if all(len(table.rows) > 1 for table in tables):
         return message(
             "The noise changes a count above zero with a probability of at least {chance}.", chance=chance
