@@ -48,9 +48,7 @@ class Catalogue:
         key: str | None = None,
         answers: TableBackend = LOCAL_BACKEND,
     ) -> None:
-        self._registry = registry
-        self._key = key
-        self._answers = answers
+        self._registry, self._key, self._answers = registry, key, answers
 
     @property
     def datasets(self) -> list[str]:
@@ -126,8 +124,9 @@ class Catalogue:
         """
         view = View(percent, rank, top, hide_empty, sort)
         request = _request(
-            dataset, rows, columns, layers, filters, groups, totals, levels, measure, additivity, fit_to
-        )
+            dataset, rows, columns, layers, filters, groups, levels, fit_to,
+            totals=totals, measure=measure, additivity=additivity,
+        )  # fmt: skip
         release = self._registry.open(dataset, self._key, version).release(request)
         return Table(self._answers.apply_view(release, view), self._answers)
 
@@ -287,27 +286,15 @@ def _request(
     layers: Iterable[str] | str = (),
     filters: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
     groups: Mapping[str, GroupsOfOne] | Iterable[str] | None = None,
-    totals: bool = True,
     levels: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
-    measure: str = DEFAULT_MEASURE,
-    additivity: str = "",
     fit_to: Iterable[str] | str = (),
+    **plain: Any,
 ) -> TableRequest:
     grouped, names = read_groups(groups)
     return TableRequest(
-        dataset,
-        _names(rows),
-        _names(columns),
-        _names(layers),
-        read_filters(filters),
-        grouped,
-        totals,
-        read_levels(levels),
-        measure,
-        additivity,
-        _names(fit_to),
-        names=names,
-    )
+        dataset, _names(rows), _names(columns), _names(layers), read_filters(filters), grouped,
+        levels=read_levels(levels), fit_to=_names(fit_to), names=names, **plain,
+    )  # fmt: skip
 
 
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:

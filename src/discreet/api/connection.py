@@ -85,11 +85,9 @@ class Connection:
         self.base = base
         self._sleep = sleep
         self._cache: LRUCache[str, ServerResponse] = LRUCache(CACHE_BYTES, getsizeof=lambda r: len(r.body))
-        headers = {"user-agent": f"discreet/{__version__}"} | (
-            {"authorization": f"Bearer {key}"} if key else {}
-        )
+        authorization = {"authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(
-            headers=headers,
+            headers={"user-agent": f"discreet/{__version__}"} | authorization,
             timeout=TIMEOUT,
             follow_redirects=True,
             max_redirects=MOST_REDIRECTS,
@@ -144,7 +142,6 @@ class Connection:
     def _ask(
         self, address: str, tag: str, read: Callable[[httpx.Response], T]
     ) -> tuple[int, httpx.Headers, T]:
-        """Send one query, with retries where the server is busy or the connection breaks."""
         headers = {"if-none-match": tag} if tag else {}
         for attempt in range(RETRIES + 1):
             try:
@@ -172,9 +169,8 @@ class Connection:
         self, address: str, headers: dict[str, str], read: Callable[[httpx.Response], T]
     ) -> tuple[int, httpx.Headers, T]:
         try:
-            response = self._client.send(
-                self._client.build_request("GET", address, headers=headers), stream=True
-            )
+            request = self._client.build_request("GET", address, headers=headers)
+            response = self._client.send(request, stream=True)
             if address.startswith("https:") and response.url.scheme != "https":
                 response.close()
                 raise ServerUnusable(

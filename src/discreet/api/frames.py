@@ -64,9 +64,7 @@ def layout_of(release: Release) -> Layout:
 def error_columns(release: Release) -> dict[str, NDArray[np.int64]]:
     """The errors of a weighted table in tenths of a percent; negative where none is shown."""
     found = {"relative_standard_error": release.errors, "noise_share": release.noise_shares}
-    return {
-        name: np.where(release.missing, -1, tenths) for name, tenths in found.items() if tenths is not None
-    }
+    return {name: np.where(release.missing, -1, each) for name, each in found.items() if each is not None}
 
 
 def annotation_texts(release: Release, *, errors: bool) -> list[tuple[str, NDArray[np.object_]]]:
@@ -195,10 +193,8 @@ def _ordinal(texts: tuple[str, ...], places: NDArray[np.int32]) -> pd.Categorica
     """Ordered categories; places with the same label are one category."""
     import pandas as pd
 
-    categories = list(dict.fromkeys(texts))
-    position = {text: place for place, text in enumerate(categories)}
-    codes = np.array([position[text] for text in texts], dtype=np.int32)[places]
-    return pd.Categorical.from_codes(codes, categories, ordered=True)
+    codes, categories = pd.factorize(np.array(texts, dtype=object))
+    return pd.Categorical.from_codes(codes[places], categories, ordered=True)
 
 
 def _nullable(numbers: Numbers) -> Any:

@@ -6,6 +6,7 @@ light and dark.
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from itertools import groupby, product
 from math import prod
 
@@ -18,45 +19,8 @@ from discreet.model.variable import TOTAL
 #: The most lines and columns that a notebook shows.
 SHOWN = 60
 
-_LIGHT = (
-    "--ink:#15191e;--muted:#505963;--paper:#ffffff;--line:#dcdfe1;--strong:#87909a;--total:#f1f2f0;"
-    "--note:#fcf6e6;--note-line:#c98a1b"
-)
-_DARK = (
-    "--ink:#e8eaed;--muted:#a9b2bc;--paper:#1a1e22;--line:#343b42;--strong:#707b86;--total:#23292e;"
-    "--note:#2a2617;--note-line:#d9a441"
-)
-#: What a part of the figure looks like.
-_RULES = {
-    "": "color-scheme:light dark;margin:0;padding:1em;border:1px solid var(--line);border-radius:6px;"
-    "background:var(--paper);color:var(--ink);overflow-wrap:anywhere;"
-    'font:15px/1.45 Inter,"Source Sans 3","Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif',
-    "figcaption": 'font:600 1.45em/1.25 "Iowan Old Style","Palatino Linotype",Palatino,"URW Palladio L",P052,Georgia,serif;'
-    "margin:0 0 .5em;text-align:left;color:inherit",
-    "p": "margin:.5em 0;color:var(--muted);font-size:.93em;max-width:80ch",
-    "p.note": "color:var(--ink);background:var(--note);border-left:4px solid var(--note-line);"
-    "padding:.5em 1em;max-width:none",
-    "div": "overflow:auto;max-height:40em;width:fit-content;max-width:100%;border:1px solid var(--line);"
-    "border-radius:4px",
-    "table": "border-collapse:separate;border-spacing:0;margin:0;font-size:1em;"
-    "font-variant-numeric:tabular-nums;color:inherit",
-    ":is(th,td)": "padding:.3em .9em;border:0;border-bottom:1px solid var(--line);text-align:right;"
-    "font-weight:400;white-space:nowrap;background:var(--paper);color:inherit",
-    "thead th": "font-weight:600;vertical-align:bottom",
-    "thead tr:last-child th": "border-bottom:2px solid var(--strong)",
-    ":is(th[scope=row],th.corner,th.head,th.over,th.axis)": "text-align:left",
-    "th.axis": "font-weight:400;font-size:.93em;color:var(--muted)",
-    "th.corner": "font-weight:600;border-bottom:2px solid var(--strong)",
-    "th.head": "font-weight:600;padding-top:.8em;border-bottom-color:var(--strong)",
-    ":is(th,td).total": "font-weight:600;background:var(--total)",
-    "td.mark": "color:var(--muted)",
-    "small": "display:block;color:var(--muted);font-size:.8em",
-}
-STYLE = (
-    f"<style>figure.discreet{{{_LIGHT}}}@media (prefers-color-scheme:dark){{figure.discreet{{{_DARK}}}}}"
-    + "".join(f"figure.discreet {selector}{{{rules}}}" for selector, rules in _RULES.items())
-    + "</style>"
-)
+_CSS = files("discreet.api").joinpath("notebook.css").read_text("utf-8")
+STYLE = f"<style>{''.join(map(str.strip, _CSS.splitlines()))}</style>"
 
 
 def figure(release: Release) -> str:
@@ -86,7 +50,6 @@ def listing(rows: Iterable[Sequence[str]], headers: Sequence[str], title: str) -
 
 
 def _text(text: str) -> str:
-    """Data as HTML: escaped, control characters replaced, direction isolated."""
     shown = "".join("\ufffd" if character < " " else character for character in str(text))
     return f"<bdi>{escape(shown)}</bdi>"
 

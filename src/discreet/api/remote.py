@@ -55,11 +55,9 @@ class RemoteRegistry(TableBackend):
 
     def summaries(self) -> list[tuple[str, str, str]]:
         """The id, the label and the variables of each dataset."""
-        document = self._connection.fetch("/api/datasets").json()
+        listed = self._connection.fetch("/api/datasets").json()
         with reject_malformed():
-            return [
-                (each["id"], each["label"], ", ".join(each["variables"])) for each in document["datasets"]
-            ]
+            return [(each["id"], each["label"], ", ".join(each["variables"])) for each in listed["datasets"]]
 
     def open(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteService:  # noqa: ARG002 - the connection has the key
         """One dataset, or a version of it; an unknown one fails at the first query."""
@@ -175,12 +173,8 @@ class RemoteRegistry(TableBackend):
 class RemoteService:
     """One dataset of a server, or a version of it."""
 
-    __slots__ = ("_connection", "_id", "_version")
-
     def __init__(self, connection: Connection, dataset_id: str, version: str = "") -> None:
-        self._connection = connection
-        self._id = dataset_id
-        self._version = version
+        self._connection, self._id, self._version = connection, dataset_id, version
 
     @property
     def path(self) -> str:
@@ -191,7 +185,6 @@ class RemoteService:
         return self._description()[0]
 
     def _description(self) -> tuple[Dataset, str]:
-        """The description and the digest of its version."""
         document = self.fetch("").json()
         with reject_malformed():
             shapes = [each["name"] for each in document["variables"] if each.get("boundaries")]
@@ -274,9 +267,9 @@ class _Shapes(Mapping[str, Boundaries]):
         self._found: dict[str, Boundaries] = {}
 
     def __getitem__(self, name: str) -> Boundaries:
+        if name not in self._names:
+            raise KeyError(name)
         if name not in self._found:
-            if name not in self._names:
-                raise KeyError(name)
             self._found[name] = Boundaries(self._service.fetch(f"boundaries/{name}").body)
         return self._found[name]
 

@@ -170,7 +170,6 @@ def read_release(
 
 
 def _dimension(name: str, document: Document) -> Dimension:
-    """A dimension with its categories in order, and their parents."""
     metadata = document["dimension"][name]
     index, labels = metadata["category"]["index"], metadata["category"]["label"]
     codes = sorted(index, key=index.__getitem__)

@@ -11,21 +11,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.api.frames import (
-    annotation_texts,
-    cell_text,
-    depths_of,
-    error_columns,
-    layout_of,
-    legend_of,
-)
+from discreet.api import frames
 from discreet.api.server_url import reject_malformed
 from discreet.formats import Format, format_by_name, format_of_file, formats, listing_format
 from discreet.model.columns import Listing
@@ -99,8 +92,7 @@ class Table:
     """
 
     def __init__(self, release: Release, answers: TableBackend = LOCAL_BACKEND) -> None:
-        self.release = release
-        self._answers = answers
+        self.release, self._answers = release, answers
 
     @property
     def note(self) -> str:
@@ -122,15 +114,11 @@ class Table:
         Args:
             wide: The values alone, as the table reads: rows and layers as the index, columns along the top.
         """
-        from discreet.api.frames import long_frame, wide_frame
-
-        return wide_frame(self.release) if wide else long_frame(self.release)
+        return frames.wide_frame(self.release) if wide else frames.long_frame(self.release)
 
     def to_polars(self) -> pl.DataFrame:
         """The lines of `to_pandas()` in Polars; codes and labels are `Enum` in their declared order."""
-        from discreet.api.frames import polars_frame
-
-        return polars_frame(self.release)
+        return frames.polars_frame(self.release)
 
     def to_arrow(self) -> pa.Table:
         """The lines of `to_pandas()` as an Arrow table; its schema's metadata has the note and the citation."""
@@ -140,9 +128,7 @@ class Table:
 
     def to_xarray(self) -> xr.Dataset:
         """One array per number along the variables, with codes and labels as coordinates and the note in `attrs`."""
-        from discreet.api.frames import xarray_dataset
-
-        return xarray_dataset(self.release)
+        return frames.xarray_dataset(self.release)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The Arrow PyCapsule protocol: Polars, DuckDB, pandas and others read the table as it is."""
@@ -288,10 +274,8 @@ class Table:
         """The interval of every cell by itself: `to_pandas()` with `low` and `high`, missing where withheld."""
         import pandas as pd
 
-        frame = self.to_pandas()
-        for name, limits in zip(
-            ("low", "high"), self._answers.every_interval(self.release, level), strict=True
-        ):
+        frame, limits_of = self.to_pandas(), self._answers.every_interval(self.release, level)
+        for name, limits in zip(("low", "high"), limits_of, strict=True):
             frame[name] = pd.arrays.IntegerArray(limits.ravel(), limits.ravel() < 0)
         return frame
 
@@ -342,9 +326,9 @@ class Table:
 
         With `errors`, each number has its relative standard error and the noise's share of it.
         """
-        release, layout = self.release, layout_of(self.release)
+        release, layout = self.release, frames.layout_of(self.release)
         side, top = layout.side, layout.top
-        shown = annotation_texts(release, errors=errors)
+        shown = frames.annotation_texts(release, errors=errors)
         arrays = (release.values, release.status, *(texts for _, texts in shown))
         values, status, *beside = (layout.spread(array).tolist() for array in arrays)
         headers = [d.label for d in side]
@@ -352,31 +336,27 @@ class Table:
         for head in heads if top else [release.dataset.unit]:
             headers += [head, *(name for name, _ in shown)]
         indented = (
-            ["\u2003" * depth + text for depth, text in zip(depths_of(d), d.labels, strict=True)]
+            ["\u2003" * depth + text for depth, text in zip(frames.depths_of(d), d.labels, strict=True)]
             for d in side
         )
         stubs = product(*indented) if side else [()]
-        lines = [
-            [
-                *stub,
-                *(
-                    text
-                    for value, mark, *notes in zip(*numbers, strict=True)
-                    for text in (cell_text(value, mark), *notes)
-                ),
-            ]
-            for stub, *numbers in zip(stubs, values, status, *beside, strict=True)
-        ]
+        lines = []
+        for stub, *numbers in zip(stubs, values, status, *beside, strict=True):
+            cells = (
+                (frames.cell_text(value, mark), *notes) for value, mark, *notes in zip(*numbers, strict=True)
+            )
+            lines.append([*stub, *chain.from_iterable(cells)])
         return headers, lines
 
     def legend(self) -> list[str]:
         """The meaning of the status letters and of the derived columns of this table."""
-        return legend_of(self.release)
+        return frames.legend_of(self.release)
 
     def error_note(self) -> str:
         """The range of the relative standard errors of a weighted table; empty for counts."""
         errors, shares = (
-            tenths[tenths >= 0] / 10 for tenths in error_columns(self.release).values() or [np.empty(0)] * 2
+            tenths[tenths >= 0] / 10
+            for tenths in frames.error_columns(self.release).values() or [np.empty(0)] * 2
         )
         if not errors.size:
             return ""
@@ -396,7 +376,6 @@ class Table:
 
 
 def _cell_list(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
-    """One cell, as text or by name, is a list of one."""
     return [cells] if isinstance(cells, str | Mapping) else cells
 
 
@@ -478,8 +457,7 @@ class _Inbox(io.RawIOBase):
     """A stream of byte chunks as a readable file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._left = memoryview(b"")
+        self._pieces, self._left = pieces, memoryview(b"")
 
     def readable(self) -> bool:
         return True

@@ -25,13 +25,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from discreet.errors import (
-    BadData,
-    BadDescription,
-    NotFound,
-    UnknownDataset,
-    WorkspaceUnusable,
-)
+from discreet.errors import BadData, BadDescription, NotFound, UnknownDataset, WorkspaceUnusable
 from discreet.model.file_io import toml_string
 from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records

@@ -63,12 +63,11 @@ def ledger_for_loading(folder: Path) -> Ledger:
 
 
 def _create_if_missing(folder: Path) -> None:
-    from discreet.ledger.database import create_database, is_empty
+    from discreet.ledger.database import create_database
 
-    place = ledger_location(folder)
-    if is_empty(place):
+    if not has_ledger(folder):
         refuse_lost_ledger(folder)
-        create_database(place).close()
+        create_database(ledger_location(folder)).close()
 
 
 def refuse_lost_ledger(folder: Path) -> None:

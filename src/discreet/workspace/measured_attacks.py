@@ -46,10 +46,8 @@ class AttackResult:
 def write_attack_result(folder: Path, study: Mapping[str, Any], figures: Sequence[str], command: str) -> Path:
     """Store a result, in place of an earlier one of the same attack; returns its file."""
     refuse_no_workspace(folder)
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    result = AttackResult(
-        study["attack"], command, at, f"discreet {__version__}", study["seed"], tuple(figures), study
-    )
+    at, program = datetime.now(UTC).isoformat(timespec="seconds"), f"discreet {__version__}"
+    result = AttackResult(study["attack"], command, at, program, study["seed"], tuple(figures), study)
     (folder / ATTACKS).mkdir(mode=0o700, exist_ok=True)
     path = folder / ATTACKS / f"{result.attack}.json"
     replace_file(path, json.dumps(asdict(result), indent=1, ensure_ascii=False) + "\n")

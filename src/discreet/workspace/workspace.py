@@ -35,7 +35,7 @@ from discreet.errors import (
     UnknownDataset,
     WorkspaceUnusable,
 )
-from discreet.ledger.requester import Requester, requester_of
+from discreet.ledger.requester import Register, Requester, requester_of
 from discreet.model.dataset import Dataset
 from discreet.model.messages.text import message, nearest
 from discreet.model.request import TableRequest
@@ -65,7 +65,6 @@ from discreet.workspace.versions.version_engine import (
 if TYPE_CHECKING:
     from discreet.ledger.database import LedgerDatabase
     from discreet.ledger.ledger import Ledger
-    from discreet.ledger.requester import Register
     from discreet.protect.dp_protector import DpProtector
 
 
@@ -103,7 +102,6 @@ class StoredDataset:
 
 
 def _stat(path: str) -> tuple[int, int, int] | None:
-    """Inode, modification time and size of a file; None without one."""
     try:
         found = os.stat(path)  # noqa: PTH116 - called thousands of times per second
     except (OSError, ValueError):
@@ -304,9 +302,9 @@ class Workspace:
         if isinstance(noise, NoiseTable):
             keys = cell_keys(secret, noise_lineage(dataset), dataset.protection, noise.modulus)
             chances = cell_chances(secret, noise_lineage(dataset))
-            if dataset.protection.zeros == "kept":
-                return CellKeyProtector(keys, noise, chances)
-            return CellKeyProtector(keys, noise, chances, EmptyCells(secret, dataset, noise.modulus))
+            kept = dataset.protection.zeros == "kept"
+            empty = None if kept else EmptyCells(secret, dataset, noise.modulus)
+            return CellKeyProtector(keys, noise, chances, empty)
         from discreet.protect.charges import version_budget  # noqa: PLC0415
         from discreet.protect.description_keys import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415
@@ -316,6 +314,5 @@ class Workspace:
         ledger = self._ledger.with_checkpoints(VersionCheckpoints(self.folder, secret, folder))
         ledger.refuse_other_terms(version_budget(noise))
         source = DescriptionNoise(secret, dataset, dataset.version, version.fingerprint, noise.noise())
-        if noise.joint is None:
-            return DpProtector(noise, source, ledger)
-        return DpProtector(noise, source, ledger, read_residuals(folder, noise.joint))
+        residuals = None if noise.joint is None else read_residuals(folder, noise.joint)
+        return DpProtector(noise, source, ledger, residuals)

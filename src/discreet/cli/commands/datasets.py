@@ -3,6 +3,7 @@
 `discreet methodology`: the methods, guarantees and limits of a dataset.
 """
 
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def datasets(workspace: shared.WorkspaceOption = None, as_json: shared.JsonOptio
     folder = shared.workspace_folder(workspace)
     found = list_datasets(folder)
     if as_json:
-        emit_json({"workspace": str(folder), "datasets": [each.as_json() for each in found]})
+        emit_json({"workspace": str(folder), "datasets": [asdict(each) for each in found]})
         return
     table = Table(Column("dataset", no_wrap=True), "label", "version", Column("loaded", no_wrap=True))
     for name in ("method", "kept", "size"):

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from filelock import FileLock
+
 from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.workspace.demo.census import (
     DP_ROWS,
@@ -57,16 +59,12 @@ class Demo(NamedTuple):
     boundaries: Callable[[], dict[str, bytes]] = dict
 
 
-def _halvern(rows: int) -> Callable[[], dict[str, bytes]]:
-    return partial(census_boundaries, rows, seed=SEED)
-
-
+_DESCRIPTION = partial(census_description, mapped=True), partial(dp_census_description, mapped=True)
+_MAPS = tuple(partial(census_boundaries, rows, seed=SEED) for rows in (ROWS, DP_ROWS))
 DEMOS = MappingProxyType(
     {
-        "census": Demo(partial(census_description, mapped=True), census_batches, ROWS, _halvern(ROWS)),
-        "census-dp": Demo(
-            partial(dp_census_description, mapped=True), dp_census_batches, DP_ROWS, _halvern(DP_ROWS)
-        ),
+        "census": Demo(_DESCRIPTION[0], census_batches, ROWS, _MAPS[0]),
+        "census-dp": Demo(_DESCRIPTION[1], dp_census_batches, DP_ROWS, _MAPS[1]),
         "spudlandia": Demo(spudlandia_description, spudlandia_batches, SAMPLE),
     }
 )
@@ -100,9 +98,7 @@ def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> boo
                 ) from None
     if not _missing_demos(folder):
         return False
-    from filelock import FileLock  # noqa: PLC0415 - a demo that is there starts without them
-
-    from discreet.workspace.versions.load_version import LoadJob, load  # noqa: PLC0415
+    from discreet.workspace.versions.load_version import LoadJob, load  # noqa: PLC0415 - only a build loads
 
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / LOCK, mode=0o600):

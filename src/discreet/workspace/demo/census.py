@@ -20,8 +20,7 @@ Source: the variables of Rinott et al. (2018), section 3. All records are invent
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from string import Template
 from typing import Any
 
@@ -94,7 +93,6 @@ def _check_rows(rows: int) -> None:
 
 
 def _question_codes() -> dict[str, list[str]]:
-    """The codes of the variables that do not depend on the number of records."""
     variables = tomllib.loads(data_text("census_questions.toml"))["variable"]
     return {each["name"]: [category["code"] for category in each["categories"]] for each in variables}
 
@@ -108,18 +106,18 @@ def _records(areas: Areas, seed: int, first: int, last: int) -> list[NDArray[Any
 
 
 def _persons(areas: Areas, area: NDArray[np.int32], chance: NDArray[np.uint32]) -> list[NDArray[np.int8]]:
-    """Throw the dice of `people`, each on the row that its weights number."""
-    die = people()
-    age_sex = die.age_sex.throw(_wide(areas.kind[area]), chance[:, 0])
+    """Throw each of the dice on the row that its weights number."""
+    of_age_sex, of_birthplace, of_education, of_employment, of_occupation = _dice()
+    age_sex = of_age_sex.throw(_wide(areas.kind[area]), chance[:, 0])
     sex = (age_sex >= BANDS).astype(np.int8)
     age = (age_sex - BANDS * sex).astype(np.int8)
     origin = _wide(areas.region[area]) * ORIGIN_LEVELS + areas.origin[area]
-    birthplace = die.birthplace.throw(origin * BANDS + age, chance[:, 1])
+    birthplace = of_birthplace.throw(origin * BANDS + age, chance[:, 1])
     person = (_wide(areas.milieu[area]) * 5 + birthplace) * (2 * BANDS) + age_sex
-    education = die.education.throw(person, chance[:, 2])
-    employment = die.employment.throw(person * 9 + education, chance[:, 3])
+    education = of_education.throw(person, chance[:, 2])
+    employment = of_employment.throw(person * 9 + education, chance[:, 3])
     worker = (_wide(areas.economy[area]) * 5 + birthplace) * 16 + _SEX_AND_CLASS[age_sex]
-    occupation = die.occupation.throw((worker * 9 + education) * 5 + employment, chance[:, 4])
+    occupation = of_occupation.throw((worker * 9 + education) * 5 + employment, chance[:, 4])
     return [sex, age, *(face.view(np.int8) for face in (employment, occupation, education, birthplace))]
 
 
@@ -142,13 +140,9 @@ def person_ids(seed: int, first: int, last: int) -> NDArray[np.int64]:
 
 
 def _arrow(columns: list[NDArray[Any]], lists: list[pa.Array]) -> list[pa.Array]:
-    """The id as it is, and each variable as positions in its list of codes."""
     ids, *positions = columns
-    coded = zip(positions, lists, strict=True)
-    return [
-        pa.array(ids),
-        *(pa.DictionaryArray.from_arrays(each, codes, safe=False) for each, codes in coded),
-    ]
+    coded = map(partial(pa.DictionaryArray.from_arrays, safe=False), positions, lists)
+    return [pa.array(ids), *coded]
 
 
 def census_description(
@@ -214,27 +208,11 @@ AGE_CLASS = np.repeat(np.arange(8), [3, 1, 1, 2, 3, 3, 1, 7])
 _SEX_AND_CLASS = np.concatenate([AGE_CLASS, AGE_CLASS + 8]).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class People:
-    """The five dice that make a person, each conditional on the values before it."""
-
-    age_sex: Dice
-    birthplace: Dice
-    education: Dice
-    employment: Dice
-    occupation: Dice
-
-
 @cache
-def people() -> People:
-    """The dice of the census; they depend neither on the seed nor on the number of records."""
-    return People(
-        Dice.with_weights(age_sex_weights()),
-        Dice.with_weights(birthplace_weights()),
-        Dice.with_weights(education_weights()),
-        Dice.with_weights(employment_weights()),
-        Dice.with_weights(occupation_weights()),
-    )
+def _dice() -> list[Dice]:
+    """The five dice that make a person, each conditional on the values before it."""
+    weights = age_sex_weights, birthplace_weights, education_weights, employment_weights, occupation_weights
+    return [Dice.with_weights(each()) for each in weights]
 
 
 def age_sex_weights() -> NDArray[np.float64]:
@@ -276,10 +254,7 @@ def _cohorts() -> NDArray[np.float64]:
 def employment_weights() -> NDArray[np.float64]:
     """By milieu, birthplace, sex, age and education: weights of the five employments."""
     rest = 1000 - _FIGURES["employed"] - _FIGURES["unemployed"] - _FIGURES["studying"]
-    base = np.stack(
-        [_FIGURES["employed"], _FIGURES["unemployed"], _FIGURES["studying"], rest],
-        axis=-1,
-    )
+    base = np.stack([_FIGURES["employed"], _FIGURES["unemployed"], _FIGURES["studying"], rest], axis=-1)
     education = np.ones((len(base[0]), 9, 4))
     education[1:, :8] = _FIGURES["work_by_education"]  # at 15-19 a low education is only unfinished
     weights = np.zeros((len(Milieu), 5, 2, BANDS, 9, 5))

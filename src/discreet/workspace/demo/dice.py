@@ -88,11 +88,9 @@ class Dice:
 def _integer_masses(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """Weights as integers: each row adds up to its width times `ONE`, and a zero stays zero."""
     total = weights.shape[1] * ONE
-    masses: NDArray[np.int64] = np.floor(weights / weights.sum(axis=1, keepdims=True) * total).astype(
-        np.int64
-    )
-    largest = masses.argmax(axis=1)
-    masses[np.arange(len(masses)), largest] += total - masses.sum(axis=1)
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    masses: NDArray[np.int64] = np.floor(shares * total).astype(np.int64)
+    masses[np.arange(len(masses)), masses.argmax(axis=1)] += total - masses.sum(axis=1)
     return masses
 
 

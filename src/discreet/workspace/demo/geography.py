@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.model.boundaries import ring_area
 from discreet.model.file_io import toml_string
+from discreet.model.variable import Category, Variable
 from discreet.workspace.demo.dice import PLACES, Dice, apportion, normals, philox_words
 
 Character = Literal["capital", "city", "industrial", "coastal", "rural", "border"]
@@ -62,46 +63,15 @@ PERSONS_PER_AREA = 400
 SPREAD_OF_SIZES = 0.45
 
 
-class Kind(IntEnum):
-    """What kind of neighbourhood an area is."""
-
-    TOWN = 0
-    SUBURB = 1
-    ESTATE = 2
-    INNER_CITY = 3
-    CAMPUS = 4
-    RETIREMENT = 5
-    VILLAGE = 6
-    GARRISON = 7
-
-
-class Milieu(IntEnum):
-    """How well off an area is; campuses are separate."""
-
-    DEPRIVED = 0
-    ORDINARY = 1
-    PROSPEROUS = 2
-    CAMPUS = 3
-
-
-class Economy(IntEnum):
-    """What work there is around an area."""
-
-    CAPITAL = 0
-    ORDINARY = 1
-    INDUSTRIAL = 2
-    RURAL = 3
-    GARRISON = 4
-
-
+#: What kind of neighbourhood an area is; how well off it is, campuses apart; what work there is around it.
+Kind = IntEnum("Kind", "TOWN SUBURB ESTATE INNER_CITY CAMPUS RETIREMENT VILLAGE GARRISON", start=0)
+Milieu = IntEnum("Milieu", "DEPRIVED ORDINARY PROSPEROUS CAMPUS", start=0)
+Economy = IntEnum("Economy", "CAPITAL ORDINARY INDUSTRIAL RURAL GARRISON", start=0)
 ORIGIN_LEVELS = 4
 
 #: Which kinds a region has, and what an area of a kind is like; the file says what each table is.
 _FIGURES = tomllib.loads(data_text("geography.toml"))
-_ECONOMY_OF_CHARACTER: dict[Character, Economy] = {
-    "capital": Economy.CAPITAL,
-    "industrial": Economy.INDUSTRIAL,
-}
+_ECONOMY_OF_CHARACTER = {"capital": Economy.CAPITAL, "industrial": Economy.INDUSTRIAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +141,6 @@ def _kind_weights(seed: int) -> NDArray[np.float64]:
 
 
 def _economies() -> NDArray[np.uint8]:
-    """The economy around an area, by region and kind."""
     by_region = [_ECONOMY_OF_CHARACTER.get(region.character, Economy.ORDINARY) for region in REGIONS]
     table = np.repeat(np.array(by_region, dtype=np.uint8)[:, None], len(Kind), axis=1)
     table[:, Kind.VILLAGE] = Economy.RURAL
@@ -179,64 +148,38 @@ def _economies() -> NDArray[np.uint8]:
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
-    """An area of one level, with its parent in the coarser level where there is one."""
-
-    code: str
-    label: str
-    parent: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A level of the geography."""
-
-    name: str
-    label: str
-    description: str
-    categories: tuple[Category, ...]
-
-    @property
-    def codes(self) -> list[str]:
-        """The codes of the categories, in order."""
-        return [category.code for category in self.categories]
-
-
 def census_places(rows: int, most: int | None = None) -> list[Variable]:
-    """The three levels of the geography of a census with `rows` records, from coarse to fine."""
-    return [region_variable(), district_variable(), area_variable(rows, most)]
-
-
-def region_variable() -> Variable:
-    """The regions: codes R01, R02, ..."""
-    categories = (Category(f"R{r:02}", region.name) for r, region in enumerate(REGIONS, 1))
-    described = "The region in which a person usually lives, on census day."
-    return Variable("region", "Region", described, tuple(categories))
-
-
-def district_variable() -> Variable:
-    """The districts: codes R01D01, R01D02, ..."""
-    categories = (
+    """The levels of the geography of a census with `rows` records: R01, ..., R01D01, ..., R01D01A001, ..."""
+    regions = [Category(f"R{r:02}", region.name) for r, region in enumerate(REGIONS, 1)]
+    districts = [
         Category(f"R{r:02}D{d:02}", name, f"R{r:02}")
         for r, region in enumerate(REGIONS, 1)
         for d, name in enumerate(region.districts, 1)
-    )
-    described = "The district in which a person usually lives. Every district lies within one region."
-    return Variable("district", "District", described, tuple(categories))
-
-
-def area_variable(rows: int, most: int | None = None) -> Variable:
-    """The small areas: codes R01D01A001, ..., labels like "Old Lanmere 001"."""
+    ]
     counts = areas_of_districts(rows, most).tolist()
     width = max(3, len(str(max(counts))))
-    categories = (
+    areas = [
         Category(f"{district.code}A{number:0{width}}", f"{district.label} {number:0{width}}", district.code)
-        for district, count in zip(district_variable().categories, counts, strict=True)
+        for district, count in zip(districts, counts, strict=True)
         for number in range(1, count + 1)
-    )
-    described = "A neighbourhood within one district: the smallest area for which there are tables."
-    return Variable("area", "Small area", described, tuple(categories))
+    ]
+    levels = {
+        "region": (regions, "Region", "The region in which a person usually lives, on census day."),
+        "district": (
+            districts,
+            "District",
+            "The district in which a person usually lives. Every district lies within one region.",
+        ),
+        "area": (
+            areas,
+            "Small area",
+            "A neighbourhood within one district: the smallest area for which there are tables.",
+        ),
+    }
+    return [
+        Variable(name, label, tuple(categories), description=described)
+        for name, (categories, label, described) in levels.items()
+    ]
 
 
 def variable_block(variable: Variable, *, mapped: bool) -> str:

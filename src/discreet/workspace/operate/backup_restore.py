@@ -170,7 +170,6 @@ def _copy_files(folder: Path, inside: Path) -> None:
 
 
 def _copy_ledger(source: Path, target: Path) -> None:
-    """Copy a consistent snapshot of a ledger that may be in use."""
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     with closing(sqlite3.connect(source)) as open_source, closing(sqlite3.connect(target)) as open_target:
@@ -182,7 +181,6 @@ def _files(inside: Path) -> dict[str, Path]:
 
 
 def _verify_backup(backup: Path) -> dict[str, Any]:
-    """Parse the manifest and validate the checksum of every file."""
     try:
         is_manifest = "seal" in json.loads((backup / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError, TypeError):
@@ -219,18 +217,13 @@ def _ledger_to_keep(copied: Path, there: Path) -> str:
 
 
 def _open(ledger: Path, folder: Path) -> Ledger:
-    """Open a copy of a ledger with the secret and the checkpoints of a folder."""
-    from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
-
     secret = read_secret(folder / "secret")
     return Ledger.open(ledger, chain_key(secret), VersionCheckpoints(folder, secret))
 
 
 def _same_secret(folder: Path, other: Path) -> bool:
-    files = [each / "secret" for each in (folder, other)]
-    return (
-        all(file.is_file() for file in files) and len({chain_key(read_secret(file)) for file in files}) == 1
-    )
+    files = folder / "secret", other / "secret"
+    return all(map(Path.is_file, files)) and len({chain_key(read_secret(file)) for file in files}) == 1
 
 
 def _lost_charges(aside: Path, there: Path) -> list[str]:

@@ -92,18 +92,19 @@ def _probe(what: str, sound: str, look: Callable[[], object]) -> Finding:
 
 
 def _ledger(folder: Path) -> Finding:
-    lagging = []
+    lagging = False
 
     def look() -> None:
-        if not has_ledger(folder):
+        nonlocal lagging
+        if has_ledger(folder):
+            with closing(open_ledger(folder)) as ledger:
+                lagging = ledger.database.may_lose_by_fail_over()
+        else:
             refuse_lost_ledger(folder)
-            return
-        with closing(open_ledger(folder)) as ledger:
-            lagging.append(ledger.database.may_lose_by_fail_over())
 
     sound = "It adds up, its chain is whole and extends all marks; or none is needed."
     found = _probe("ledger", sound, look)
-    if found.state == "sound" and any(lagging):
+    if lagging:
         return Finding(
             "ledger",
             "caution",
@@ -115,7 +116,6 @@ def _ledger(folder: Path) -> Finding:
 
 
 def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
-    """Check the pointer, the history and each version of a dataset, and find leftovers."""
     served = current_digest(home)
     versions = sorted(place for place in home.iterdir() if DIGEST.match(place.name))
     if not served and not versions and not (home / "current").exists():
@@ -165,12 +165,9 @@ def _examine_version(place: Path, secret_file: Path, *, records: bool) -> None:
 
 
 def _disk(folder: Path) -> Finding:
-    """Whether there is space to load the largest dataset again, next to its old version."""
     largest = max((folder_size(home) for home in dataset_folders(folder)), default=0)
     free = shutil.disk_usage(folder).free
     said = f"{free / 2**30:.1f} GB are free; the largest dataset takes {largest / 2**30:.1f} GB."
-    if free < 2 * largest:
-        return Finding(
-            "disk", "caution", said, "A load keeps the old version: make room for twice the dataset."
-        )
-    return Finding("disk", "sound", said)
+    if free >= 2 * largest:
+        return Finding("disk", "sound", said)
+    return Finding("disk", "caution", said, "A load keeps the old version: make room for twice the dataset.")

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import WorkspaceUnusable
-from discreet.model.dataset import Dataset
 from discreet.model.universe import dp_terms
 from discreet.records.cubes import GAIN, PlannedCube, plan_cubes, row_bytes, write_cube
-from discreet.records.engine import Engine, records_in
+from discreet.records.engine import records_in
 from discreet.records.keys import Secret, read_secret
 from discreet.workspace.folder_layout import dataset_folder, find_version, lock_dataset
 from discreet.workspace.versions.version import current_digest, read_version
@@ -82,6 +81,7 @@ def make_cubes(
         version = read_version(place, secret)
         dataset = version.dataset
         kept: list[CubeFile] = []
+        built: list[CubeFile] = []
         for cube in _intact_cubes(place, secret):
             if sum(each.bytes for each in kept) + cube.bytes <= within:
                 kept.append(cube)
@@ -91,37 +91,22 @@ def make_cubes(
             most = up_to or dataset.protection.max_variables
             left = within - sum(cube.bytes for cube in kept)
             there = [(cube.variables, cube.rows) for cube in kept]
-            planned = plan_cubes(dataset, records_in(engine, dataset), most, left, there)
+            records = records_in(engine, dataset)
+            planned = plan_cubes(dataset, records, most, left, there)
             note = "" if planned else NOTHING_MORE
             if dry_run:
                 return CubeReport(digest, tuple(kept), planned, note=note)
-            built = _write_planned(engine, dataset, place, secret, planned, left, progress)
+            for done, plan in enumerate(planned):
+                progress(done, len(planned))
+                path = new_cube_path(place)
+                most_rows = min(records // GAIN, left // row_bytes(dataset, plan.variables))
+                rows = write_cube(engine, dataset, plan.variables, path, records, most_rows)
+                if rows is not None and path.stat().st_size <= left:  # else it turned out too large
+                    built.append(cube_entry(path, plan.variables, rows, secret, digest))
+                    left -= built[-1].bytes
+            progress(len(planned), len(planned))
         write_cube_list(place, (*kept, *built), secret, digest)
-    return CubeReport(digest, tuple(kept), planned, built, note)
-
-
-def _write_planned(
-    engine: Engine,
-    dataset: Dataset,
-    place: Path,
-    secret: Secret,
-    planned: tuple[PlannedCube, ...],
-    left: int,
-    progress: Progress,
-) -> tuple[CubeFile, ...]:
-    """Write the planned cubes; those that turn out too large are left out."""
-    records = records_in(engine, dataset)
-    built: list[CubeFile] = []
-    for done, cube in enumerate(planned):
-        progress(done, len(planned))
-        path = new_cube_path(place)
-        most = min(records // GAIN, left // row_bytes(dataset, cube.variables))
-        rows = write_cube(engine, dataset, cube.variables, path, records, most)
-        if rows is not None and path.stat().st_size <= left:
-            built.append(cube_entry(path, cube.variables, rows, secret, place.name))
-            left -= built[-1].bytes
-    progress(len(planned), len(planned))
-    return tuple(built)
+    return CubeReport(digest, tuple(kept), planned, tuple(built), note)
 
 
 def cube_summary(place: Path) -> str:

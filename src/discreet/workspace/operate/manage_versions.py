@@ -10,10 +10,9 @@ noticed. Charges stay in the ledger. Copies elsewhere, such as backups, are not 
 import shutil
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
 from discreet.model.description.dataset_toml import Change, description_changes
@@ -81,10 +80,6 @@ class DatasetSummary:
     kept: int
     size: int
     trouble: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `--json`."""
-        return asdict(self)
 
 
 def list_datasets(folder: Path) -> list[DatasetSummary]:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discreet.errors import LedgerUnusable
+from discreet.ledger.ledger import Ledger
 from discreet.records.keys import create_secret, read_secret
 from discreet.workspace.folder_layout import RETIRING, refuse_no_workspace
 from discreet.workspace.ledger_location import chain_key, has_ledger, ledger_location, open_ledger
@@ -61,8 +62,6 @@ def rotate(folder: Path) -> Rotation:
 
 def _rekey_ledger(folder: Path) -> None:
     """Chain the ledger under the new secret, unless an interrupted rotation has done so."""
-    from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
-
     if not has_ledger(folder):
         return
     place, key = ledger_location(folder), chain_key(read_secret(folder / NEXT))

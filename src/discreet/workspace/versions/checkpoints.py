@@ -35,19 +35,16 @@ class VersionCheckpoints:
     """
 
     def __init__(self, folder: Path, secret: Secret, place: Path | None = None, digest: str = "") -> None:
-        self._folder = folder
-        self._secret = secret
-        self._place = place
+        self._folder, self._secret, self._place = folder, secret, place
         self._digest = digest or (place.name if place else "")
 
     def by_version(self) -> dict[str, Checkpoint]:
         """The checkpoints of all versions, removed ones included; refused if one was changed."""
-        homes, found = self._folder / "datasets", {}
+        found = {}
         for path in sorted(version_files(self._folder, MARK)):
-            checkpoint = read_checkpoint(path.parent, path.parent.name, self._secret)
-            if checkpoint is not None:
-                dataset = path.relative_to(homes).parts[0]
-                found[f'version {path.parent.name[:8]} of "{dataset}"'] = checkpoint
+            digest, dataset = path.parent.name, path.relative_to(self._folder / "datasets").parts[0]
+            if checkpoint := read_checkpoint(path.parent, digest, self._secret):
+                found[f'version {digest[:8]} of "{dataset}"'] = checkpoint
         return found
 
     def current(self) -> Checkpoint | None:

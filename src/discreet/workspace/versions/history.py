@@ -157,7 +157,6 @@ def version_facts(home: Path, current: str, secret: Secret) -> tuple[VersionFact
 
 
 def _version_name(place: Path) -> str:
-    """The version's name in its description, which a removed version leaves behind."""
     for folder in (place, place.parent / "removed" / place.name):
         try:
             return parse_names_only((folder / DESCRIPTION).read_text("utf-8")).version

@@ -14,11 +14,7 @@ from typing import Any
 
 from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.model.dataset import Dataset
-from discreet.model.description.dataset_toml import (
-    description_changes,
-    parse_dataset,
-    parse_names_only,
-)
+from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_names_only
 from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.sealed import read_sealed, write_sealed
 from discreet.workspace.versions.version import Version, current_digest, read_version
@@ -49,19 +45,12 @@ def relabel_dataset(folder: Path, description: str) -> str:
     changes = description_changes(tomllib.loads(version.description), tomllib.loads(description))
     # `universe` is text in [[variable]], and decides numbers in [protection].
     in_variable = WORDS | {"universe"}
-    differs = next(
-        (
-            each
-            for each in changes
-            if (in_variable if each.path[0] == "variable" else WORDS).isdisjoint(each.path)
-        ),
-        None,
-    )
-    if differs is not None:
-        raise BadRequest(
-            f"The description differs from that of the load in `{differs.place}`, which is more than words.",
-            "Change labels, descriptions and notes only, or load the records again as a new version.",
-        )
+    for each in changes:
+        if (in_variable if each.path[0] == "variable" else WORDS).isdisjoint(each.path):
+            raise BadRequest(
+                f"The description differs from that of the load in `{each.place}`, which is more than words.",
+                "Change labels, descriptions and notes only, or load the records again as a new version.",
+            )
     parse_dataset(description, version.revisions.defaults)
     document, sealed = {"digest": digest, "description": description}, (digest, description)
     write_sealed(home / WORDING, document, secret, Purpose.WORDING, sealed, temporary=".history-")

@@ -60,12 +60,7 @@ from discreet.workspace.sealed import (
     verify_records,
 )
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
-from discreet.workspace.versions.history import (
-    lineage_defaults,
-    lineage_keys,
-    read_history,
-    write_history,
-)
+from discreet.workspace.versions.history import lineage_defaults, lineage_keys, read_history, write_history
 from discreet.workspace.versions.public_parts import write_residuals
 from discreet.workspace.versions.version import (
     SECRET_CHECK,
@@ -217,17 +212,8 @@ def load(job: LoadJob) -> LoadReport:
         write_sketch(loading, loaded.ids, secret, digest)
         overlaps = find_id_overlaps(folder, dataset, loaded.ids, secret)
         records = seal_records(loading, secret, digest)
-        version = Version(
-            dataset,
-            job.description,
-            noise,
-            revisions,
-            records,
-            loaded.fingerprint,
-            kind.name,
-            boundaries,
-            marked=True,
-        )
+        parts = dataset, job.description, noise, revisions, records, loaded.fingerprint, kind.name, boundaries
+        version = Version(*parts, marked=True)
         if not job.serve_beside:
             comparison.refuse_similar_dataset(folder, version)
         history = read_history(home, current, secret).after(
@@ -331,7 +317,6 @@ def _lineage_entry(dataset: Dataset) -> LineageEntry:
 
 @contextmanager
 def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
-    """The secret and a temporary folder for a new version; one load of a dataset at a time."""
     for private in (folder, home.parent, home):
         make_private_folder(private)
     write_schema(folder)
@@ -414,22 +399,20 @@ def _bad_noise(error: Exception) -> BadDescription:
 
 
 def _read_boundaries(dataset: Dataset, beside: Path) -> dict[str, Boundaries]:
-    """Read and validate the boundary files that a description names; by variable."""
     found = {}
-    for variable in dataset.variables:
-        if variable.boundaries:
-            path = beside / variable.boundaries
-            if not path.is_file():
-                raise BadDescription(
-                    f'The boundaries of "{variable.name}" are in "{variable.boundaries}", which is not there.',
-                    "Put the file beside dataset.toml.",
-                )
-            if path.stat().st_size > MOST_BOUNDARY_BYTES:
-                raise BadDescription(
-                    f'"{variable.boundaries}" has more than {MOST_BOUNDARY_BYTES:,} bytes.',
-                    "Simplify it, as with mapshaper.",
-                )
-            found[variable.name] = read_boundaries(path.read_bytes(), variable)
+    for variable in (each for each in dataset.variables if each.boundaries):
+        path = beside / variable.boundaries
+        if not path.is_file():
+            raise BadDescription(
+                f'The boundaries of "{variable.name}" are in "{variable.boundaries}", which is not there.',
+                "Put the file beside dataset.toml.",
+            )
+        if path.stat().st_size > MOST_BOUNDARY_BYTES:
+            raise BadDescription(
+                f'"{variable.boundaries}" has more than {MOST_BOUNDARY_BYTES:,} bytes.',
+                "Simplify it, as with mapshaper.",
+            )
+        found[variable.name] = read_boundaries(path.read_bytes(), variable)
     return found
 
 

@@ -43,7 +43,7 @@ def write_residuals(
     from discreet.protect.joint_residuals import measure  # noqa: PLC0415 - only `dp` needs it
 
     shelf = CubeShelf(folder, dataset, secret, loaded.digest)
-    with closing(CubedEngine(dataset, shelf, lambda: kind.open(folder, dataset, None))) as opened:
+    with closing(CubedEngine(dataset, shelf.cubes, lambda: kind.open(folder, dataset, None))) as opened:
         numbers = measure(opened, plan, secret, dataset, loaded.fingerprint)
     np.save(folder / RESIDUALS, numbers, allow_pickle=False)
 

@@ -274,7 +274,6 @@ def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan,
 
 
 def _secret_check(secret: Secret, digest: str, version: Version) -> str:
-    """Two keyed hashes: of the version's name, and of all its files."""
     sealed = secret.derive(
         Purpose.VERSION_SEAL,
         digest,

@@ -20,8 +20,6 @@ never refuses. Ids that only number the records are no evidence, and have no ske
 Source: docs/decisions/0009-versions-beside-each-other.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache

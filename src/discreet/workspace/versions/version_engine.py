@@ -17,7 +17,7 @@ import json
 import logging
 import secrets
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -74,7 +74,7 @@ def open_engine(folder: Path, version: Version, secret: Secret, threads: int | N
         MissingExtra: The engine is not installed.
     """
     shelf = CubeShelf(folder, version.dataset, secret)
-    return CubedEngine(version.dataset, shelf, partial(_open_records, folder, version, secret, threads))
+    return CubedEngine(version.dataset, shelf.cubes, partial(_open_records, folder, version, secret, threads))
 
 
 def _open_records(folder: Path, version: Version, secret: Secret, threads: int | None) -> Engine:
@@ -146,10 +146,8 @@ def write_cube_list(folder: Path, cubes: Iterable[CubeFile], secret: Secret, dig
     ordered = sorted(cubes, key=lambda cube: (cube.rows, cube.variables))
     document = {"cubes": [asdict(cube) for cube in ordered]}
     fsync_tree(place)
-    sealed = _seal_input(digest, document)
-    write_sealed(
-        place / CUBES_SEAL, document, secret, Purpose.CUBES_SEAL, sealed, temporary=".list-", indent=1
-    )
+    path, sealed = place / CUBES_SEAL, _seal_input(digest, document)
+    write_sealed(path, document, secret, Purpose.CUBES_SEAL, sealed, temporary=".list-", indent=1)
     for path in place.iterdir():
         if path.name not in {CUBES_SEAL, *(cube.file for cube in ordered)}:
             path.unlink()
@@ -237,17 +235,11 @@ class CubeShelf:
 
     def _open(self, cube: CubeFile) -> Cube | None:
         path = self._folder / CUBES / cube.file
-        try:
+        with suppress(OSError, ValueError, pa.ArrowException):
             if is_cube_intact(self._folder, cube, self._secret, self._digest):
                 return read_cube(self._dataset, cube.variables, path)
-        except (OSError, ValueError, pa.ArrowException):
-            pass
-        log.warning(
-            "%s: the cube by %s is damaged, or another version's, and is not used. Run: discreet build %s",
-            self._dataset.id,
-            ", ".join(cube.variables),
-            self._dataset.id,
-        )
+        said = "%s: the cube by %s is damaged, or another version's, and is not used. Run: discreet build %s"
+        log.warning(said, self._dataset.id, ", ".join(cube.variables), self._dataset.id)
         return None
 
 
