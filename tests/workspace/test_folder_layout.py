@@ -29,11 +29,6 @@ from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 
-@pytest.fixture
-def folder(town_folder):
-    return town_folder
-
-
 def test_a_load_writes_the_schema_and_leaves_nothing_else(folder):
     assert json.loads((folder / SCHEMA_FILE).read_text()) == {"schema": SCHEMA}
     assert {path.name for path in folder.iterdir()} == {"datasets", "secret", "ledger.sqlite", SCHEMA_FILE}

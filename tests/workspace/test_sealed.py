@@ -15,7 +15,7 @@ import pytest
 from tests.workspace.conftest import flip, numbers, place_of
 
 from discreet.errors import WorkspaceUnusable
-from discreet.records.engines import duckdb as duckdb_engine
+from discreet.records import compiled_count
 from discreet.workspace.sealed import (
     END,
     RECORDS_SEAL,
@@ -46,7 +46,7 @@ def full_in_words(*_arguments):
 STEPS = {
     "schema": (load_version, "write_schema", full),
     "stage": (pa.ipc, "new_file", full),
-    "store": (duckdb_engine, "write_codes", full_in_words),
+    "store": (compiled_count, "write_codes", full_in_words),
     "first cube": (load_version, "write_first_cube", full),
     "seal": (load_version, "write_version", full),
     "fsync": (load_version, "fsync_tree", full),

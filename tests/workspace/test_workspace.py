@@ -13,11 +13,6 @@ from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 
-@pytest.fixture
-def workspace(town_folder):
-    return Workspace(town_folder)
-
-
 def test_the_layout_is_as_documented(workspace):
     names = {path.name for path in place_of(workspace.folder).iterdir()}
     assert names == {

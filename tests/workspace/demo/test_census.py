@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-import tracemalloc
-from collections import deque
 from functools import cache
 
 import numpy as np
@@ -118,23 +116,6 @@ def test_not_applicable_and_other_answers_never_meet_undeclared(one, other):
         stated = [codes(one)[position] for position in positions]
         assert {one: stated, other: listed} in zeros
         assert not table[np.ix_(positions, [codes(other).index(code) for code in listed])].any()
-
-
-def peak_memory(rows: int, *, keep: bool) -> int:
-    """The most memory that walking through the batches takes, in bytes, with or without keeping them."""
-    kept = deque(maxlen=None if keep else 1)
-    tracemalloc.start()
-    kept.extend(census_batches(rows, chunk=10_000))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def test_memory_does_not_grow_with_the_number_of_records():
-    next(census_batches(10))
-    small = peak_memory(40_000, keep=False)
-    assert peak_memory(400_000, keep=False) < 1.5 * small
-    assert peak_memory(400_000, keep=True) > 3 * small
 
 
 @pytest.mark.parametrize("rows", [0, -5, 2**48])

@@ -12,9 +12,9 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.workspace.demo import census_description
 from discreet.workspace.demo.geography import (
     DISTRICTS,
-    area_variable,
     areas_of_districts,
     census_boundaries,
+    census_places,
     draw_areas,
 )
 
@@ -24,7 +24,7 @@ def test_areas_hold_exactly_the_records(rows):
     areas = draw_areas(rows, seed=1)
     assert areas.ends[-1] == rows
     assert (np.diff(areas.ends, prepend=0) >= 0).all()
-    assert len(areas.ends) == max(DISTRICTS, round(rows / 400)) == len(area_variable(rows).codes)
+    assert len(areas.ends) == max(DISTRICTS, round(rows / 400)) == len(census_places(rows)[-1].codes)
     assert areas_of_districts(rows).min() >= 1
 
 
@@ -43,7 +43,7 @@ def test_a_bound_on_areas_keeps_the_people_and_the_country_without_one():
     bounded = draw_areas(60_000, 2026, most=120)
     assert len(bounded.ends) == 120
     assert bounded.ends[-1] == 60_000
-    assert len(area_variable(60_000, 120).categories) == 120
+    assert len(census_places(60_000, 120)[-1].categories) == 120
     assert np.array_equal(draw_areas(60_000, 2026, most=150).ends, draw_areas(60_000, 2026).ends)
     assert areas_of_districts(60_000, 1).min() == 1  # every district has one
 

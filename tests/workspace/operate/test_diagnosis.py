@@ -1,7 +1,6 @@
 """The doctor finds each fault that was made, says what to do, and calls a sound workspace sound."""
 
 import shutil
-import sqlite3
 
 import pytest
 from tests.workspace.conftest import flip
@@ -65,12 +64,3 @@ def test_an_old_secret_is_a_caution_until_it_is_removed(folder):
     assert states(folder)[retired] == "caution"
     shutil.rmtree(folder / retired)
     assert "caution" not in states(folder).values()
-
-
-def test_a_ledger_that_was_changed_is_a_fault_with_what_to_do(dp_folder):
-    with sqlite3.connect(dp_folder / LEDGER) as connection:
-        connection.execute("UPDATE families SET cap_loss = cap_loss * 2")
-    connection.close()
-    (found,) = (each for each in examine(dp_folder) if each.what == "ledger")
-    assert (found.state, found.advice) == ("fault", "Restore the newest copy that was not changed.")
-    assert "its budget 'town' is not what its chain says" in found.said

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.versions.test_checkpoints import ask
 
-from discreet.errors import LedgerUnusable, NotFound
+from discreet.errors import NotFound
 from discreet.ledger.entries import Budget, Charge, canonical_request
 from discreet.ledger.hash_chain import signature_message, verify_statement
 from discreet.records.keys import create_secret
@@ -34,9 +34,7 @@ def test_a_statement_says_all_that_was_charged_and_is_believed(dp_folder):
         (5, "universe", "custodian"),
         (7, "margin", "account"),
     ]
-    assert (
-        budget["charges"][1]["margins"] == [["age", "area", "job", "sex"]] or budget["charges"][1]["margins"]
-    )
+    assert budget["charges"][1]["margins"]
     assert "computationally" in budget["promise"]
     assert budget["neighbours"] == "add-remove"
     assert "agree" not in budget["promise"]  # nothing is exact
@@ -108,14 +106,6 @@ def test_a_statement_says_what_cannot_be_known(dp_folder, tmp_path):
     assert "taken as found" not in told
     with pytest.raises(NotFound):
         make_statement(tmp_path / "nothing")
-
-
-def test_a_ledger_that_was_changed_is_not_stated(dp_folder):
-    with sqlite3.connect(dp_folder / LEDGER) as connection:
-        connection.execute("UPDATE families SET cap_loss = cap_loss * 2")
-    connection.close()
-    with pytest.raises(LedgerUnusable, match="its budget 'town' is not what its chain says"):
-        make_statement(dp_folder)
 
 
 @pytest.mark.slow

@@ -11,19 +11,14 @@ from discreet.workspace.workspace import Workspace
 REQUEST = request_from_text("town", rows=["sex"], columns=["age"])
 
 
-@pytest.fixture
-def loaded(town_folder):
-    return Workspace(town_folder)
-
-
-def test_labels_change_and_numbers_and_version_do_not(loaded, town):
-    before = release_table(loaded.stored("town"), REQUEST)
+def test_labels_change_and_numbers_and_version_do_not(workspace, town):
+    before = release_table(workspace.stored("town"), REQUEST)
     text = town.description.replace('label = "Male"', 'label = "Men"').replace(
         'label = "A town"', 'label = "The town"'
     )
-    assert relabel_dataset(loaded.folder, text) == before.digest
-    for workspace in (loaded, Workspace(loaded.folder)):  # one that runs, and one that starts
-        after = release_table(workspace.stored("town"), REQUEST)
+    assert relabel_dataset(workspace.folder, text) == before.digest
+    for opened in (workspace, Workspace(workspace.folder)):  # one that runs, and one that starts
+        after = release_table(opened.stored("town"), REQUEST)
         assert after.dataset.label == "The town"
         assert after.dimensions[0].labels[0] == "Men"
         assert (after.values == before.values).all()
@@ -41,23 +36,25 @@ def test_labels_change_and_numbers_and_version_do_not(loaded, town):
         (('id_column = "person"', 'id_column = "age"'), "id_column"),
     ],
 )  # fmt: skip
-def test_more_than_words_is_refused(loaded, town, change, where):
+def test_more_than_words_is_refused(workspace, town, change, where):
     with pytest.raises(BadRequest, match="more than words") as refused:
-        relabel_dataset(loaded.folder, town.description.replace(*change, 1))
+        relabel_dataset(workspace.folder, town.description.replace(*change, 1))
     assert f"`{where}`" in refused.value.message
 
 
-def test_words_that_were_edited_by_hand_are_refused(loaded, town):
-    relabel_dataset(loaded.folder, town.description.replace('label = "Male"', 'label = "Men"'))
-    path = loaded.folder / "datasets" / "town" / WORDING
+def test_words_that_were_edited_by_hand_are_refused(workspace, town):
+    relabel_dataset(workspace.folder, town.description.replace('label = "Male"', 'label = "Men"'))
+    path = workspace.folder / "datasets" / "town" / WORDING
     path.write_text(path.read_text("utf-8").replace("Men", "Mice"), "utf-8")
     with pytest.raises(WorkspaceUnusable, match="corrected words"):
-        Workspace(loaded.folder).stored("town")
+        Workspace(workspace.folder).stored("town")
 
 
-def test_words_of_another_version_are_not_used(loaded, town):
-    relabel_dataset(loaded.folder, town.description.replace('label = "Male"', 'label = "Men"'))
-    town.load(loaded.folder, town.description.replace('version = "1"', 'version = "2"'))
-    assert release_table(Workspace(loaded.folder).stored("town"), REQUEST).dimensions[0].labels[0] == "Male"
+def test_words_of_another_version_are_not_used(workspace, town):
+    relabel_dataset(workspace.folder, town.description.replace('label = "Male"', 'label = "Men"'))
+    town.load(workspace.folder, town.description.replace('version = "1"', 'version = "2"'))
+    assert (
+        release_table(Workspace(workspace.folder).stored("town"), REQUEST).dimensions[0].labels[0] == "Male"
+    )
     with pytest.raises(BadRequest, match="not served"):
-        relabel_dataset(loaded.folder, town.description.replace('id = "town"', 'id = "nowhere"'))
+        relabel_dataset(workspace.folder, town.description.replace('id = "town"', 'id = "nowhere"'))

@@ -22,11 +22,6 @@ from discreet.workspace.versions.load_version import LoadJob, dry_run_load, load
 from discreet.workspace.workspace import Workspace
 
 
-@pytest.fixture
-def workspace(town_folder):
-    return Workspace(town_folder)
-
-
 def test_the_same_records_and_description_are_the_same_version(town, workspace):
     before = place_of(workspace.folder)
     load_dataset(workspace.folder, town.description, town.records)

@@ -19,11 +19,6 @@ from discreet.workspace.versions.version import REVISIONS, Revisions, read_versi
 from discreet.workspace.workspace import Workspace
 
 
-@pytest.fixture
-def workspace(town_folder):
-    return Workspace(town_folder)
-
-
 def refuses(folder, error):
     """Damaged in any way, the answer is an error and never an unprotected number."""
     with pytest.raises(error) as raised:

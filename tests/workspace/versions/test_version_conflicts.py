@@ -114,14 +114,6 @@ def test_a_version_that_comes_back_is_compared_with_all_that_are_open(town, work
 
 
 @pytest.mark.slow
-def test_a_chain_of_small_steps_leaves_open_only_what_is_apart(town, workspace):
-    for step in range(5):
-        workspace.load(town.records.slice(60 * step), str(step))
-    open_ones = [name for name, facts in workspace.facts().items() if not facts.closed]
-    assert open_ones == ["4"], "each load closes the one before, which was the last that was open"
-
-
-@pytest.mark.slow
 def test_another_dataset_of_the_lineage_may_not_be_close_either(town, workspace):
     workspace.load(town.records, "1")
     sister = town.description.replace('id = "town"', 'id = "village"\nlineage = "town"')
