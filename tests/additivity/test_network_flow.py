@@ -20,10 +20,9 @@ from discreet.additivity.network_flow import FREE, Wishes, least_change, objecti
 def cost_of(wishes, x):
     """What a flow costs, unit by unit: the slow, obvious way."""
     total = 0
+    arrays = (wishes.wish, wishes.weight, wishes.rise, wishes.fall)
     for arc, value in enumerate(np.asarray(x).tolist()):
-        for wish, weight, rise, fall in zip(
-            wishes.wish[:, arc], wishes.weight[:, arc], wishes.rise[:, arc], wishes.fall[:, arc], strict=True
-        ):
+        for wish, weight, rise, fall in zip(*(array[:, arc] for array in arrays), strict=True):
             for unit in range(abs(value - wish)):
                 tie = min(unit // wishes.step, 2) if wishes.step and weight else 0
                 total += weight + tie + (rise if value > wish else fall)
@@ -111,33 +110,30 @@ def goal_of(noisy, structure=ONE, **options):
     return objective(noisy, structure, np.ones(noisy.shape, dtype=bool), **everything)
 
 
-def test_all_ties_together_weigh_less_than_one_unit_of_change():
-    noisy = np.array([9, 0, 4, 40])
+def test_ties_weigh_less_than_a_change_and_a_kept_cell_more_than_all_others():
+    noisy, kept = np.array([9, 0, 4, 40]), np.array([False, False, False, True])
     goal = goal_of(noisy)
     most = int((goal.weight - goal.weight.min() + goal.rise + 2).max())
-    change = np.abs(ONE.add_up(noisy[:3]) - noisy).sum()
-    assert most * change < goal.weight.min()
-
-
-def test_a_kept_cell_weighs_more_than_a_change_of_all_others():
-    noisy = np.array([9, 0, 4, 40])
-    kept = np.array([False, False, False, True])
+    assert most * np.abs(ONE.add_up(noisy[:3]) - noisy).sum() < goal.weight.min()
     goal = goal_of(noisy, kept=kept)
     assert goal.weight[-1] > goal.weight[:-1].sum() + goal.rise.sum()
     assert goal.free.tolist() == (~kept).tolist()
 
 
-def test_of_equal_changes_leaf_cells_give_way_before_totals():
-    """3 + 5 + 2 = 10 and the total is 13: three units, in the parts or in the total. The total is kept."""
-    values, report = fit_totals(np.array([3, 5, 2, 13]), ONE)
-    assert report.optimal
-    assert values.tolist() == [4, 6, 3, 13]
-
-
-def test_of_equal_changes_zeros_stay_where_that_is_asked_for():
-    assert fit_totals(np.array([3, 0, 2, 7]), ONE)[0].tolist() == [4, 0, 3, 7]
-    first = fit_totals(np.array([3, 0, 2, 8]), ONE, keep_zeros=False)[0]
-    assert first.tolist() == [4, 1, 3, 8]
+@pytest.mark.parametrize(
+    ("noisy", "keep_zeros", "fitted"),
+    [
+        # 3 + 5 + 2 = 10 and the total is 13: three units, in the parts or in the total. The total is kept.
+        ([3, 5, 2, 13], True, [4, 6, 3, 13]),
+        ([3, 0, 2, 7], True, [4, 0, 3, 7]),
+        ([3, 0, 2, 8], False, [4, 1, 3, 8]),
+    ],
+)
+def test_of_equal_changes_leaf_cells_give_way_before_totals_and_zeros_stay_if_asked(
+    noisy, keep_zeros, fitted
+):
+    values, report = fit_totals(np.array(noisy), ONE, keep_zeros=keep_zeros)
+    assert (values.tolist(), report.optimal) == (fitted, True)
 
 
 def test_where_64_bits_would_not_hold_the_ties_they_are_left_out():
@@ -188,18 +184,9 @@ def left_over(network, table):
     if added[:, -1].all():
         flow[:, -1] = flow[:, :-1].sum(axis=1)
     if added[-1].all():
-        roots = [
-            h
-            for h in range(network.shape[0] - 1)
-            if network.head.reshape(network.shape)[h, 0] == root_of(network)
-        ]
-        flow[-1] = flow[roots].sum(axis=0)
+        tail, head = (each.reshape(network.shape)[:, 0] for each in (network.tail, network.head))
+        flow[-1] = flow[:-1][head[:-1] == tail[-1]].sum(axis=0)  # of the roots
     nodes = np.zeros(network.nodes, dtype=np.int64)
     np.add.at(nodes, network.head, flow.ravel())
     np.subtract.at(nodes, network.tail, flow.ravel())
     return nodes
-
-
-def root_of(network):
-    """The node of the sum of an added root in the first column."""
-    return network.tail.reshape(network.shape)[-1, 0]
