@@ -39,6 +39,11 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
+def folder_of(path: Path) -> str:
+    """The folder of a module, or its name where it has none."""
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
 @cache
 def read_source(text: str) -> Source:
     """The names of a module, from its text."""

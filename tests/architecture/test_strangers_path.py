@@ -126,13 +126,9 @@ def house(tmp_path_factory):
 
     def run(*words):
         environment = {**os.environ, "PYTHONPATH": str(place)}
+        command = [sys.executable, *map(str, words)]
         return subprocess.run(
-            [sys.executable, *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-            cwd=place,
+            command, capture_output=True, text=True, check=False, env=environment, cwd=place
         )
 
     return run
@@ -152,9 +148,8 @@ def folder(command, town, tmp_path_factory):
     description = town.description[:start] + '[protection.noise]\nfamily = "stranger"\n' + rule
     (place / "dataset.toml").write_text(description, "utf-8")
     pq.write_table(town.records, place / "town.strange")
-    done = command(
-        "load", place / "dataset.toml", place / "town.strange", "-w", place / "w", "--engine", "stranger"
-    )
+    files = (place / "dataset.toml", place / "town.strange")
+    done = command("load", *files, "-w", place / "w", "--engine", "stranger")
     assert done.returncode == 0, done.stderr
     return place / "w"
 
@@ -189,39 +184,26 @@ def test_python_has_them(driven):
     assert "stranger" in found["promise"][0]
 
 
-def test_http_has_them(driven):
+def test_http_and_the_page_have_them(driven):
     assert driven["http"] == driven["python"]["largest"]
     assert driven["http_refused"] == "no-jobs"
     assert all(f'"{name}"' in driven["openapi"] for name in ("largest", "hundreds"))
-
-
-def test_the_page_has_them(driven):
     assert "Hundreds of people by" in driven["page"]
     assert "format=largest" in driven["page"]
     assert "No jobs alone." in driven["page_refused"]
 
 
-def rows():
+def test_every_place_that_the_page_names_is_there_and_a_stranger_walked_the_single_folders():
     table = ARCHITECTURE.split("## Where do I add a ...?")[1].split("\n## ")[0]
-    return [
-        line.split("|")[1:4]
-        for line in table.splitlines()
-        if line.startswith("| ") and "what" not in line[:8]
-    ]
-
-
-def test_every_place_that_the_page_names_is_there():
-    assert len(rows()) > 12
-    for what, where, page in rows():
+    lines = [line for line in table.splitlines() if line.startswith("| ") and "what" not in line[:8]]
+    rows = [line.split("|")[1:4] for line in lines]
+    assert len(rows) > 12
+    for what, where, page in rows:
         named = re.findall(r"`([\w./-]+/[\w./-]*)`", where)
         assert named, what
         for place in named:
             assert (SOURCE / place).exists() or (ROOT / place).exists(), (what, place)
         for place in re.findall(r"`(docs/[\w./-]+|tests/[\w./-]+)`", page):
             assert (ROOT / place).exists(), (what, place)
-
-
-def test_the_rows_with_a_single_folder_are_those_that_a_stranger_walked():
-    single = {name.rsplit("/", 1)[0] for name in FILES}
-    for folder in single:
-        assert any(f"a module in `{folder}/`" in where for _, where, _ in rows()), folder
+    for folder in {name.rsplit("/", 1)[0] for name in FILES}:
+        assert any(f"a module in `{folder}/`" in where for _, where, _ in rows), folder
