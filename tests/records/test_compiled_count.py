@@ -166,23 +166,17 @@ def test_what_it_cannot_count_is_left_to_the_engine(engine, slow_kernel):
         assert count_dense(engine._codes, query, one, cells, slow_kernel) is None
 
 
-class Shelved:
-    """A shelf with these cubes."""
-
-    def __init__(self, *cubes):
-        self.cubes = lambda: cubes
-
-
 def test_the_second_large_count_of_a_process_starts_the_kernel(dataset, engine, monkeypatch, slow_kernel):
     """A command that counts once does not pay for Numba; nobody waits for it."""
     kernel = _Kernel()
     monkeypatch.setattr(fast_count, "_KERNEL", kernel)
     monkeypatch.setattr(kernel, "make", lambda: setattr(kernel, "count", slow_kernel))
     query, lookups = AggregateQuery(("area",)), [np.arange(300)]
-    covered = CubedEngine(dataset, Shelved(StoredCube(frozenset({"area"}), 1, object)), lambda: engine)
+    cube = StoredCube(frozenset({"area"}), 1, object)
+    covered = CubedEngine(dataset, lambda: (cube,), lambda: engine)
     assert [covered.dense(query, lookups, 300) for _ in range(3)] == [None] * 3
     assert kernel.requests == 0  # a cube serves
-    engine = CubedEngine(dataset, Shelved(), lambda: engine)
+    engine = CubedEngine(dataset, tuple, lambda: engine)
     assert engine.dense(query, lookups, 300) is None
     assert kernel.thread is None
     engine.dense(query, lookups, 300)

@@ -205,14 +205,6 @@ def test_a_margin_that_is_no_smaller_than_its_cube_is_not_kept(cube, dataset):
 COVERED, OTHER = AggregateQuery(("region",), (("age", (0,)),)), AggregateQuery(("sex",))
 
 
-class Shelf:
-    def __init__(self, *cubes):
-        self._cubes = cubes
-
-    def cubes(self):
-        return self._cubes
-
-
 @pytest.fixture
 def shelved(live, dataset, tmp_path):
     """Cubes of two margins; `opened` remembers which was read."""
@@ -237,8 +229,8 @@ def away():
 
 
 def test_the_smallest_cube_that_covers_answers(live, dataset, shelved):
-    shelf = Shelf(shelved("area", "age"), shelved("area", "age", "job"))
-    engine = CubedEngine(dataset, shelf, away)
+    stored = shelved("area", "age"), shelved("area", "age", "job")
+    engine = CubedEngine(dataset, lambda: stored, away)
     assert told(engine.aggregate(COVERED)) == told(live.aggregate(COVERED))
     assert shelved.opened == [("area", "age")]
     assert isinstance(engine, InParts)
@@ -248,20 +240,18 @@ def test_the_smallest_cube_that_covers_answers(live, dataset, shelved):
 
 def test_a_cube_that_is_not_as_sealed_is_passed_over(live, dataset, shelved):
     """The wrong alternative: to answer nothing, or to answer from it."""
-    engine = CubedEngine(dataset, Shelf(shelved("area", "age", broken=True)), lambda: live)
+    broken = shelved("area", "age", broken=True)
+    engine = CubedEngine(dataset, lambda: (broken,), lambda: live)
     assert told(engine.aggregate(COVERED)) == told(live.aggregate(COVERED))
     assert shelved.opened == [("area", "age")]
 
 
 def test_what_no_cube_covers_needs_the_records(live, dataset, shelved):
-    back = []
-    engine = CubedEngine(dataset, Shelf(shelved("area", "age")), lambda: back[0] if back else away())
-    with pytest.raises(RecordsAway):
-        engine.aggregate(OTHER)
-    with pytest.raises(RecordsAway):
-        engine.sound()
-    with pytest.raises(RecordsAway):
-        CubedEngine(dataset, Shelf(), away)
+    back, cube = [], shelved("area", "age")
+    engine = CubedEngine(dataset, lambda: (cube,), lambda: back[0] if back else away())
+    for ask in (lambda: engine.aggregate(OTHER), engine.sound, lambda: CubedEngine(dataset, tuple, away)):
+        with pytest.raises(RecordsAway):
+            ask()
     back.append(live)
     assert told(engine.aggregate(OTHER)) == told(live.aggregate(OTHER)), "they may come back"
 

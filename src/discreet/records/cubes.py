@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -224,24 +223,25 @@ class StoredCube:
     open: Callable[[], Cube | None]
 
 
-class CubeStore(Protocol):
-    """The cubes of a version."""
-
-    def cubes(self) -> tuple[StoredCube, ...]:
-        """The current cubes, the smallest first."""
-
-
 class CubedEngine:
-    """Counts from cubes that cover the query, else from the records; refused if these are away and there is no cube."""
+    """Counts from cubes that cover the query, else from the records; refused if these are away and there is no cube.
 
-    def __init__(self, dataset: Dataset, store: CubeStore, open_records: Callable[[], Engine]) -> None:
-        self._dataset, self._store, self._open_records = dataset, store, open_records
+    `cubes` returns the current cubes, the smallest first.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        cubes: Callable[[], tuple[StoredCube, ...]],
+        open_records: Callable[[], Engine],
+    ) -> None:
+        self._dataset, self._cubes, self._open_records = dataset, cubes, open_records
         self._engine: Engine | None = None
         self._margins = MarginCache(dataset)
         try:
             self._engine = open_records()
         except RecordsAway:
-            if not store.cubes():
+            if not cubes():
                 raise
 
     @property
@@ -268,7 +268,7 @@ class CubedEngine:
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
     ) -> SparseCells | None:
         """A dense table by the engine, if no cube covers it."""
-        if any(covers(self._dataset, stored.variables, query) for stored in self._store.cubes()):
+        if any(self._covering(query)):
             return None
         return dense_of(self._records(), query, lookups, cells)
 
@@ -288,10 +288,11 @@ class CubedEngine:
         return self._engine
 
     def _cube(self, query: AggregateQuery) -> Cube | None:
-        covering = (
-            stored for stored in self._store.cubes() if covers(self._dataset, stored.variables, query)
-        )
-        return next((cube for stored in covering if (cube := stored.open()) is not None), None)
+        opened = (stored.open() for stored in self._covering(query))
+        return next((cube for cube in opened if cube is not None), None)
+
+    def _covering(self, query: AggregateQuery) -> Iterator[StoredCube]:
+        return (stored for stored in self._cubes() if covers(self._dataset, stored.variables, query))
 
 
 Margin = tuple[str, ...]

@@ -16,15 +16,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-    load_pem_public_key,
-)
 
 from discreet.errors import SignatureUnusable
 from discreet.records.keys import read_guarded, write_guarded
@@ -41,7 +34,7 @@ class PublicKey:
 
     def __init__(self, text: str) -> None:
         try:
-            key = load_pem_public_key(text.encode())
+            key = pem.load_pem_public_key(text.encode())
         except (ValueError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PublicKey):
@@ -50,12 +43,12 @@ class PublicKey:
             )
         self._key = key
         #: As PEM.
-        self.text = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+        self.text = key.public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo).decode()
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the 32 bytes of the key, for people who compare keys."""
-        return sha256(self._key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()
+        return sha256(self._key.public_bytes(pem.Encoding.Raw, pem.PublicFormat.Raw)).hexdigest()
 
     def verify(self, signature: bytes, message: bytes) -> None:
         """Raise `SignatureUnusable` unless the owner of the key signed the message."""
@@ -85,9 +78,9 @@ class SigningKey:
 
     __slots__ = ("_key",)
 
-    def __init__(self, pem: bytes) -> None:
+    def __init__(self, text: bytes) -> None:
         try:
-            key = load_pem_private_key(pem, password=None)
+            key = pem.load_pem_private_key(text, password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
@@ -97,8 +90,8 @@ class SigningKey:
     @property
     def public(self) -> PublicKey:
         """The public half."""
-        pem = self._key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        return PublicKey(pem.decode())
+        key = self._key.public_key()
+        return PublicKey(key.public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo).decode())
 
     def sign(self, message: bytes) -> bytes:
         """The 64-byte signature of a message, deterministic."""
@@ -116,7 +109,7 @@ def signing_key(folder: Path) -> SigningKey:
     path = folder / SIGNING_KEY
     if not path.exists():
         made = Ed25519PrivateKey.generate()
-        write_guarded(path, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        write_guarded(path, made.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()))
     return SigningKey(read_guarded(path, "signing key", _RESTORE, SignatureUnusable))
 
 

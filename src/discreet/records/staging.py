@@ -30,33 +30,15 @@ from discreet.errors import BadData, BadDescription, BadRecords, WorkspaceUnusab
 from discreet.model.dataset import Dataset
 from discreet.model.revision import newest_arithmetic
 from discreet.model.universe import dp_terms
-from discreet.records.checks import (
-    MOST_LISTED,
-    Check,
-    Problem,
-    Problems,
-    WeightSums,
-    move_from_zeros,
-    record_checks,
-)
+from discreet.records import checks, storage
+from discreet.records.checks import MOST_LISTED, Problem, Problems, WeightSums
 from discreet.records.coding import by_row_number, check_columns, code_batches
 from discreet.records.engine import AggregateQuery, Engine, EngineKind, records_in
 from discreet.records.fingerprint import Fingerprint, number_records
 from discreet.records.keys import MOST_RECORDS, Purpose, Secret, encipher, record_keys, record_tag
 from discreet.records.readers import open_source, read_error
 from discreet.records.source import Source
-from discreet.records.storage import (
-    RECORD_KEY,
-    WEIGHT,
-    UnitCoder,
-    connect_duckdb,
-    design_columns,
-    design_of,
-    staged_batches,
-    storage_schema,
-    unit_coders,
-    unit_columns,
-)
+from discreet.records.storage import RECORD_KEY, WEIGHT, connect_duckdb, storage_schema
 
 if TYPE_CHECKING:
     from discreet.records.spark_load import PartitionWriter
@@ -106,7 +88,7 @@ def drop_rows(staged: Path, surplus: NDArray[np.int64]) -> None:
         return
     fewer, first = staged.with_suffix(".fewer"), 0
     with pa.ipc.new_file(fewer, pa.ipc.open_file(staged).schema) as writer:
-        for batch in staged_batches(staged):
+        for batch in storage.staged_batches(staged):
             low, high = np.searchsorted(surplus, (first, first + len(batch)))
             kept = np.ones(len(batch), dtype=np.bool_)
             kept[surplus[low:high] - first] = False
@@ -187,16 +169,16 @@ def stage(
     After the first problem, chunks are only checked, so that all problems are reported at once. A partition is checked for
     duplicates together with the others (`spark_load.py`).
     """
-    checks, prefixes, done, is_dp = record_checks(dataset), [], 0, dataset.protection.is_dp
+    conditions, prefixes, done, is_dp = checks.record_checks(dataset), [], 0, dataset.protection.is_dp
     problems, weights = (Problems(dataset), WeightSums()) if part is None else (part.problems, part.weights)
     notes = part or (ContributionBounds(staged.parent, secret, dataset.lineage) if is_dp else None)
-    coders = unit_coders(dataset)
+    coders = storage.unit_coders(dataset)
     with pa.ipc.new_file(staged, storage_schema(dataset)) if part is None else part.writer(staged) as writer:
         for read in code_batches(reading, source, dataset):
             codes = {v.name: read.column(f"v{place}").to_numpy() for place, v in enumerate(dataset.variables)}
-            move_from_zeros(dataset, codes)
+            checks.move_from_zeros(dataset, codes)
             hashes = hash_bytes(read.column("h"))
-            fits = _examine(read, codes, checks, problems, done)
+            fits = _examine(read, codes, conditions, problems, done)
             if not is_dp:
                 prefixes.append(id_prefixes(read, hashes, done))
             done += read.num_rows
@@ -259,7 +241,7 @@ def _assign_keys(
     secret: Secret,
     fingerprint: Fingerprint,
     weights: WeightSums,
-    coders: Mapping[str, UnitCoder],
+    coders: Mapping[str, storage.UnitCoder],
 ) -> tuple[pa.RecordBatch, NDArray[np.uint8]]:
     """A chunk as it is stored, and the tags of its records; updates the fingerprint and the sums of weights."""
     own_keys = batch.column("k").to_numpy() if dataset.key_column is not None else None
@@ -271,9 +253,11 @@ def _assign_keys(
         if dataset.survey is not None and dataset.protection.is_dp:
             largest = int(dataset.survey.largest_weight * 10**dataset.weight_decimals)
             columns[WEIGHT] = np.minimum(columns[WEIGHT], largest)
-        replicates = range(len(design_of(dataset).replicates))
+        replicates = range(len(storage.design_of(dataset).replicates))
         weights.add(columns[WEIGHT], (batch.column(f"r{place}").to_numpy() for place in replicates))
-    stored, telling = design_columns(dataset, coders, batch, _units_of(batch, dataset), columns.get(WEIGHT))
+    stored, telling = storage.design_columns(
+        dataset, coders, batch, _units_of(batch, dataset), columns.get(WEIGHT)
+    )
     derived = {RECORD_KEY} if own_keys is None else set()
     values = [array for name, array in sorted({**columns, **telling}.items()) if name not in derived]
     tags = fingerprint.add(hashes, values)
@@ -283,13 +267,13 @@ def _assign_keys(
 
 def _units_of(batch: pa.RecordBatch, dataset: Dataset) -> dict[str, NDArray[np.uint64]]:
     """64 bits of the hashes of strata and clusters, by stored name."""
-    return {name: hash_prefixes(hash_bytes(batch.column(name))) for name in unit_columns(dataset)}
+    return {name: hash_prefixes(hash_bytes(batch.column(name))) for name in storage.unit_columns(dataset)}
 
 
 def _examine(
     batch: pa.RecordBatch,
     codes: Mapping[str, NDArray[np.integer]],
-    checks: list[Check],
+    conditions: list[checks.Check],
     problems: Problems,
     done: int,
 ) -> NDArray[np.bool_]:
@@ -299,7 +283,7 @@ def _examine(
     if bad.null_count < len(bad):
         problems.add_marks(bad, done)
         good = fits = bad.is_null().to_numpy(zero_copy_only=False)
-    for check in checks:
+    for check in conditions:
         fails = check.find(codes) & good
         if fails.any():
             fits = fits & ~fails

@@ -127,9 +127,9 @@ def test_a_server_that_runs_takes_a_build_up(folder):
     workspace = Workspace(folder)
     stored = workspace.stored("town")
     release_table(stored, COVERED)
-    assert len(stored.engine._store.cubes()) == 1
+    assert len(stored.engine._cubes()) == 1
     make_cubes(folder, "town", within=0)
-    assert stored.engine._store.cubes() == ()
+    assert stored.engine._cubes() == ()
     assert release_table(stored, COVERED).values.tolist() == numbers(folder, COVERED)
     workspace.close()
 

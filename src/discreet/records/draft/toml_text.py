@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from discreet.model.file_io import toml_string
@@ -279,44 +280,7 @@ js = 2
 """
 
 #: The rules of the demo census that are independent of its variables.
-RULES = """\
-# The rules of the demo census: see docs/reference/rules.md.
-[[rule]]
-kind = "nested-groups"
-fewer_than = 2
-filters = true
-
-[[rule]]
-kind = "share-of-zeros"
-most = 0.75
-from_variables = 2
-
-[[rule]]
-kind = "share-of-ones"
-most = 0.65
-up_to = 4
-from_variables = 2
-
-[[rule]]
-kind = "marginal-dominance"
-most = 0.99
-from_variables = 2
-
-[[rule]]
-kind = "attribute-disclosure"
-most = 0.6
-from_variables = 2
-
-[[rule]]
-kind = "mean-cell-size"
-least = 1
-rescue = 50
-from_variables = 2
-
-[[rule]]
-kind = "blocked-areas"
-most = 0.5
-"""
+RULES = Path(__file__).with_name("rules.toml").read_text("utf-8")
 
 
 def geography_rule(level: str) -> str:

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -193,12 +194,8 @@ def _western(strange: bytes, name: str) -> str:
 
 def record_lines(path: Path, dialect: Dialect, numbers: Sequence[int]) -> list[int]:
     """The lines on which records begin, given their numbers from 1, in any order."""
-    wanted, found = set(numbers), {}
-    for number, (line, _) in enumerate(_records(path, dialect), 1):
-        if number in wanted:
-            found[number] = line
-            if len(found) == len(wanted):
-                break
+    until = islice(_records(path, dialect), max(numbers))
+    found = {number: line for number, (line, _) in enumerate(until, 1) if number in numbers}
     return [found[number] for number in numbers]
 
 
