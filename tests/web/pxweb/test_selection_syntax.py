@@ -127,11 +127,12 @@ def test_a_body_of_another_shape_is_refused(document):
 @pytest.mark.parametrize("document", [None, {}, {"selection": [], "placement": []}, {"selection": None}])
 def test_nothing_is_selected_by_what_is_empty(document):
     """R writes [] for an empty object."""
-    assert syntax.selection_from_body(body(document)) == syntax.RawSelection()
+    assert syntax.selection_json(syntax.selection_from_body(body(document))) == {"selection": []}
 
 
-PICKS = (syntax.Pick("sex", ("*",)), syntax.Pick("area", ("N", "S"), "agg_town_area.region"))
-QUERY = syntax.SavedQuery("town", syntax.RawSelection(PICKS, ("sex",), ("area",)), "csv", ("UseCodes",))
+PICKS = (syntax.PxPick("sex", ("*",)), syntax.PxPick("area", ("N", "S"), "agg_town_area.region"))
+SELECTION = syntax.PxSelection(PICKS, syntax.PxPlacement(("sex",), ("area",)))
+QUERY = syntax.PxQuery("town", SELECTION, "en", "csv", ("UseCodes",))
 
 
 def packed(text):
@@ -139,11 +140,11 @@ def packed(text):
 
 
 def test_an_id_holds_the_whole_query_of_a_bounded_length():
-    assert syntax.unpack(QUERY.id) == QUERY
+    assert syntax.unpack(syntax.saved_query_id(QUERY)) == QUERY
     assert syntax.read_saved_query(body(syntax.saved_query_json(QUERY))) == QUERY
     codes = tuple(str(number**5) for number in range(5000))
     with pytest.raises(BadRequest, match="too long"):
-        _ = syntax.SavedQuery("town", syntax.RawSelection((syntax.Pick("sex", codes),))).id
+        syntax.saved_query_id(syntax.PxQuery("town", syntax.PxSelection((syntax.PxPick("sex", codes),))))
 
 
 @pytest.mark.parametrize(

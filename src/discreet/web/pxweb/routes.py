@@ -29,8 +29,6 @@ from discreet.web.pxweb import selection_syntax as syntax
 from discreet.web.pxweb.output import DEFAULT_FORMAT, check_tables, cut_tables, read_output, write_output
 from discreet.web.pxweb.selection_syntax import (
     Parameters,
-    RawSelection,
-    SavedQuery,
     any_case,
     read_parameters,
     word,
@@ -103,9 +101,9 @@ class PxWebService:
     options: Options
     releases: ReleaseCache
 
-    def open(self, table_id: str, version: str = "") -> DatasetService:
+    def open(self, table_id: str, version: str | None = None) -> DatasetService:
         """A version of the dataset of a table; the id may have any case."""
-        return self.registry.open(any_case(table_id, self.registry.ids()) or table_id, version=version)
+        return self.registry.open(any_case(table_id, self.registry.ids()) or table_id, version=version or "")
 
     def load_time(self, dataset: DatasetService) -> str:
         """When the version was loaded; empty where that is not recorded."""
@@ -215,7 +213,7 @@ def _add_metadata(router: APIRouter, service: PxWebService) -> None:
         """What is answered where nothing is selected."""
         dataset = _open(service, table_id, read_parameters(request.query_params, ("version",)))
         own = f"{api_base()}/tables/{dataset.dataset.id}/defaultselection"
-        return as_json(_selection_document(dataset, RawSelection(), own))
+        return as_json(_selection_document(dataset, None, own))
 
     @router.get(
         "/codelists/{list_id:path}",
@@ -243,26 +241,28 @@ def _open(service: PxWebService, table_id: str, parameters: Parameters) -> Datas
     """The version of a table that the URL or its saved query names."""
     saved = word(parameters, "savedquery")
     return service.open(
-        table_id, word(parameters, "version") or (syntax.unpack(saved).version if saved else "")
+        table_id, word(parameters, "version") or (syntax.unpack(saved).version if saved else None)
     )
 
 
 def _metadata(dataset: DatasetService, parameters: Parameters) -> dict[str, Any]:
     saved = word(parameters, "savedquery")
     if saved or syntax.flag(parameters, "defaultselection"):
-        selected = syntax.select(dataset, syntax.unpack(saved).wanted if saved else RawSelection())
+        selected = syntax.select(dataset, syntax.unpack(saved).selection if saved else None)
         shown = [subset_dimension(each.dimension, each.codes) for each in selected.chosen]
         return px_metadata.metadata_document(dataset, shown, selected.contents, api_base())
     names = [variable.name for variable in dataset.dataset.variables]
     levels = {}
-    for pick in syntax.selection_from_query(parameters).picks:
-        name = any_case(pick.variable, names) or pick.variable
-        levels[name] = syntax.find_code_list(dataset, name, pick.code_list).levels
+    for pick in syntax.selection_from_query(parameters).selection or ():
+        name = any_case(pick.variable_code, names) or pick.variable_code
+        levels[name] = syntax.find_code_list(dataset, name, pick.codelist or "").levels
     shown = [px_metadata.dimension_of(dataset, name, levels.get(name, ())) for name in names]
     return px_metadata.metadata_document(dataset, shown, px_metadata.contents_of(dataset.dataset), api_base())
 
 
-def _selection_document(dataset: DatasetService, selection: RawSelection, own: str) -> dict[str, Any]:
+def _selection_document(
+    dataset: DatasetService, selection: syntax.PxSelection | None, own: str
+) -> dict[str, Any]:
     """A selection with every code; `own` is the URL of the document."""
     words = syntax.selection_json(syntax.canonical_selection(dataset, syntax.select(dataset, selection)))
     return {"language": "en", **words, "links": [px_metadata.link_object(own, "self")]}
@@ -310,13 +310,13 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
         parameters = read_parameters(request.query_params, ("version",))
         query = syntax.read_saved_query(sent)
         version = word(parameters, "version") or query.version
-        dataset = service.open(query.table, version)
+        dataset = service.open(query.table_id, version)
         pinned = dataset.digest[:KEPT] if version else ""
-        query = replace(query, table=dataset.dataset.id, version=pinned)
-        syntax.select(dataset, query.wanted)
-        read_output(query.output_format, query.parameters)
+        query = replace(query, table_id=dataset.dataset.id, version=pinned)
+        syntax.select(dataset, query.selection)
+        read_output(query.output_format or "", query.output_format_params or ())
         response = as_json(_saved_document(query), 201)
-        response.headers["location"] = f"{api_base()}/savedqueries/{query.id}"
+        response.headers["location"] = f"{api_base()}/savedqueries/{syntax.saved_query_id(query)}"
         return response
 
     @router.get(
@@ -329,7 +329,7 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
         """A query, unpacked."""
         read_parameters(request.query_params)
         query = syntax.unpack(query_id)
-        service.open(query.table, query.version)
+        service.open(query.table_id, query.version)
         return as_json(_saved_document(query))
 
     @router.get(
@@ -342,8 +342,9 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
         """The numbers of a saved query."""
         query = syntax.unpack(query_id)
         form, words = _output(read_parameters(request.query_params, _OUTPUT))
-        form, words = form or query.output_format, words or query.parameters
-        return _data_response(request, service, replace(query, output_format=form, parameters=words))
+        parameters = words or query.output_format_params
+        query = replace(query, output_format=form or query.output_format, output_format_params=parameters)
+        return _data_response(request, service, query)
 
     @router.get(
         "/savedqueries/{query_id}/selection",
@@ -356,22 +357,23 @@ def _add_saved_queries(router: APIRouter, service: PxWebService) -> None:
         read_parameters(request.query_params)
         query = syntax.unpack(query_id)
         own = f"{api_base()}/savedqueries/{query_id}/selection"
-        dataset = service.open(query.table, query.version)
-        return as_json(_selection_document(dataset, query.wanted, own))
+        dataset = service.open(query.table_id, query.version)
+        return as_json(_selection_document(dataset, query.selection, own))
 
 
-def _saved_document(query: SavedQuery) -> dict[str, Any]:
-    own = f"{api_base()}/savedqueries/{query.id}"
+def _saved_document(query: syntax.PxQuery) -> dict[str, Any]:
+    query_id = syntax.saved_query_id(query)
+    own = f"{api_base()}/savedqueries/{query_id}"
     return {
         "language": "en",
-        "id": query.id,
-        "savedQuery": {"id": query.id, **syntax.saved_query_json(query)},
+        "id": query_id,
+        "savedQuery": {"id": query_id, **syntax.saved_query_json(query)},
         "links": [px_metadata.link_object(own, "self"), px_metadata.link_object(f"{own}/data", "data")],
     }
 
 
-def _query(table: str, selection: RawSelection, parameters: Parameters) -> SavedQuery:
-    return SavedQuery(table, selection, *_output(parameters), word(parameters, "version"))
+def _query(table: str, selection: syntax.PxSelection, parameters: Parameters) -> syntax.PxQuery:
+    return syntax.PxQuery(table, selection, None, *_output(parameters), word(parameters, "version"))
 
 
 def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
@@ -379,10 +381,10 @@ def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
     return word(parameters, "outputformat"), tuple(words)
 
 
-def _data_response(request: Request, service: PxWebService, query: SavedQuery) -> Response:
-    output = read_output(query.output_format, query.parameters)
-    dataset = service.open(query.table, query.version)
-    selected = syntax.select(dataset, query.wanted)
+def _data_response(request: Request, service: PxWebService, query: syntax.PxQuery) -> Response:
+    output = read_output(query.output_format or "", query.output_format_params or ())
+    dataset = service.open(query.table_id, query.version)
+    selected = syntax.select(dataset, query.selection)
     checked = check_tables(dataset, selected, output, service.options.pxweb_cells)
 
     def respond() -> Response:

@@ -176,7 +176,7 @@ class PxPick:
     """What is selected of one variable: codes or expressions, and the code list that they speak of."""
 
     variable_code: str
-    value_codes: list[str] | None = None
+    value_codes: tuple[str, ...] | None = None
     codelist: Annotated[str | None, Field(validation_alias=AliasChoices("codelist", "codeList"))] = None
 
 
@@ -184,8 +184,8 @@ class PxPick:
 class PxPlacement:
     """The order of the variables."""
 
-    heading: list[str] | None = None
-    stub: list[str] | None = None
+    heading: tuple[str, ...] | None = None
+    stub: tuple[str, ...] | None = None
 
 
 #: What R writes where it means an empty object.
@@ -196,8 +196,13 @@ Nothing = Annotated[list[str], Field(max_length=0)]
 class PxSelection:
     """A selection, as it is sent."""
 
-    selection: list[PxPick] | None = None
+    selection: tuple[PxPick, ...] | None = None
     placement: PxPlacement | Nothing | None = None
+
+    @property
+    def placed(self) -> PxPlacement:
+        """The order of the variables; without any where none was sent."""
+        return self.placement if isinstance(self.placement, PxPlacement) else PxPlacement()
 
 
 @_camel
@@ -209,7 +214,7 @@ class PxQuery:
     selection: PxSelection | None = None
     language: str | None = None
     output_format: str | None = None
-    output_format_params: list[str] | None = None
+    output_format_params: tuple[str, ...] | None = None
     version: str | None = None
     id: str | None = None
 
@@ -217,25 +222,7 @@ class PxQuery:
 _SELECTION, _QUERY = TypeAdapter(PxSelection | None), TypeAdapter(PxQuery)
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """The selection of one variable: expressions, and the code list that they refer to."""
-
-    variable: str
-    expressions: tuple[str, ...]
-    code_list: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RawSelection:
-    """A selection as it was sent."""
-
-    picks: tuple[Pick, ...] = ()
-    heading: tuple[str, ...] = ()
-    stub: tuple[str, ...] = ()
-
-
-def selection_from_query(parameters: Mapping[str, Sequence[str]]) -> RawSelection:
+def selection_from_query(parameters: Mapping[str, Sequence[str]]) -> PxSelection:
     """The selection of a query string, whose names are in lower case."""
     codes: dict[str, list[str]] = {}
     lists: dict[str, str] = {}
@@ -245,18 +232,18 @@ def selection_from_query(parameters: Mapping[str, Sequence[str]]) -> RawSelectio
             lists[match[2]] = texts[-1]
         elif match is not None:
             codes[match[2]] = [item for text in texts for item in split_list(text)]
-    picks = [Pick(name, tuple(codes.get(name, ())), lists.get(name, "")) for name in {**codes, **lists}]
+    picks = (PxPick(name, tuple(codes.get(name, ())), lists.get(name)) for name in {**codes, **lists})
     heading, stub = (
         tuple(item for text in parameters.get(name, ()) for item in split_list(text))
         for name in ("heading", "stub")
     )
-    return RawSelection(tuple(picks), heading, stub)
+    return PxSelection(tuple(picks), PxPlacement(heading, stub))
 
 
-def selection_from_body(body: bytes) -> RawSelection:
+def selection_from_body(body: bytes) -> PxSelection:
     """The selection of a JSON body; an empty body selects nothing."""
     try:
-        return _raw_selection(_SELECTION.validate_json(body.strip() or b"null"))
+        return _SELECTION.validate_json(body.strip() or b"null") or PxSelection()
     except ValidationError:
         raise BadRequest(
             "The selection cannot be read.",
@@ -264,84 +251,57 @@ def selection_from_body(body: bytes) -> RawSelection:
         ) from None
 
 
-def _raw_selection(sent: PxSelection | None) -> RawSelection:
-    if sent is None:
-        return RawSelection()
-    placed = sent.placement if isinstance(sent.placement, PxPlacement) else PxPlacement()
-    picks = (
-        Pick(each.variable_code, tuple(each.value_codes or ()), each.codelist or "")
-        for each in sent.selection or ()
-    )
-    return RawSelection(tuple(picks), tuple(placed.heading or ()), tuple(placed.stub or ()))
-
-
-def selection_json(selection: RawSelection) -> dict[str, Any]:
+def selection_json(selection: PxSelection) -> dict[str, Any]:
     """A selection as `selection_from_body` reads it."""
     picks = [
         {
-            "variableCode": pick.variable,
-            **({"codelist": pick.code_list} if pick.code_list else {}),
-            "valueCodes": list(pick.expressions),
+            "variableCode": pick.variable_code,
+            **({"codelist": pick.codelist} if pick.codelist else {}),
+            "valueCodes": list(pick.value_codes or ()),
         }
-        for pick in selection.picks
+        for pick in selection.selection or ()
     ]
-    placement = {"heading": list(selection.heading), "stub": list(selection.stub)}
+    placed = selection.placed
+    placement = {"heading": list(placed.heading or ()), "stub": list(placed.stub or ())}
     return {"selection": picks, **({"placement": placement} if any(placement.values()) else {})}
 
 
-@dataclass(frozen=True, slots=True)
-class SavedQuery:
-    """A query: the table and its version, the selection, and the format."""
-
-    table: str
-    wanted: RawSelection
-    output_format: str = ""
-    parameters: tuple[str, ...] = ()
-    version: str = ""
-
-    @property
-    def id(self) -> str:
-        """The packed query, unless it is too long."""
-        text = json.dumps(saved_query_json(self), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-        if len(packed) > LONGEST_ID:
-            raise BadRequest(
-                "The query is too long to be saved as an address.",
-                "Select with * or RANGE(first,last), or ask for it with POST.",
-            )
-        return packed
+def saved_query_id(query: PxQuery) -> str:
+    """The packed query, unless it is too long."""
+    text = json.dumps(saved_query_json(query), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+    if len(packed) > LONGEST_ID:
+        raise BadRequest(
+            "The query is too long to be saved as an address.",
+            "Select with * or RANGE(first,last), or ask for it with POST.",
+        )
+    return packed
 
 
-def saved_query_json(query: SavedQuery) -> dict[str, Any]:
+def saved_query_json(query: PxQuery) -> dict[str, Any]:
     """A query as PxWebApi writes it."""
-    return {
-        "tableId": query.table,
-        "language": "en",
-        "selection": selection_json(query.wanted),
-        **({"outputFormat": query.output_format} if query.output_format else {}),
-        **({"outputFormatParams": list(query.parameters)} if query.parameters else {}),
-        **({"version": query.version} if query.version else {}),
+    parameters = list(query.output_format_params or ())
+    further = {
+        "outputFormat": query.output_format,
+        "outputFormatParams": parameters,
+        "version": query.version,
     }
+    given = {name: value for name, value in further.items() if value}
+    selection = selection_json(query.selection or PxSelection())
+    return {"tableId": query.table_id, "language": LANGUAGE, "selection": selection, **given}
 
 
-def read_saved_query(body: bytes) -> SavedQuery:
+def read_saved_query(body: bytes) -> PxQuery:
     """A query from JSON."""
     try:
-        sent = _QUERY.validate_json(body)
+        return _QUERY.validate_json(body)
     except ValidationError:
         raise BadRequest(
             "The query cannot be read.", 'Send {"tableId": "census", "selection": {...}}.'
         ) from None
-    return SavedQuery(
-        sent.table_id,
-        _raw_selection(sent.selection),
-        sent.output_format or "",
-        tuple(sent.output_format_params or ()),
-        sent.version or "",
-    )
 
 
-def unpack(query_id: str) -> SavedQuery:
+def unpack(query_id: str) -> PxQuery:
     """The query of an id; NotFound for an invalid one."""
     try:
         packed = base64.b64decode(
@@ -389,44 +349,44 @@ class Selected:
         return TableRequest(dataset, rows=rows, columns=columns, levels=levels, measure=measure)
 
 
-def canonical_selection(service: DatasetService, selected: Selected) -> RawSelection:
+def canonical_selection(service: DatasetService, selected: Selected) -> PxSelection:
     """The selection with every code spelt out."""
     picks = [
-        Pick(each.dimension.name, each.codes, each.code_list.id if each.code_list else "")
+        PxPick(each.dimension.name, each.codes, each.code_list.id if each.code_list else None)
         for each in selected.chosen
     ]
-    contents = Pick(
-        metadata.contents_name(service.dataset), tuple(content.code for content in selected.contents)
-    )
-    return RawSelection((*picks, contents), selected.heading, selected.stub)
+    codes = tuple(content.code for content in selected.contents)
+    contents = PxPick(metadata.contents_name(service.dataset), codes)
+    return PxSelection((*picks, contents), PxPlacement(selected.heading, selected.stub))
 
 
-def select(service: DatasetService, selection: RawSelection) -> Selected:
-    """Resolve a selection."""
+def select(service: DatasetService, selection: PxSelection | None) -> Selected:
+    """Resolve a selection; None and an empty one select the default."""
+    selection = selection or PxSelection()
     contents = metadata.contents_name(service.dataset)
     known = [*(variable.name for variable in service.dataset.variables), contents]
-    picks: dict[str, Pick] = {}
-    for pick in selection.picks:
-        name = any_case(pick.variable, known)
+    picks: dict[str, PxPick] = {}
+    for pick in selection.selection or ():
+        name = any_case(pick.variable_code, known)
         if name is None:
             raise UnknownVariable(
-                f'The table has no variable "{pick.variable}".', nearest(pick.variable, known)
+                f'The table has no variable "{pick.variable_code}".', nearest(pick.variable_code, known)
             )
         if name in picks:
             raise BadRequest(f'The variable "{name}" is selected twice.', "Give all its values together.")
         picks[name] = pick
     measured = picks.pop(contents, None)
     chosen = []
-    for name, pick in ((name, picks[name]) for name in known if name in picks and picks[name].expressions):
-        code_list = find_code_list(service, name, pick.code_list) if pick.code_list else None
+    for name, pick in ((name, picks[name]) for name in known if name in picks and picks[name].value_codes):
+        code_list = find_code_list(service, name, pick.codelist) if pick.codelist else None
         dimension = metadata.dimension_of(service, name, code_list.levels if code_list else ())
-        chosen.append(Chosen(dimension, expand(name, pick.expressions, dimension.codes), code_list))
+        chosen.append(Chosen(dimension, expand(name, pick.value_codes or (), dimension.codes), code_list))
     if not chosen:
-        chosen = [default_choice(service, total=bool(selection.picks))]
+        chosen = [default_choice(service, total=bool(selection.selection))]
     offered = {content.code: content for content in metadata.contents_of(service.dataset)}
-    codes = expand(contents, measured.expressions, list(offered)) if measured else ()
+    codes = expand(contents, measured.value_codes or (), list(offered)) if measured else ()
     shown = [offered[code] for code in codes] or [next(iter(offered.values()))]
-    heading, stub = _placement(selection, [*(each.dimension.name for each in chosen), contents])
+    heading, stub = _placement(selection.placed, [*(each.dimension.name for each in chosen), contents])
     return Selected(tuple(chosen), tuple(shown), heading, stub)
 
 
@@ -467,7 +427,7 @@ def default_choice(service: DatasetService, *, total: bool = False) -> Chosen:
     raise refusals[0] if refusals else NotFound("The table has no variable.", "Choose another table.")
 
 
-def _placement(selection: RawSelection, order: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _placement(placed: PxPlacement, order: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Heading and stub as sent, the rest in the stub; by default the last variable and the contents are the heading."""
 
     def known(name: str) -> str:
@@ -476,7 +436,7 @@ def _placement(selection: RawSelection, order: list[str]) -> tuple[tuple[str, ..
             raise BadRequest(f'"{name}" is placed and not selected.', nearest(name, order))
         return found
 
-    heading, stub = (list(map(known, names)) for names in (selection.heading, selection.stub))
+    heading, stub = (list(map(known, names or ())) for names in (placed.heading, placed.stub))
     if len({*heading, *stub}) < len(heading) + len(stub):
         raise BadRequest("A variable is placed twice.", "Place each variable once.")
     rest = [name for name in order if name not in {*heading, *stub}]
