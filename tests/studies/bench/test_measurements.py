@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from discreet.cli.main import app
 from discreet.errors import MissingExtra
 from discreet.inference.hypothesis_tests.independence import independence_test
-from discreet_studies.bench import joint, loading, margins, scale, startup, tests_size, wide
+from discreet_studies.bench import joint, loading, margins, scale, startup, tables, tests_size, wide
 from discreet_studies.bench.load_generator import Site, references, run_clients
 from discreet_studies.bench.part import Wish
 from discreet_studies.bench.peers import cellkey_seconds, load_ons, load_opendp
@@ -42,7 +42,11 @@ def test_the_demo_has_the_errors_that_docs_quote():
 
 
 @pytest.mark.slow
-def test_a_small_run_reports_every_piece_of_work(tmp_path):
+def test_a_small_run_reports_every_piece_of_work(tmp_path, monkeypatch):
+    # A process for the memory of each table would take most of the time: the load and one table show it.
+    monkeypatch.setattr(
+        tables, "peak_of", lambda *given: peak_of(*given) if given[-1] in {"20000", "age"} else 99.0
+    )
     found = list(timings(20_000, tmp_path, repeats=1))
     assert [timing.work for timing in found] == [LOAD, *WORK]
     for timing in found[1:]:
@@ -82,10 +86,17 @@ def test_r_is_asked_and_need_not_have_it(monkeypatch, tmp_path, says, seconds):
 
 @pytest.mark.slow
 def test_files_and_commands_and_formats_are_measured(tmp_path, monkeypatch):
-    """Both files are compared, one of them in processes of its own; every command is timed once."""
-    run = loading.run
+    """One file, one command and one format are measured in processes; the others show that each has its line."""
+    run, seconds, write = loading.run, startup.cpu_seconds, wide._run
     monkeypatch.setattr(
         loading, "run", lambda *given: run(*given) if given[1].suffix == ".csv" else (1.0, 1.0, 11.0)
+    )
+    monkeypatch.setattr(
+        startup, "cpu_seconds", lambda words, folder: seconds(words, folder) if words[1] == "pass" else 1.0
+    )
+    written = {"seconds": 1.0, "cpu_s": 1.0, "file_mb": 1.0, "peak_mb": 1}
+    monkeypatch.setattr(
+        wide, "_run", lambda folder, form: write(folder, form) if form == wide.FORMATS[0] else written
     )
     quiet = Wish(rows=(1000,), repeats=1, say=lambda _what: None)
     files = list(loading.measure(quiet))
