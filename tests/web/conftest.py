@@ -306,3 +306,15 @@ def broken_workspace(exception, folder):
     return SimpleNamespace(
         folder=folder, ids=lambda: ["people"], has="people".__eq__, mark=str, stored=stored
     )
+
+
+@pytest.fixture(scope="session")
+def town_registry(town_versions):
+    """The registry of a dataset with a closed, a former and a current version."""
+    with closing(open_registry(town_versions)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def town_client(town_versions):
+    return client_of(town_versions)

@@ -1,6 +1,7 @@
 """The first page, the guide for programmers and the table in an iframe."""
 
 import json
+from contextlib import closing
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,11 +11,9 @@ from discreet.web.app import create_app
 from discreet.web.pages.api_guide import COLUMNS, LINES, first_lines
 from discreet.web.pages.landing import MOST_CELLS, POLICY, matching
 from discreet.web.response_headers import CONTENT_SECURITY_POLICY
-from discreet.workspace.demo import dp_census_batches, dp_census_description
 from discreet.workspace.options import read_options
-from discreet.workspace.versions.load_version import load_dataset
 
-from ..conftest import Page
+from ..conftest import Page, client_of
 
 
 @pytest.mark.parametrize(
@@ -56,15 +55,11 @@ def test_the_live_table_is_asked_once_and_then_known_by_its_tag(watched, watched
     assert (again.status_code, sum(engine.calls for engine in watched.engines.values())) == (304, 1)
 
 
-@pytest.mark.slow
-def test_a_live_table_under_dp_charges_nothing(tmp_path):
-    load_dataset(tmp_path / "w", dp_census_description(2000), dp_census_batches(2000))
-    registry = open_registry(tmp_path / "w", threads=1)
-    before = registry.open("census-dp").budget()["spent"]
-    client = TestClient(create_app(registry, read_options(tmp_path / "w")))
-    assert len(Page(client.get("/")).all("table")) == 1
-    assert registry.open("census-dp").budget()["spent"] == before
-    registry.close()
+def test_a_live_table_under_dp_charges_nothing(private_folder):
+    with closing(open_registry(private_folder, threads=1)) as registry:
+        before = registry.open("town").budget()["spent"]
+        assert len(Page(client_of(private_folder).get("/")).all("table")) == 1
+        assert registry.open("town").budget()["spent"] == before
 
 
 def test_a_server_without_datasets_says_what_to_do(tmp_path):

@@ -144,10 +144,3 @@ def test_a_group_leads_to_its_table_and_a_wrong_name_back_to_the_picker(client):
     assert (wrong.status_code, "cannot be called" in wrong.text) == (200, True)
     empty = client.get("/datasets/people/variables/age?rows=age&do=group")
     assert "A group needs categories." in empty.text
-
-
-def test_a_wrong_key_is_refused_by_pages_as_by_the_api(client):
-    """To answer a page without looking at the key is the wrong alternative: who asks is decided once, for all routes."""
-    key = {"authorization": "Bearer nobody"}
-    for address in ("/api/datasets/people/table", "/datasets/people", "/datasets/people/verdict"):
-        assert client.get(f"{address}?rows=sex", headers=key).status_code == 401

@@ -84,16 +84,6 @@ def test_one_layer_is_shown_or_all_of_them_and_each_can_be_chosen(client):
     assert client.get("/datasets/people?rows=sex&layer=region=R1").status_code == 400
 
 
-def test_categories_are_named_by_labels_codes_or_both(client):
-    def labels(naming):
-        return Page(client.get(f"/datasets/people?rows=region&labels={naming}")).texts("th", scope="row")
-
-    assert labels("labels") == ["North", "South", "Total"]
-    assert labels("codes") == ["R1", "R2", "Total"]
-    assert labels("both") == ["North (R1)", "South (R2)", "Total"]
-    assert client.get("/datasets/people?rows=region&labels=cods").status_code == 400
-
-
 def test_a_rectangle_has_the_cells_that_the_whole_has_there(small_workspace):
     """Wrong: a block that starts at another row, or counts the rows of one layer only."""
     request = request_from_text("people", rows=["origin"], columns=["job", "age"], layers=["region"])

@@ -1,15 +1,27 @@
 """The page of a table: what it says, how much is drawn at once, what a refusal shows, and what links keep."""
 
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 from fastapi.testclient import TestClient
 from starlette.datastructures import QueryParams
 
+from discreet.api.server_url import split_query
+from discreet.errors import BadRequest, OutsideUniverse, Refused
+from discreet.formats.standard import PICTURES
 from discreet.model.messages.text import message
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
+from discreet.model.universe import parse_universe
+from discreet.model.view import READING_PARAMETERS
+from discreet.protect.margin_choice import choose_margins
 from discreet.release import notes
-from discreet.release.dataset_registry import open_registry
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.release.load_cautions import load_with_cautions
 from discreet.web.app import create_app
-from discreet.web.pages.page_request import link_parameters
+from discreet.web.i18n.translation import in_labels
+from discreet.web.pages.page_request import DisplayOptions, link_parameters, read_display_options
+from discreet.web.pages.table_page import preview_table
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import LoadJob
 
@@ -66,12 +78,6 @@ def test_without_a_choice_the_first_two_variables_beside_geography_are_shown(cli
     assert chosen(page) == ["age", "", "sex", "", "", "", ""]
     assert page.texts("h2")[-1] == "Persons by age and sex"
     assert page.texts("th", scope="row") == ["0-14 years", "15-64 years", "65+ years", "Total"]
-
-
-def test_the_page_shows_what_the_api_releases(client):
-    page = Page(client.get("/datasets/people?rows=origin&columns=sex"))
-    values = client.get("/api/datasets/people/table?rows=origin&columns=sex").json()["value"]
-    assert [int(text.replace(",", "")) for text in page.texts("td")] == values
 
 
 def test_regions_that_scroll_can_be_reached_and_are_named(client):
@@ -169,18 +175,6 @@ def test_a_view_is_on_the_page_in_its_links_and_in_its_form(client):
 
 
 @pytest.mark.parametrize(
-    "view", ["percent=rows", "top=x", "rank=maybe", "percent=column&columns=sex", "percent=sex=9"]
-)
-def test_a_view_that_cannot_be_shown_is_refused_alike_on_the_page_and_in_the_api(client, view):
-    axes = "" if "columns" in view else "rows=sex&"
-    page, api = (
-        client.get(f"{path}?{axes}{view}") for path in ("/datasets/people", "/api/datasets/people/table")
-    )
-    assert (page.status_code, api.status_code) == (400, 400)
-    assert api.json()["advice"]
-
-
-@pytest.mark.parametrize(
     ("query", "kept"),
     [
         ("percent=row&sort=-value&version=7&labels=codes", "percent=row&sort=-value&labels=codes&version=7"),
@@ -190,3 +184,196 @@ def test_a_view_that_cannot_be_shown_is_refused_alike_on_the_page_and_in_the_api
 )
 def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
     assert "&".join(map("=".join, link_parameters(QueryParams(query)))) == kept
+
+
+def test_what_is_read_is_written_the_same_and_what_says_nothing_is_left_out():
+    reading = DisplayOptions("both", "region=R1", 3, "chart", "bars")
+    assert tuple(dict(reading.to_query())) == READING_PARAMETERS
+    assert read_display_options(QueryParams(reading.to_query())) == reading
+    assert read_display_options(QueryParams("")).to_query() == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["labels=code", "page=0", "page=-1", "page=two", "page=1&page=2", "page=99999999999", "show=pie"]
+)
+def test_what_means_nothing_is_refused(wrong):
+    with pytest.raises(BadRequest):
+        read_display_options(QueryParams(wrong))
+
+
+def test_the_address_of_a_page_asks_for_the_same_table_elsewhere():
+    """Wrong: to refuse a page's address on the command line because of how the page was read."""
+    assert split_query("rows=sex&labels=codes&layer=age=a&page=2")[0] == "rows=sex"
+
+
+def links(client, query):
+    page = Page(client.get(f"/datasets/people?{query}"))
+    return page, {e["text"].strip(): e for e in page.all("a") if "data-live" in e}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "offered"),
+    [
+        ("rows=age&columns=sex", ["Count", "Row %", "Column %", "Table %"]),
+        ("rows=age", ["Count", "Column %"]),
+        ("columns=age", ["Count", "Row %"]),
+        ("rows=age&columns=sex&totals=no", []),
+    ],
+)
+def test_only_percentages_that_the_table_has_are_offered_and_each_link_works(client, query, offered):
+    """Wrong: a link that leads to a refusal, as a percentage of a total that is not there would."""
+    _, found = links(client, query)
+    assert [text for text in found if text in ("Count", "Row %", "Column %", "Table %")] == offered
+    for link in found.values():
+        assert client.get(link["href"]).status_code == 200
+
+
+def test_the_base_of_percentages_is_named(client):
+    page, found = links(client, "rows=age&columns=sex&percent=row")
+    assert found["Row %"]["aria-current"] == "true"
+    assert "aria-current" not in found["Count"]
+    assert page.texts("p", class_="base") == ["100 % is the total of each row: all of sex."]
+
+
+def test_a_header_sorts_down_then_up_then_not_at_all(client):
+    def sort_of(link):
+        return parse_qs(urlsplit(link["href"]).query).get("sort", [""])[0]
+
+    seen = []
+    for sort in ("", "-sex=2", "sex=2"):
+        _, found = links(client, f"rows=district&columns=sex&labels=both&page=1&sort={sort}")
+        seen.append(sort_of(found["Female (2)"]))
+    assert seen == ["-sex=2", "sex=2", ""]
+    _, found = links(client, "rows=region,district&columns=sex&totals=no")
+    assert "Female" not in found, "no total of the inner variable: nothing to sort by"
+    layer = links(client, "rows=region&columns=sex&layers=age&layer=age=65%2B")[1]["Female"]
+    assert sort_of(layer) == "-sex=2,age=65\\+"
+
+
+def test_swapping_turns_the_table_and_what_percentages_are_of(client):
+    _, found = links(client, "rows=age&columns=sex&percent=row&sort=-sex=1&hide_empty=yes")
+    assert found["Swap"]["href"] == "/datasets/people?rows=sex&columns=age&percent=column&hide_empty=yes"
+
+
+def test_a_layer_keeps_the_view_and_has_neighbours(client):
+    page, found = links(client, "rows=age&columns=sex&layers=origin&layer=origin=2&percent=row&labels=both")
+    assert "layer=origin=1" in found["Previous layer"]["href"]
+    assert "layer=origin=3" in found["Next layer"]["href"]
+    kept = [(e["name"], e["value"]) for e in page.all("input", type="hidden")]
+    assert ("percent", "row") in kept
+    assert ("labels", "both") in kept
+    assert "layer" not in dict(kept)
+
+
+def test_a_choice_is_foreseen_without_counting_a_record(watched):
+    service = DatasetRegistry(watched).open("people")
+    told = preview_table(service, TableRequest("people", ("district",), ("sex",)))
+    assert (told.cells, told.areas, told.title) == ("147 cells", "all 48 areas are available", "")
+    assert watched.engines["people"].calls == 0
+
+
+def test_a_refusal_speaks_in_labels_and_its_repairs_are_allowed(small_workspace):
+    service = DatasetRegistry(small_workspace).open("people")
+    request = TableRequest("people", ("sex", "age"), ("job", "origin"))
+    told = preview_table(service, request, [("version", "7")])
+    assert "origin" not in told.message
+    assert "Country of birth" in told.message
+    assert [repair.label for repair in told.repairs] == [
+        "Leave out Country of birth",
+        "Leave out Age",
+        "Leave out Job",
+    ]
+    assert told.repairs[0].href.endswith("rows=sex,age&columns=job&version=7")
+    assert not [found for found in service.repairs(request, counting=True) if service.foresee(found).refusal]
+
+
+def test_larger_areas_are_another_idea_than_one_variable_less(small_workspace):
+    """Three times "leave out" would hide the repair that most readers want."""
+    service = DatasetRegistry(small_workspace).open("people")
+    told = preview_table(service, TableRequest("people", ("district", "sex"), ("age", "job", "origin")))
+    assert told.title
+    told = preview_table(service, TableRequest("people", ("district", "region"), ("age", "job", "origin")))
+    assert "5,000" in told.message
+    assert "Leave out District" in [repair.label for repair in told.repairs]
+
+
+def test_what_no_declared_table_contains_is_told_in_labels(small_workspace):
+    """A sentence that joins the names itself leaves the page nothing to say in labels."""
+    dataset = DatasetRegistry(small_workspace).open("people").dataset
+    universe = parse_universe({"variables": ["sex", "age", "origin"], "up_to": 1}, dataset, known_total=False)
+    asked = canonical(TableRequest("people", ("sex",), ("origin",)), dataset)
+    with pytest.raises(OutsideUniverse) as refused:
+        choose_margins(table_shape(asked, dataset), universe, dataset, dict.fromkeys(universe.margins, 1.0))
+    assert "contains origin x sex, so" in refused.value.message
+    assert "contains Country of birth x Sex, so" in in_labels(dataset, refused.value.message)
+    assert 'Take out "Sex" or "Country of birth", filters' in in_labels(dataset, refused.value.advice)
+
+
+def test_why_there_is_no_table_may_be_known_already(small_workspace):
+    service = DatasetRegistry(small_workspace).open("people")
+    told = preview_table(service, TableRequest("people", ("sex",)), error=Refused("No.", "Wait."))
+    assert (told.message, told.advice, told.cells) == ("No.", "Wait.", "3 cells")
+
+
+@pytest.fixture(scope="module")
+def page_of(client):
+    return lambda query: client.get(f"/datasets/people?{query}")
+
+
+def test_a_chart_stands_on_the_page_with_its_words_and_its_table(page_of):
+    found = page_of("rows=age&columns=sex&show=chart").text
+    assert 'data-chart="pyramid"' in found
+    assert 'id="chart-told"' in found
+    assert "The largest is" in found
+    assert '<table class="grid' in found, "the numbers behind it"
+    assert "style=" not in found.partition("<figure")[2].partition("</figure>")[0]
+    assert "format=svg" in found
+    assert "chart=pyramid&amp;format=svg&amp;download=1" in found
+
+
+def test_a_chart_that_does_not_fit_says_why_and_names_those_that_do(page_of):
+    answer = page_of("rows=job&columns=sex&show=chart&chart=pyramid")
+    assert answer.status_code == 200
+    assert "a pyramid needs a variable of numbers" in answer.text
+    assert "chart=grouped" in answer.text
+    assert "<figure" not in answer.text
+    assert "There is no chart" in page_of("rows=sex&show=chart&chart=pie").text
+
+
+def test_the_state_is_the_address(page_of):
+    """A picture of a view, and the links from it, keep the view."""
+    plain = page_of("rows=age&columns=sex").text
+    assert "show=chart#table" in plain
+    assert "<figure" not in plain
+    assert "show=map" not in plain, "no boundaries, no map"
+    found = page_of("rows=job&columns=sex&percent=row&show=chart").text
+    assert "percent=row&amp;show=chart&amp;chart=stacked" in found
+    assert "percent=row#table" in found
+    tags = {
+        page_of(f"rows=sex{more}").headers["etag"] for more in ("", "&show=chart", "&show=chart&chart=dots")
+    }
+    assert len(tags) == 3
+
+
+def test_without_the_extra_the_page_says_so_and_has_no_tab(page_of, monkeypatch):
+    monkeypatch.setattr(type(PICTURES), "missing", ["altair"])
+    found = page_of("rows=job&columns=sex&show=chart").text
+    assert "Charts and maps are not installed on this server." in found
+    assert 'class="tabs"' not in found
+
+
+def test_hostile_labels_stay_text_in_the_page(client):
+    found = client.get("/datasets/hostile?rows=bad&columns=good&show=chart&chart=grouped").text
+    assert "<script>alert" not in found
+    assert "&lt;script&gt;alert(&#39;label&#39;)" in found or "&lt;script&gt;alert('label')" in found
+
+
+def test_the_api_draws_and_refuses(client):
+    asked = "/api/datasets/people/table?rows=age&columns=sex&format="
+    assert client.get(f"{asked}svg&chart=lines").headers["content-type"].startswith("image/svg+xml")
+    assert client.get(f"{asked}png&theme=dark").content.startswith(b"\x89PNG")
+    refused = client.get(f"{asked}svg&chart=map").json()
+    assert "has boundaries" in refused["detail"]
+    assert client.get(f"{asked}csv&chart=bars").json()["advice"].startswith("Add format=svg")
+    assert client.get(f"{asked}svg&chart=bars&theme=pink").status_code == 400

@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import asdict, dataclass
-from typing import cast
+from typing import Any, cast
 
 from typing_extensions import TypedDict
 
@@ -157,74 +157,39 @@ class DatasetDocument(TypedDict):
 
 def dataset_summary(dataset: Dataset) -> SummaryDocument:
     """A dataset in a list."""
-    return SummaryDocument(
-        id=dataset.id,
-        label=dataset.label,
-        unit=dataset.unit,
-        population=dataset.population,
-        source=dataset.source,
-        reference_date=dataset.reference_date,
-        version=dataset.version,
-        variables=[variable.name for variable in dataset.variables],
-        href=link(f"/api/datasets/{dataset.id}"),
-    )
+    own = {"variables": [v.name for v in dataset.variables], "href": link(f"/api/datasets/{dataset.id}")}
+    return cast("SummaryDocument", _values(dataset, SummaryDocument) | own)
 
 
 def dataset_document(service: DatasetService) -> DatasetDocument:
     """A dataset with its variables and its protection."""
     dataset, protection = dataset_in_language(service.dataset), service.dataset.protection
-    return DatasetDocument(
-        id=dataset.id,
-        label=dataset.label,
-        description=dataset.description,
-        unit=dataset.unit,
-        population=dataset.population,
-        source=dataset.source,
-        reference_date=dataset.reference_date,
-        version=dataset.version,
-        digest=service.digest,
-        about=cast("AboutDocument", asdict(dataset.about)),
-        note=service.note(),
-        variables=[_variable(variable, dataset) for variable in dataset.variables],
-        hierarchies=[
-            {"name": each.name, "label": each.label, "levels": list(each.levels), "geography": each.geography}
-            for each in dataset.hierarchies
-        ],
-        code_lists=[
-            {
-                "name": each.name,
-                "label": each.label,
-                "variable": each.variable,
-                "categories": [
-                    {"code": code, "label": label, "members": list(members)}
-                    for code, label, members in each.groups
-                ],
-            }
+    own = {
+        "digest": service.digest,
+        "about": asdict(dataset.about),
+        "note": service.note(),
+        "variables": [_variable(variable, dataset) for variable in dataset.variables],
+        "hierarchies": [_values(each, HierarchyDocument) for each in dataset.hierarchies],
+        "code_lists": [
+            _values(each, CodeListDocument)
+            | {"categories": [dict(zip(("code", "label", "members"), g, strict=True)) for g in each.groups]}
             for each in dataset.code_lists
         ],
-        protection=ProtectionDocument(
-            method=protection.method,
-            additivity=protection.additivity,
-            promise=list(service.promise()),
-            max_variables=protection.max_variables,
-            max_cells=protection.max_cells,
-        ),
-        table_href=link(f"/api/datasets/{dataset.id}/table"),
-    )
+        "protection": _values(protection, ProtectionDocument) | {"promise": service.promise()},
+        "table_href": link(f"/api/datasets/{dataset.id}/table"),
+    }
+    return cast("DatasetDocument", _values(dataset, DatasetDocument) | own)
 
 
-def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
-    path = f"/api/datasets/{dataset.id}/boundaries/{variable.name}"
-    return VariableDocument(
-        name=variable.name,
-        label=variable.label,
-        description=variable.description,
-        topic=variable.topic,
-        geography=variable.name in dataset.geography,
-        categories=[{"code": c.code, "label": c.label, "parent": c.parent} for c in variable.categories],
-        universe=variable.universe,
-        notes=variable.notes,
-        source=variable.source,
-        classification=variable.classification,
-        boundaries=link(path) if variable.name in dataset.boundaries else None,
-    )
+def _values(source: object, kind: Any) -> dict[str, Any]:
+    """The fields of a document, in their order, as attributes of a source; None for what it does not have."""
+    return {name: getattr(source, name, None) for name in kind.__annotations__}
+
+
+def _variable(variable: Variable, dataset: Dataset) -> dict[str, Any]:
+    place = link(f"/api/datasets/{dataset.id}/boundaries/{variable.name}")
+    return _values(variable, VariableDocument) | {
+        "geography": variable.name in dataset.geography,
+        "categories": [_values(each, CategoryDocument) for each in variable.categories],
+        "boundaries": place if variable.name in dataset.boundaries else None,
+    }

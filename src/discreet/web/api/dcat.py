@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 from uuid import UUID
 from xml.etree import ElementTree as ET
@@ -63,46 +64,42 @@ def catalogue_router(registry: DatasetRegistry, options: Options) -> APIRouter:
     """The routes of the catalogues and feeds."""
     router = APIRouter(include_in_schema=False)
 
-    def answer(request: Request, write: Callable[[Found], bytes], kind: str, only: str = "") -> Response:
+    def respond(
+        kind: str, write: Callable[[Found, str], bytes], request: Request, dataset_id: str = ""
+    ) -> Response:
         refuse_unknown(request.query_params, ())
-        services = [registry.open(only)] if only else open_datasets(registry)
+        services = [registry.open(dataset_id)] if dataset_id else open_datasets(registry)
         found = [(service, registry.versions(service.dataset.id)) for service in services]
         facts = [(service.digest, [asdict(each) for each in versions]) for service, versions in found]
-        tag = strong_etag(kind, only, site_url().base, options.publisher, options.licence, facts)
-        return conditional(request, tag, lambda: Response(write(found), media_type=kind))
+        tag = strong_etag(kind, dataset_id, site_url().base, options.publisher, options.licence, facts)
+        return conditional(request, tag, lambda: Response(write(found, dataset_id), media_type=kind))
 
-    @router.get("/.well-known/dcat")
-    def catalogue(request: Request) -> Response:
-        """All datasets as a dcat:Catalog."""
-        return answer(request, lambda found: _json(dcat_catalogue(found, options)), LD_JSON)
+    def feed(found: Found, dataset_id: str) -> bytes:
+        return atom_feed(found, options.publisher, f"/datasets/{dataset_id}" if dataset_id else "")
 
-    @router.get("/.well-known/api-catalog")
-    def api_catalogue(request: Request) -> Response:
-        """The URLs of the API and of its description."""
-        base = site_url().base
-        described = [{"href": f"{base}/openapi.json", "type": "application/json"}]
-        catalogue = [{"href": f"{base}/.well-known/dcat", "type": LD_JSON}]
-        links = {"anchor": f"{base}/api/datasets", "service-desc": described, "service-meta": catalogue}
-        return answer(request, lambda _: _json({"linkset": [links]}), LINKSET)
-
-    @router.get("/feed.atom")
-    def versions_feed(request: Request) -> Response:
-        """All versions, and when each was loaded."""
-        return answer(request, lambda found: atom_feed(found, options.publisher), MEDIA_TYPE)
-
-    @router.get("/datasets/{dataset_id}/feed.atom")
-    def dataset_feed(request: Request, dataset_id: str) -> Response:
-        """The versions of one dataset."""
-        path = f"/datasets/{dataset_id}/feed.atom"
-        return answer(
-            request, lambda found: atom_feed(found, options.publisher, path), MEDIA_TYPE, only=dataset_id
-        )
-
+    documents: dict[str, tuple[str, Callable[[Found, str], bytes]]] = {
+        "/.well-known/dcat": (LD_JSON, lambda found, _: _json(dcat_catalogue(found, options))),
+        "/.well-known/api-catalog": (LINKSET, lambda _found, _: _json(api_catalogue())),
+        "/feed.atom": (MEDIA_TYPE, feed),
+        "/datasets/{dataset_id}/feed.atom": (MEDIA_TYPE, feed),
+    }
+    for path, (kind, write) in documents.items():
+        router.add_api_route(path, partial(respond, kind, write))
     return router
 
 
 def _json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+
+
+def api_catalogue() -> dict[str, Any]:
+    """The URLs of the API, of its description and of the catalogue."""
+    base = site_url().base
+    described = [{"href": f"{base}/openapi.json", "type": "application/json"}]
+    catalogue = [{"href": f"{base}/.well-known/dcat", "type": LD_JSON}]
+    return {
+        "linkset": [{"anchor": f"{base}/api/datasets", "service-desc": described, "service-meta": catalogue}]
+    }
 
 
 def dcat_catalogue(found: Found, options: Options) -> dict[str, Any]:
@@ -183,12 +180,8 @@ def schema_org(service: DatasetService, options: Options) -> dict[str, Any]:
     """A dataset for search engines."""
     dataset, page = service.dataset, _page(service)
     contact = dataset.about.contact
-    organisation: dict[str, Any] = {"@type": "Organization", "name": _publisher(service, options)}
-    if contact:
-        organisation["contactPoint"] = {
-            "@type": "ContactPoint",
-            "email" if "@" in contact else "url": contact,
-        }
+    point = {"@type": "ContactPoint", "email" if "@" in contact else "url": contact} if contact else None
+    publisher = {"@type": "Organization", "name": _publisher(service, options), "contactPoint": point}
     document = {
         "@context": "https://schema.org",
         "@type": "Dataset",
@@ -203,7 +196,7 @@ def schema_org(service: DatasetService, options: Options) -> dict[str, Any]:
         "keywords": list(dataset.about.keywords),
         "creditText": dataset.source,
         "license": dataset.about.licence or options.licence or "",
-        "publisher": organisation,
+        "publisher": _drop_empty(publisher),
         "isAccessibleForFree": True,
         "variableMeasured": [_variable_measured(variable) for variable in dataset.variables],
         "includedInDataCatalog": {"@type": "DataCatalog", "url": f"{site_url().base}/"},
@@ -248,8 +241,8 @@ def _drop_empty(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if value}
 
 
-def atom_feed(found: Found, publisher: str | None, path: str = "/feed.atom") -> bytes:
-    """The versions with a recorded load time, the newest first; `path` is the path of the feed itself.
+def atom_feed(found: Found, publisher: str | None, below: str = "") -> bytes:
+    """The versions with a recorded load time, the newest first; `below` is the path of a feed of one dataset.
 
     An entry has the label, the version with its digest, and its state; the current version also its reference date
     and its note.
@@ -260,11 +253,11 @@ def atom_feed(found: Found, publisher: str | None, path: str = "/feed.atom") -> 
     ]
     entries.sort(key=lambda item: (item[0], item[1].dataset.id, item[2].digest), reverse=True)
     feed = ET.Element("feed", {"xmlns": ATOM})
-    _text(feed, "id", base + path)
+    _text(feed, "id", f"{base}{below}/feed.atom")
     _text(feed, "title", "Versions of the datasets")
     _text(feed, "updated", entries[0][0] if entries else _NEVER)
     _text(ET.SubElement(feed, "author"), "name", publisher or "Discreet")
-    ET.SubElement(feed, "link", {"rel": "self", "href": base + path})
+    ET.SubElement(feed, "link", {"rel": "self", "href": f"{base}{below}/feed.atom"})
     ET.SubElement(feed, "link", {"href": f"{base}/"})
     for _, service, facts in entries:
         dataset = service.dataset

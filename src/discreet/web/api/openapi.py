@@ -174,10 +174,6 @@ def interval_parameters() -> list[dict[str, Any]]:
 def table_parameters() -> list[dict[str, Any]]:
     """The query parameters of a table's document."""
     kinds = "; ".join(f"`{chart.name}` is for {chart.summary}" for chart in charts())
-    chart = text_parameter(
-        "chart", f"With `format=svg` or `png`: the kind of chart. {kinds}. Without it what fits best."
-    )
-    chart["schema"] = {"type": "string", "enum": [chart.name for chart in charts()]}
     return [
         *request_parameters(),
         text_parameter(
@@ -186,16 +182,19 @@ def table_parameters() -> list[dict[str, Any]]:
         _choice_parameter(
             "rank", ["yes", "no"], "no", "The rank of each number among the rows of its column."
         ),
-        {
-            **text_parameter("top", "How many categories of the first row variable, the largest first."),
-            "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
-        },
+        text_parameter("top", "How many categories of the first row variable, the largest first.")
+        | {"schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999}},
         _choice_parameter("hide_empty", ["yes", "no"], "no", "Leave out rows whose numbers are all 0."),
         text_parameter(
             "sort",
             "Sort rows by `label`, `value` or a column such as `sex=1`; `-` before it turns the order.",
         ),
-        chart,
+        _choice_parameter(
+            "chart",
+            [chart.name for chart in charts()],
+            None,
+            f"With `format=svg` or `png`: the kind of chart. {kinds}. Without it what fits best.",
+        ),
         _choice_parameter("theme", list(THEMES), THEMES[0], "With `format=svg` or `png`: the colours."),
         _choice_parameter("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
         _choice_parameter(
@@ -218,12 +217,8 @@ def table_parameters() -> list[dict[str, Any]]:
 
 def language_parameter() -> dict[str, Any]:
     """The query parameter of the language."""
-    return {
-        **text_parameter(
-            "lang", "The language of labels and sentences, where the dataset has them; its own without it."
-        ),
-        "schema": {"type": "string", "enum": list(languages())},
-    }
+    meaning = "The language of labels and sentences, where the dataset has them; its own without it."
+    return _choice_parameter("lang", list(languages()), None, meaning)
 
 
 def install_openapi(app: FastAPI) -> None:

@@ -30,6 +30,7 @@ from discreet.release.budget_document import BudgetDocument, LedgerDocument
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.admission import LISTED, PICTURE, reserve_cells
+from discreet.web.api import openapi
 from discreet.web.api.dataset_documents import (
     DatasetDocument,
     ListDocument,
@@ -38,29 +39,9 @@ from discreet.web.api.dataset_documents import (
     dataset_summary,
     open_datasets,
 )
-from discreet.web.api.openapi import (
-    OPTIONAL_KEY,
-    REQUIRED_KEY,
-    DatasetId,
-    compare_parameters,
-    interval_parameters,
-    language_parameter,
-    problem_responses,
-    request_parameters,
-    table_parameters,
-    table_responses,
-    version_parameter,
-)
 from discreet.web.i18n.translation import dataset_in_language, listing_in_language, release_in_language
 from discreet.web.negotiation import choose_format
-from discreet.web.pages.comparison_page import read_comparison
-from discreet.web.pages.inference_pages import (
-    INTERVAL_PARAMETERS,
-    IndependenceDocument,
-    interval_response,
-    read_interval,
-    run_independence_test,
-)
+from discreet.web.pages import inference_pages
 from discreet.web.pages.methodology_page import add_methodology_api
 from discreet.web.pages.page_request import parse_page
 from discreet.web.responses import (
@@ -115,8 +96,8 @@ def _add_datasets(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets",
         response_model=ListDocument,
-        responses=problem_responses(400, 414, 503),
-        openapi_extra={"parameters": [language_parameter()]},
+        responses=openapi.problem_responses(400, 414, 503),
+        openapi_extra={"parameters": [openapi.language_parameter()]},
     )
     def list_datasets(request: Request) -> Response:
         """All datasets, in a few words each."""
@@ -133,10 +114,10 @@ def _add_datasets(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}",
         response_model=DatasetDocument,
-        responses=problem_responses(400, 404, 410, 414, 503),
-        openapi_extra={"parameters": [version_parameter(), language_parameter()]},
+        responses=openapi.problem_responses(400, 404, 410, 414, 503),
+        openapi_extra={"parameters": [openapi.version_parameter(), openapi.language_parameter()]},
     )
-    def describe_dataset(request: Request, dataset_id: DatasetId) -> Response:
+    def describe_dataset(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """One dataset: what is counted, its variables with their categories, and what protects it."""
         refuse_unknown(request.query_params, ("version",))
         service = open_service(registry, request, dataset_id)
@@ -148,10 +129,10 @@ def _add_tables(router: APIRouter, registry: DatasetRegistry, nonzero_cells: int
     @router.get(
         "/datasets/{dataset_id}/table",
         response_class=Response,
-        responses=table_responses(),
-        openapi_extra={"parameters": table_parameters(), "security": OPTIONAL_KEY},
+        responses=openapi.table_responses(),
+        openapi_extra={"parameters": openapi.table_parameters(), "security": openapi.OPTIONAL_KEY},
     )
-    def protected_table(request: Request, dataset_id: DatasetId) -> Response:
+    def protected_table(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """One protected table, in one of the formats."""
         query = request.query_params
         refuse_unknown(query, API_PARAMETERS)
@@ -268,18 +249,18 @@ def nonzero_response(
 def _add_inference(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/test/independence",
-        response_model=IndependenceDocument,
-        responses=problem_responses(400, 401, 403, 404, 410, 414, 503),
-        openapi_extra={"parameters": request_parameters(), "security": OPTIONAL_KEY},
+        response_model=inference_pages.IndependenceDocument,
+        responses=openapi.problem_responses(400, 401, 403, 404, 410, 414, 503),
+        openapi_extra={"parameters": openapi.request_parameters(), "security": openapi.OPTIONAL_KEY},
     )
-    def independence(request: Request, dataset_id: DatasetId) -> Response:
+    def independence(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """Whether the two variables of a table are independent; the likelihood contains the noise."""
         page = parse_page(registry, request, dataset_id, TABLE_PARAMETERS)
         checked = page.checked
 
         def document() -> Response:
-            found = run_independence_test(page.service, checked)
-            return as_json(asdict(IndependenceDocument(**found.document())))
+            found = inference_pages.run_independence_test(page.service, checked)
+            return as_json(asdict(inference_pages.IndependenceDocument(**found.document())))
 
         tag = etag_of(checked, "independence")
         return conditional(request, tag, document, lasting=checked.lasting, metered=checked.metered)
@@ -287,17 +268,17 @@ def _add_inference(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/interval",
         response_model=IntervalDocument | IntervalsDocument,
-        responses=problem_responses(400, 401, 403, 404, 410, 414, 503),
-        openapi_extra={"parameters": interval_parameters(), "security": OPTIONAL_KEY},
+        responses=openapi.problem_responses(400, 401, 403, 404, 410, 414, 503),
+        openapi_extra={"parameters": openapi.interval_parameters(), "security": openapi.OPTIONAL_KEY},
     )
-    def interval(request: Request, dataset_id: DatasetId) -> Response:
+    def interval(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """Between which limits true counts lie, or a sum, a share or a difference of them."""
-        page = parse_page(registry, request, dataset_id, INTERVAL_PARAMETERS)
-        checked, query = page.checked, read_interval(request.query_params)
+        page = parse_page(registry, request, dataset_id, inference_pages.INTERVAL_PARAMETERS)
+        checked, query = page.checked, inference_pages.read_interval(request.query_params)
         return conditional(
             request,
             etag_of(checked, "interval", str(query)),
-            lambda: interval_response(request, page.service.answer(checked), query),
+            lambda: inference_pages.interval_response(request, page.service.answer(checked), query),
             metered=checked.metered,
             lasting=checked.lasting,
         )
@@ -307,9 +288,9 @@ def _add_versions(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/versions",
         response_model=VersionsDocument,
-        responses=problem_responses(400, 404, 414, 503),
+        responses=openapi.problem_responses(400, 404, 414, 503),
     )
-    def versions(request: Request, dataset_id: DatasetId) -> Response:
+    def versions(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """The versions of a dataset, the newest last, and why a version is not answered."""
         refuse_unknown(request.query_params, ())
         document = asdict(VersionsDocument(dataset_id, list(registry.versions(dataset_id))))
@@ -318,12 +299,12 @@ def _add_versions(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/compare",
         response_model=ComparedDocument,
-        responses=problem_responses(400, 401, 403, 404, 410, 414, 503),
-        openapi_extra={"parameters": compare_parameters(), "security": OPTIONAL_KEY},
+        responses=openapi.problem_responses(400, 401, 403, 404, 410, 414, 503),
+        openapi_extra={"parameters": openapi.compare_parameters(), "security": openapi.OPTIONAL_KEY},
     )
-    def comparison(request: Request, dataset_id: DatasetId) -> Response:
+    def comparison(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """One table in two versions: both numbers of each cell, their difference and their ratio."""
-        wanted = read_comparison(registry, request, dataset_id)
+        wanted = inference_pages.read_comparison(registry, request, dataset_id)
         if wanted is None:
             raise BadRequest("No version is named to compare with.", "Add with=, as in with=1.")
         tag = wanted.etag("compare")
@@ -336,10 +317,10 @@ def _add_boundaries(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/boundaries/{variable}",
         response_class=Response,
-        responses={**_BOUNDARIES, **problem_responses(400, 404, 410, 414, 503)},
-        openapi_extra={"parameters": [version_parameter()]},
+        responses={**_BOUNDARIES, **openapi.problem_responses(400, 404, 410, 414, 503)},
+        openapi_extra={"parameters": [openapi.version_parameter()]},
     )
-    def boundaries(request: Request, dataset_id: DatasetId, variable: VariableName) -> Response:
+    def boundaries(request: Request, dataset_id: openapi.DatasetId, variable: VariableName) -> Response:
         """The shapes of a variable's areas as GeoJSON; each feature has its code and label."""
         refuse_unknown(request.query_params, ("version",))
         service = open_service(registry, request, dataset_id)
@@ -358,9 +339,9 @@ def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/budget",
         response_model=BudgetDocument,
-        responses=problem_responses(400, 404, 414, 503),
+        responses=openapi.problem_responses(400, 404, 414, 503),
     )
-    def budget(request: Request, dataset_id: DatasetId) -> Response:
+    def budget(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """What a dataset under `dp` promises, what each table costs, and what its budget has left."""
         refuse_unknown(request.query_params, ())
         return no_store(as_json(registry.open(dataset_id).budget()))
@@ -368,10 +349,10 @@ def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/ledger",
         response_model=LedgerDocument,
-        responses=problem_responses(400, 401, 403, 404, 414, 503),
-        openapi_extra={"security": REQUIRED_KEY},
+        responses=openapi.problem_responses(400, 401, 403, 404, 414, 503),
+        openapi_extra={"security": openapi.REQUIRED_KEY},
     )
-    def ledger(request: Request, dataset_id: DatasetId) -> Response:
+    def ledger(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """What the budget of a dataset has spent, and by whom; for custodians."""
         refuse_unknown(request.query_params, ())
         service = registry.open(dataset_id)

@@ -53,15 +53,14 @@ def place_variable(request: TableRequest, name: str, axis: str, place: int | Non
     """
     left = {each: [n for n in getattr(request, each) if n != name] for each in AXES}
     left[axis].insert(len(left[axis]) if place is None else place, name)
-    rows, columns, layers = (tuple(left[each]) for each in AXES)
-    return replace(request, rows=rows, columns=columns, layers=layers)
+    axes: dict[str, Any] = {each: tuple(names) for each, names in left.items()}
+    return replace(request, **axes)
 
 
 def remove_variable(request: TableRequest, name: str) -> TableRequest:
     """Remove a variable with its groups and levels; filters stay."""
-    rows, columns, layers = (tuple(n for n in getattr(request, each) if n != name) for each in AXES)
-    plain = set_groups(set_levels(request, name, ()), name, ())
-    return replace(plain, rows=rows, columns=columns, layers=layers)
+    left: dict[str, Any] = {each: tuple(n for n in getattr(request, each) if n != name) for each in AXES}
+    return replace(set_groups(set_levels(request, name, ()), name, ()), **left)
 
 
 def swap_axes(request: TableRequest) -> TableRequest:

@@ -6,7 +6,6 @@ files there are.
 
 import json
 import shlex
-from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -24,6 +23,7 @@ from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.cache import GridCache
 from discreet.web.i18n.translation import gettext
+from discreet.web.pages.builder import AXES
 from discreet.web.pages.page_request import ALL_LAYERS, PageRequest, layer_rows, parse_page
 from discreet.web.pages.table_grid import Grid, Layout, grid, table_facts
 from discreet.web.templating import plain, render_page
@@ -139,10 +139,9 @@ def command(request: TableRequest, base: str, items: QueryItems = ()) -> str:
     >>> command(TableRequest("census", ("age",), ("sex",)), "https://example.org")
     'discreet table https://example.org/datasets/census --rows age --columns sex --format csv'
     """
-    words = ["discreet", "table", f"{base}/datasets/{request.dataset}", *_options(request)]
-    words += ["--measure", request.measure] if request.measure != DEFAULT_MEASURE else []
-    words += ["--additivity", request.additivity] if request.additivity else []
-    words += ["--fit-to", ",".join(request.fit_to)] if request.fit_to else []
+    measure = "" if request.measure == DEFAULT_MEASURE else request.measure
+    further = [("measure", measure), ("additivity", request.additivity), ("fit_to", ",".join(request.fit_to))]
+    words = ["discreet", "table", f"{base}/datasets/{request.dataset}", *_options(request), *_flags(further)]
     words += [] if request.totals else ["--no-totals"]
     return shlex.join([*words, *_flags(items), "--format", "csv"])
 
@@ -159,24 +158,15 @@ def command_test(request: TableRequest, base: str, items: QueryItems = ()) -> st
 
 
 def _flags(items: QueryItems) -> list[str]:
-    words: list[str] = []
-    for name, text in items:
-        words += [f"--{name.replace('_', '-')}", *([] if name in _SWITCHES else [text])]
-    return words
+    given = [(f"--{name.replace('_', '-')}", name, text) for name, text in items if text]
+    return [word for option, name, text in given for word in (option, text)[: 1 + (name not in _SWITCHES)]]
 
 
 def _options(request: TableRequest) -> list[str]:
-    words: list[str] = []
-    for axis in ("rows", "columns", "layers"):
-        names = getattr(request, axis)
-        words += [f"--{axis}", ",".join(names)] if names else []
-    for text in request.filter_lines():
-        words += ["--filter", text]
-    for text in request.group_lines():
-        words += ["--group", text]
-    for name, levels in request.levels:
-        words += ["--levels", write_filter(name, levels)]
-    return words
+    listed = [(axis, ",".join(getattr(request, axis))) for axis in AXES]
+    listed += [("filter", text) for text in request.filter_lines()]
+    listed += [("group", text) for text in request.group_lines()]
+    return _flags([*listed, *(("levels", write_filter(*entry)) for entry in request.levels)])
 
 
 def python(request: TableRequest, base: str, items: QueryItems = (), last: str = "table.to_pandas()") -> str:
@@ -189,42 +179,29 @@ def python(request: TableRequest, base: str, items: QueryItems = (), last: str =
     table = catalogue.table("census", rows=["age"], columns=["sex"])
     table.to_pandas()
     """
-    arguments = [_string(request.dataset)]
-    for axis in ("rows", "columns", "layers"):
-        names = getattr(request, axis)
-        arguments += [f"{axis}={_list(names)}"] if names else []
-    if request.filters and request.written:
-        arguments.append(f"filters={_list(request.filter_lines())}")
-    elif request.filters:
-        arguments.append(f"filters={_dict((name, _list(codes)) for name, codes in request.filters)}")
-    if request.names or (request.groups and request.written):
-        arguments.append(f"groups={_list(request.group_lines())}")
-    elif request.groups:
-        groups = ((name, f"[{', '.join(map(_list, groups))}]") for name, groups in request.groups)
-        arguments.append(f"groups={_dict(groups)}")
-    if request.levels:
-        arguments.append(f"levels={_dict((name, _list(levels)) for name, levels in request.levels)}")
-    arguments += [] if request.totals else ["totals=False"]
-    arguments += [f"measure={_string(request.measure)}"] if request.measure != DEFAULT_MEASURE else []
-    arguments += [f"additivity={_string(request.additivity)}"] if request.additivity else []
-    arguments += [f"fit_to={_list(request.fit_to)}"] if request.fit_to else []
-    for name, text in items:
-        value = "True" if name in _SWITCHES else text if name == "top" else _string(text)
-        arguments.append(f"{name}={value}")
-    table = f"table = catalogue.table({', '.join(arguments)})"
-    return "\n".join(["import discreet\n", f"catalogue = discreet.open({_string(base)})", table, last])
+    filters: Any = request.filter_lines() if request.written else dict(request.filters)
+    by_line = request.names or request.written
+    given = {
+        **{axis: getattr(request, axis) for axis in AXES},
+        "filters": filters,
+        "groups": request.group_lines() if by_line else dict(request.groups),
+        "levels": dict(request.levels),
+        "totals": None if request.totals else False,
+        "measure": "" if request.measure == DEFAULT_MEASURE else request.measure,
+        "additivity": request.additivity,
+        "fit_to": request.fit_to,
+    }
+    given |= {
+        name: True if name in _SWITCHES else int(text) if name == "top" else text for name, text in items
+    }
+    arguments = [f"{name}={_literal(value)}" for name, value in given.items() if value or value is False]
+    table = f"table = catalogue.table({', '.join([_literal(request.dataset), *arguments])})"
+    return "\n".join(["import discreet\n", f"catalogue = discreet.open({_literal(base)})", table, last])
 
 
-def _dict(entries: Iterable[tuple[str, str]]) -> str:
-    return "{" + ", ".join(f"{_string(name)}: {text}" for name, text in entries) + "}"
-
-
-def _list(texts: Iterable[str]) -> str:
-    return "[" + ", ".join(map(_string, texts)) + "]"
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a Python string in double quotes is written the same way
+def _literal(value: Any) -> str:
+    """A value in Python; a string is in double quotes, as JSON writes it."""
+    return str(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
 
 
 def print_sheets(layout: Layout, rows: range | None = None) -> list[Grid]:

@@ -1,4 +1,4 @@
-"""How sure numbers are: the noise of a table's counts, confidence intervals of cells, and the test of independence.
+"""How sure numbers are: noise, confidence intervals, the test of independence, and the comparison of two versions.
 
     interval?cell=sex=1,age=20-24    of=..    over=..    minus=..    minus_of=..    level=0.95
 
@@ -8,25 +8,20 @@ answer is a function of the release and its public noise distribution, so it dis
 
 from dataclasses import dataclass
 from itertools import product
-from urllib.parse import parse_qsl
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, TooManyCells
+from discreet.inference.confidence_intervals import table_intervals
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL, Interval, cell_intervals
-from discreet.inference.confidence_intervals.table_intervals import (
-    error_text,
-    every_piece,
-    interval_document,
-    interval_of,
-    interval_texts,
-    refuse_no_counts,
-)
 from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+from discreet.inference.version_comparison import DifferenceDocument, VersionComparison, compare
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
 from discreet.model.release import Release
@@ -34,14 +29,25 @@ from discreet.noise.table import NO_NOISE, NoiseTable
 from discreet.noise.table_distribution import DistributionWithSums
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
-from discreet.web.admission import LIMITS, TESTED, TESTED_UNDER_DP, reserve_cells
-from discreet.web.i18n.translation import gettext, translate_release
+from discreet.web import responses
+from discreet.web.admission import COMPARED, LIMITS, TESTED, TESTED_UNDER_DP, reserve_cells
+from discreet.web.i18n.translation import format_number, gettext, translate_release
 from discreet.web.pages.downloads import command_test, python
 from discreet.web.pages.page_request import PageRequest, parse_page
 from discreet.web.pages.table_grid import table_facts
-from discreet.web.responses import JSON, as_json, document_response
-from discreet.web.templating import render_page
-from discreet.web.urls import TABLE_PARAMETERS, page_path, read_word, site_url, table_path
+from discreet.web.templating import FINGERPRINT, render_page
+from discreet.web.urls import (
+    TABLE_PARAMETERS,
+    link,
+    page_path,
+    read_table,
+    read_word,
+    refuse_unknown,
+    site_url,
+    table_path,
+    version_query,
+)
+from discreet.workspace.options import Options
 
 #: The most numbers that are listed one by one.
 MOST_LINES = 12
@@ -144,7 +150,7 @@ class IntervalQuery:
 
     def interval(self, release: Release) -> Interval:
         """The interval of these cells."""
-        return interval_of(
+        return table_intervals.interval_of(
             release, self.cells, self.of, self.minus, self.level, over=self.over, minus_of=self.minus_of
         )
 
@@ -172,11 +178,13 @@ def read_level(query: QueryParams) -> float:
 
 
 def interval_response(request: Request, release: Release, query: IntervalQuery) -> Response:
-    """The interval of the named cells as JSON, or the intervals of all cells."""
+    """The interval of the named cells as responses.JSON, or the intervals of all cells."""
     if query.cells:
-        return as_json(interval_document(query.interval(release)))
+        return responses.as_json(table_intervals.interval_document(query.interval(release)))
     reserve_cells(release.cells * LIMITS)
-    return document_response(request, every_piece(release, query.level), JSON)
+    return responses.document_response(
+        request, table_intervals.every_piece(release, query.level), responses.JSON
+    )
 
 
 def interval_page(registry: DatasetRegistry, request: Request, dataset_id: str) -> Response:
@@ -190,12 +198,14 @@ def _interval_page(page: PageRequest, query: IntervalQuery) -> Response:
     release = page.service.answer(page.checked)
     weighted = release.measure.has_errors
     if not weighted:
-        refuse_no_counts(release)
+        table_intervals.refuse_no_counts(release)
     found, said = None, ""
     if query.cells:
         found = query.interval(release)
-        texts = interval_texts(found, share=bool(query.of), ratio=bool(query.over), minus=bool(query.minus))
-        said = interval_in_words(query, texts, error_text(found), weighted=weighted)
+        texts = table_intervals.interval_texts(
+            found, share=bool(query.of), ratio=bool(query.over), minus=bool(query.minus)
+        )
+        said = interval_in_words(query, texts, table_intervals.error_text(found), weighted=weighted)
     dimensions = translate_release(release).dimensions
     codes = product(*([f"{each.name}={code}" for code in each.codes] for each in dimensions))
     labels = product(*(each.labels for each in dimensions))
@@ -359,3 +369,129 @@ def conclusion(found: LikelihoodRatio) -> str:
     return message(
         "The table is compatible with independence (p-value {p}): noise and chance can explain it.", p=p
     )
+
+
+#: The largest table that is compared: its document is built in memory. Both requests are checked before either is answered,
+#: so nothing is charged for one if the other is refused.
+MOST_COMPARED = 100_000
+COMPARE_PARAMETERS = (*TABLE_PARAMETERS, "with", "level")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two versions of a table, each with its checked request."""
+
+    services: tuple[DatasetService, DatasetService]
+    checked: tuple[CheckedRequest, CheckedRequest]
+    level: float
+
+    @property
+    def is_metered(self) -> bool:
+        """Whether one of them is counted by account."""
+        return any(each.metered for each in self.checked)
+
+    def etag(self, *parts: object) -> str:
+        """The ETag of a document of the comparison."""
+        one, two = self.checked
+        return responses.etag_of(one, *parts, two.digest, two.request.to_query(), self.level)
+
+    def answer(self) -> VersionComparison:
+        """The comparison, unless the table is too large."""
+        cells = max(each.cells for each in self.checked)
+        if cells > MOST_COMPARED:
+            raise TooManyCells(
+                message(
+                    "The table has {cells:,} cells; at most {most:,} are compared at once.",
+                    cells=cells,
+                    most=MOST_COMPARED,
+                ),
+                message("Choose fewer categories, or download both versions."),
+            )
+        reserve_cells(cells * COMPARED)
+        one, two = (each.answer(checked) for each, checked in zip(self.services, self.checked, strict=True))
+        return compare(one, two, self.level)
+
+
+def read_comparison(registry: DatasetRegistry, request: Request, dataset_id: str) -> Comparison | None:
+    """The comparison of a URL; None if it names no version to compare with."""
+    query = request.query_params
+    refuse_unknown(query, COMPARE_PARAMETERS)
+    one, level = responses.open_service(registry, request, dataset_id), read_level(query)
+    word = read_word(query, "with")
+    if not word:
+        return None
+    two, table = registry.open(dataset_id, version=word), read_table(one.dataset, query)
+    return Comparison(
+        (one, two), (responses.check_request(one, table), responses.check_request(two, table)), level
+    )
+
+
+def comparison_page(
+    registry: DatasetRegistry, options: Options, request: Request, dataset_id: str
+) -> Response:
+    """Two versions of a table, cell by cell."""
+    wanted = read_comparison(registry, request, dataset_id)
+    if wanted is None:
+        return _comparison_page(registry, request, dataset_id, None)
+    cells, most = wanted.checked[0].cells, options.page_cells
+    if cells > most:
+        place = link(f"/api/datasets/{dataset_id}/compare")
+        raise TooManyCells(
+            message(
+                "The table has {cells:,} cells; a page compares at most {most:,}.", cells=cells, most=most
+            ),
+            message("Take {link}, which gives all of them as responses.JSON.", link=place),
+        )
+    versions = [facts.digest for facts in registry.versions(dataset_id)]
+    tag = wanted.etag("compare-page", FINGERPRINT, versions)
+    return responses.conditional(
+        request, tag, lambda: _comparison_page(registry, request, dataset_id, wanted.answer())
+    )
+
+
+def _comparison_page(
+    registry: DatasetRegistry, request: Request, dataset_id: str, found: VersionComparison | None
+) -> Response:
+    query = request.query_params
+    service = responses.open_service(registry, request, dataset_id)
+    checked = responses.check_request(service, read_table(service.dataset, query))
+    choices = [facts for facts in registry.versions(dataset_id) if not facts.closed]
+    return render_page(
+        "compare.html",
+        dataset=checked.dataset,
+        title=checked.title,
+        table=page_path(checked.request, version_query(query)),
+        parameters=checked.request.to_query(),
+        choices=choices[::-1],
+        digest=checked.digest,
+        other="" if found is None else found.other.digest,
+        level=read_level(query),
+        found=found,
+        lines=[] if found is None else _lines(found),
+        json=f"/api/datasets/{dataset_id}/compare?{urlencode(query.multi_items())}",
+    )
+
+
+def _lines(found: VersionComparison) -> list[dict[str, Any]]:
+    """The cells with their labels and formatted numbers."""
+
+    def number(value: float | None, pattern: str) -> str:
+        if value is None:
+            return "–"
+        return format_number(int(value) if pattern.endswith("d") else value, pattern)
+
+    def interval(limits: DifferenceDocument, pattern: str) -> tuple[str, str]:
+        estimate, low, high = (number(limits[name], pattern) for name in ("estimate", "low", "high"))
+        between = "" if limits["estimate"] is None else gettext("{low} to {high}", low=low, high=high)
+        return estimate, between
+
+    labels = product(*(dimension.labels for dimension in found.release.dimensions))
+    return [
+        {
+            "labels": names,
+            "numbers": (number(cell["value"], ",d"), number(cell["with"], ",d")),
+            "difference": interval(cell["difference"], ",.0f"),
+            "ratio": interval(cell["ratio"], ".4g"),
+        }
+        for names, cell in zip(labels, found.document()["cells"], strict=True)
+    ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -211,12 +212,9 @@ def _table_files(write: _Writer, folder: str, stem: str, release: Release) -> di
 
 def _chart(release: Release) -> bytes | None:
     """The first chart that fits the table; None where none fits or charts are not installed."""
-    for form in formats():
-        if form.extension == "svg" and form.installed:
-            try:
-                return form.write(replace(release, picture=Picture()))
-            except (BadRequest, MissingExtra):
-                return None
+    form = next((each for each in formats() if each.extension == "svg" and each.installed), None)
+    with suppress(BadRequest, MissingExtra):
+        return None if form is None else form.write(replace(release, picture=Picture()))
     return None
 
 

@@ -36,18 +36,8 @@ from discreet.web.admission import PICTURE, reserve_cells
 from discreet.web.api.dcat import schema_org
 from discreet.web.cache import ALWAYS, MOMENT, GridCache, ReleaseCache
 from discreet.web.i18n.translation import gettext, in_labels, lower_label, ngettext, translate_dataset
-from discreet.web.pages.api_guide import api_guide, error_list, error_page
+from discreet.web.pages import api_guide, downloads, inference_pages, landing, methodology_page, picker
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
-from discreet.web.pages.comparison_page import comparison_page
-from discreet.web.pages.downloads import SHEET_COLUMNS, download_panel, print_page, print_sheets
-from discreet.web.pages.inference_pages import (
-    independence_page,
-    interval_page,
-    is_two_way,
-    noise_uncertainty,
-)
-from discreet.web.pages.landing import embedded_table, landing_page
-from discreet.web.pages.methodology_page import budget_page, methodology_page
 from discreet.web.pages.page_request import (
     ALL_LAYERS,
     WAYS,
@@ -59,7 +49,6 @@ from discreet.web.pages.page_request import (
     paginate,
     table_block,
 )
-from discreet.web.pages.picker import picker_page
 from discreet.web.pages.table_grid import NAMINGS, Layout, grid, table_facts
 from discreet.web.problems import note_refusal, public_error
 from discreet.web.responses import no_store, open_service
@@ -75,21 +64,21 @@ def page_router(registry: DatasetRegistry, options: Options, releases: ReleaseCa
     """The routes of all pages."""
     router, grids = APIRouter(include_in_schema=False), GridCache(releases)
     handlers: dict[str, Callable[..., Any]] = {
-        "/": partial(landing_page, registry),
-        "/api": partial(api_guide, registry, options),
-        "/errors": error_list,
-        "/errors/{code}": error_page,
-        "/embed/datasets/{dataset_id}": partial(embedded_table, registry),
+        "/": partial(landing.landing_page, registry),
+        "/api": partial(api_guide.api_guide, registry, options),
+        "/errors": api_guide.error_list,
+        "/errors/{code}": api_guide.error_page,
+        "/embed/datasets/{dataset_id}": partial(landing.embedded_table, registry),
         "/datasets/{dataset_id}": partial(table_page, registry, options, grids),
         "/datasets/{dataset_id}/verdict": partial(verdict, registry),
         "/datasets/{dataset_id}/block": partial(table_block, registry, grids),
-        "/datasets/{dataset_id}/print": partial(print_page, registry, grids),
-        "/datasets/{dataset_id}/variables/{name}": partial(picker_page, registry),
-        "/datasets/{dataset_id}/test/independence": partial(independence_page, registry),
-        "/datasets/{dataset_id}/interval": partial(interval_page, registry),
-        "/datasets/{dataset_id}/budget": partial(budget_page, registry),
-        "/datasets/{dataset_id}/methodology": partial(methodology_page, registry),
-        "/datasets/{dataset_id}/compare": partial(comparison_page, registry, options),
+        "/datasets/{dataset_id}/print": partial(downloads.print_page, registry, grids),
+        "/datasets/{dataset_id}/variables/{name}": partial(picker.picker_page, registry),
+        "/datasets/{dataset_id}/test/independence": partial(inference_pages.independence_page, registry),
+        "/datasets/{dataset_id}/interval": partial(inference_pages.interval_page, registry),
+        "/datasets/{dataset_id}/budget": partial(methodology_page.budget_page, registry),
+        "/datasets/{dataset_id}/methodology": partial(methodology_page.methodology_page, registry),
+        "/datasets/{dataset_id}/compare": partial(inference_pages.comparison_page, registry, options),
     }
     for path, handler in handlers.items():
         router.add_api_route(path, handler)
@@ -146,9 +135,10 @@ def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
         title=layout.release.title,
         view_tabs=tabs,
         facts=table_facts(page.dataset, table),
-        panel=download_panel(checked, view, display, page.version, tabs["chart"]),
+        panel=downloads.download_panel(checked, view, display, page.version, tabs["chart"]),
         interval=table_path(table, "interval", page.version),
-        independence=table_path(table, "test/independence", page.version) if is_two_way(checked) else None,
+        independence=inference_pages.is_two_way(checked)
+        and table_path(table, "test/independence", page.version),
         comparison=table_path(table, "compare", page.version),
         newest=page_path(table, view),
         json_ld=schema_org(page.service, options),
@@ -163,6 +153,7 @@ def table_context(
     if display.show and not display.layer:  # a chart shows all layers, and so does the table behind it
         display = replace(display, layer=ALL_LAYERS)
     rows, width = layer_rows(layout, display.layer), layout.lengths[1]
+    is_wide = width > downloads.SHEET_COLUMNS
     part = paginate(rows, width, page_cells, display.page) if len(rows) * width > page_cells else None
     first, *rest = sentences_of(release.notes[0])
     return {
@@ -172,8 +163,8 @@ def table_context(
         "height": len(rows),
         "width": width,
         "extra_columns": len(release.derived) + 2 * (release.errors is not None),
-        "sheets": print_sheets(layout, rows) if part is None and width > SHEET_COLUMNS else [],
-        "certainty": noise_uncertainty(release),
+        "sheets": downloads.print_sheets(layout, rows) if part is None and is_wide else [],
+        "certainty": inference_pages.noise_uncertainty(release),
         "first_note": first,
         "notes": [*([" ".join(rest)] if rest else []), *release.notes[1:]],
         "promise": release.promise,
