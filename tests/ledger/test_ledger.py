@@ -22,11 +22,6 @@ TINY = Fraction(1, 10**9)
 FORK = multiprocessing.get_context("fork")
 
 
-def declare_budget(ledger, *declared):
-    """Set a cap as a load does, without a version."""
-    ledger.declare(Budget(*declared))
-
-
 @pytest.fixture
 def file(tmp_path):
     """A ledger in a file, with a family and two accounts."""
@@ -43,7 +38,7 @@ def place(request, tmp_path):
 
 def prepared(place):
     ledger = Ledger.create(place, KEY)
-    declare_budget(ledger, "census", (Fraction(1), Fraction(1, 10**6)))
+    ledger.declare(Budget("census", (Fraction(1), Fraction(1, 10**6))))
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
     ledger.allow("census", "bob", (Fraction(2), Fraction(1, 10**6)))
     ledger.close()
@@ -105,7 +100,7 @@ def test_charges_round_up_and_caps_round_down(place):
     ledger = Ledger.open(place, KEY)
     receipt = ledger.charge(charge("third", Fraction(1, 3)))
     assert Fraction(1, 3) < receipt.loss < Fraction(1, 3) + Fraction(2, 10**12)
-    declare_budget(ledger, "thirds", (Fraction(2, 3), Fraction(1, 3)))
+    ledger.declare(Budget("thirds", (Fraction(2, 3), Fraction(1, 3))))
     cap = ledger.state("thirds").cap
     assert cap[0] < Fraction(2, 3)
     assert cap[1] < Fraction(1, 3)
@@ -114,23 +109,23 @@ def test_charges_round_up_and_caps_round_down(place):
 def test_a_cap_is_for_life_it_may_be_lowered_and_never_raised(place):
     ledger = Ledger.open(place, KEY)
     cap = (Fraction(1), Fraction(1, 10**6))
-    declare_budget(ledger, "census", cap)
+    ledger.declare(Budget("census", cap))
     for wrong in ((Fraction(2), cap[1]), (cap[0], Fraction(1, 2))):
         with pytest.raises(BadDescription, match="cannot be raised"):
-            declare_budget(ledger, "census", wrong)
+            ledger.declare(Budget("census", wrong))
     with pytest.raises(BadDescription, match="cannot be raised or changed"):
-        declare_budget(ledger, "census", cap, "zcdp")
+        ledger.declare(Budget("census", cap, "zcdp"))
     with pytest.raises(BadDescription, match="counted for add-remove neighbours") as refused:
-        declare_budget(ledger, "census", cap, "basic", "replace-one")
+        ledger.declare(Budget("census", cap, "basic", "replace-one"))
     assert "one cap cannot bound both" in refused.value.advice
     ledger.charge(charge("a", Fraction(1, 2)))
     with pytest.raises(BadDescription, match="below what is spent"):
-        declare_budget(ledger, "census", (TENTH, cap[1]))
-    declare_budget(ledger, "census", (Fraction(1, 2), cap[1]))
+        ledger.declare(Budget("census", (TENTH, cap[1])))
+    ledger.declare(Budget("census", (Fraction(1, 2), cap[1])))
     with pytest.raises(BudgetSpent):
         ledger.charge(charge("b"))
     with pytest.raises(BadDescription, match="no rule"):
-        declare_budget(ledger, "other", cap, "advanced")
+        ledger.declare(Budget("other", cap, "advanced"))
 
 
 def test_a_custodian_learns_the_cost_of_a_version_and_what_is_left(place):
@@ -174,7 +169,7 @@ def test_a_revoked_account_is_not_served(place):
 def test_the_ledger_does_what_a_slow_model_says(tmp_path_factory, asked):
     path = tmp_path_factory.mktemp("model") / "ledger.sqlite"
     ledger = Ledger.create(path, KEY)
-    declare_budget(ledger, "census", (Fraction(1), Fraction(1, 10**6)))
+    ledger.declare(Budget("census", (Fraction(1), Fraction(1, 10**6))))
     caps = {"ann": Fraction(1, 2), "bob": Fraction(2), None: Fraction(1)}
     for account in ("ann", "bob"):
         ledger.allow("census", account, (caps[account], Fraction(1, 10**6)))

@@ -1,7 +1,4 @@
-"""Empty cells by description: one number in every table, none for structural zeros, and the declared share.
-
-noisy = count + noise(count, key), by the slow and obvious way.
-"""
+"""Cell keys by their definition, noise by the slow and obvious way, and empty cells that are keyed by description."""
 
 import hashlib
 import hmac
@@ -73,10 +70,6 @@ def test_abs_keys_fold_four_bytes_of_the_sum_modulo_a_prime(secret):
 
 class TestParticipantsAndDescription:
     """Rinott et al. 2.2: the same people asked in other words get other noise."""
-
-    @pytest.fixture
-    def dataset(self, town):
-        return parse_dataset(town.description)
 
     def keys(self, secret, dataset, **parts):
         shape = table_shape(canonical(request_from_text("town", **parts), dataset), dataset)

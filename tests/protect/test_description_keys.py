@@ -1,7 +1,4 @@
-"""Description keys by their definition, and independence of everything that must not matter.
-
-Answers are sums of released base cells: checked cell by cell against the slow, obvious addition.
-"""
+"""Description keys by their definition, and answers that are sums of released base cells, added up slowly."""
 
 import hashlib
 import json
@@ -41,12 +38,12 @@ HEAD = 'id = "town"\nlabel = "T"\nid_column = "i"\n'
 
 
 @pytest.fixture(scope="module")
-def dataset():
+def coded():
     return parse_dataset(HEAD + VARIABLES)
 
 
-def test_a_key_is_a_word_of_the_counter_stream_as_defined(dataset, secret):
-    cells = described.canonical_cells(("a", "b"), dataset)
+def test_a_key_is_a_word_of_the_counter_stream_as_defined(coded, secret):
+    cells = described.canonical_cells(("a", "b"), coded)
     domain = [["a", ["1", "10", "2", "3"]], ["b", ["x", "y", "z"]]]
     digest = hashlib.sha256(json.dumps(domain, separators=(",", ":")).encode()).hexdigest()
     key = secret.derive("description-noise", "town", "1", "ab" * 16, "laplace:1.0:feed", digest)
@@ -59,8 +56,8 @@ def test_a_key_is_a_word_of_the_counter_stream_as_defined(dataset, secret):
 
 
 @given(st.lists(st.integers(0, 10**12), max_size=40))
-def test_a_place_of_the_stream_is_read_as_the_whole_has_it(dataset, secret, places):
-    cells = described.canonical_cells(("a", "b"), dataset)
+def test_a_place_of_the_stream_is_read_as_the_whole_has_it(coded, secret, places):
+    cells = described.canonical_cells(("a", "b"), coded)
     near = np.array([place % 5000 for place in places], dtype=np.int64)
     whole = described.margin_keys(secret, CONTEXT, cells, 5000)
     assert np.array_equal(described.margin_keys(secret, CONTEXT, cells, near), whole[near])
@@ -72,29 +69,29 @@ def test_a_place_of_the_stream_is_read_as_the_whole_has_it(dataset, secret, plac
 
 
 @given(st.permutations(range(4)), st.permutations(range(3)), st.integers(0, 4), st.integers(0, 3))
-def test_a_slice_has_the_keys_of_the_whole_in_any_order(dataset, secret, a, b, some_a, some_b):
-    cells = described.canonical_cells(("b", "a"), dataset)
+def test_a_slice_has_the_keys_of_the_whole_in_any_order(coded, secret, a, b, some_a, some_b):
+    cells = described.canonical_cells(("b", "a"), coded)
     full = described.block_keys(secret, CONTEXT, cells, [np.arange(4), np.arange(3)])
     kept = [np.array(a[:some_a], dtype=np.int64), np.array(b[:some_b], dtype=np.int64)]
     assert np.array_equal(described.block_keys(secret, CONTEXT, cells, kept), full[np.ix_(*kept)])
 
 
 @pytest.mark.parametrize("field", ["dataset", "version", "fingerprint", "mechanism"])
-def test_every_part_of_the_context_gives_other_keys(dataset, secret, field):
-    cells = described.canonical_cells(("a", "b"), dataset)
+def test_every_part_of_the_context_gives_other_keys(coded, secret, field):
+    cells = described.canonical_cells(("a", "b"), coded)
     other = replace(CONTEXT, **{field: getattr(CONTEXT, field) + "x"})
     here, there = (described.margin_keys(secret, context, cells, 1000) for context in (CONTEXT, other))
     assert not (here == there).any()
 
 
-def test_margins_and_domains_have_keys_of_their_own(dataset, secret):
+def test_margins_and_domains_have_keys_of_their_own(coded, secret):
     wider = parse_dataset(HEAD + VARIABLES.replace('"z"]', '"z", "w"]'))
     keys = [
         described.margin_keys(secret, CONTEXT, cells, 1000)
         for cells in (
-            described.canonical_cells(("a",), dataset),
-            described.canonical_cells(("b",), dataset),
-            described.canonical_cells((), dataset),
+            described.canonical_cells(("a",), coded),
+            described.canonical_cells(("b",), coded),
+            described.canonical_cells((), coded),
             described.canonical_cells(("b",), wider),
         )
     ]
@@ -104,9 +101,9 @@ def test_margins_and_domains_have_keys_of_their_own(dataset, secret):
 
 
 @pytest.mark.parametrize("modulus", [10**8, 3, 0, 2**65])
-def test_a_modulus_whose_keys_are_not_uniform_is_refused(dataset, secret, modulus):
+def test_a_modulus_whose_keys_are_not_uniform_is_refused(coded, secret, modulus):
     with pytest.raises(BadNoiseTable, match="uniform"):
-        described.margin_keys(secret, CONTEXT, described.canonical_cells(("a",), dataset), 4, modulus)
+        described.margin_keys(secret, CONTEXT, described.canonical_cells(("a",), coded), 4, modulus)
 
 
 UNIVERSE = {
@@ -119,11 +116,6 @@ UNIVERSE = {
 @pytest.fixture(scope="module")
 def stored(town_workspace):
     return town_workspace.stored("town")
-
-
-@pytest.fixture(scope="module")
-def town_dataset(town):
-    return parse_dataset(town.description)
 
 
 def noise_of(dataset, universe, secret, **changes):
@@ -195,13 +187,13 @@ REQUESTS = [
 
 @pytest.mark.parametrize("style", ["own", "sums"])
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_an_answer_is_the_sum_of_its_released_base_cells(stored, town_dataset, secret, style, request_):
-    universe = parse_universe({**UNIVERSE, "margins": style}, town_dataset)
-    noise = noise_of(town_dataset, universe, secret)
-    shape, exact, cells = answer(stored, town_dataset, noise, universe, TableRequest("town", **request_))
+def test_an_answer_is_the_sum_of_its_released_base_cells(stored, dataset, secret, style, request_):
+    universe = parse_universe({**UNIVERSE, "margins": style}, dataset)
+    noise = noise_of(dataset, universe, secret)
+    shape, exact, cells = answer(stored, dataset, noise, universe, TableRequest("town", **request_))
     for place in product(*map(range, shape.lengths)):
         margin = cells.distribution.margins[cells.distribution.margin[place]][0]
-        total, terms = slow_noise(shape, place, margin, town_dataset, noise)
+        total, terms = slow_noise(shape, place, margin, dataset, noise)
         assert cells.noisy[place] - exact.counts[place] == total
         assert cells.distribution.terms[place] == terms
         distribution = cells.distribution.at(*place)
@@ -210,34 +202,32 @@ def test_an_answer_is_the_sum_of_its_released_base_cells(stored, town_dataset, s
             assert float(distribution.variance) == pytest.approx(cells.distribution.variance()[place])
 
 
-def test_cells_of_one_block_have_the_noise_of_their_own_margin_only(stored, town_dataset, secret):
+def test_cells_of_one_block_have_the_noise_of_their_own_margin_only(stored, dataset, secret):
     """The north is best added up from its two areas, the south taken from the margin of regions."""
-    universe = parse_universe({"variables": ["region", "area"], "up_to": 1}, town_dataset)
-    noise = noise_of(town_dataset, universe, secret)
+    universe = parse_universe({"variables": ["region", "area"], "up_to": 1}, dataset)
+    noise = noise_of(dataset, universe, secret)
     for margin, V in ((("area",), 10.0), (("region",), 25.0)):
         noise = noise.with_table(margin, build("gaussian", {"V": V}, 2**64))
     request = TableRequest("town", ("region",), totals=False)
-    shape, exact, cells = answer(stored, town_dataset, noise, universe, request)
+    shape, exact, cells = answer(stored, dataset, noise, universe, request)
     for place, margin in enumerate((("area",), ("region",))):
         assert cells.distribution.margins[cells.distribution.margin[place]][0] == margin
-        total, terms = slow_noise(shape, (place,), margin, town_dataset, noise)
+        total, terms = slow_noise(shape, (place,), margin, dataset, noise)
         assert (cells.noisy[place] - exact.counts[place], cells.distribution.terms[place]) == (total, terms)
 
 
-def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, town_dataset, secret):
-    universe = parse_universe({"variables": ["age", "job"], "up_to": 2}, town_dataset)
-    noise = noise_of(town_dataset, universe, secret)
+def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, secret):
+    universe = parse_universe({"variables": ["age", "job"], "up_to": 2}, dataset)
+    noise = noise_of(dataset, universe, secret)
     _, exact, cells = answer(
-        stored, town_dataset, noise, universe, TableRequest("town", ("age",), ("job",), totals=False)
+        stored, dataset, noise, universe, TableRequest("town", ("age",), ("job",), totals=False)
     )
     assert cells.distribution.terms[0].tolist() == [1, 0, 0, 0]
     assert cells.noisy[0, 1:].tolist() == [0, 0, 0]
-    fine = parse_universe(
-        {"tables": [["area", "job", "sex", "age"]], "variables": [], "up_to": 0}, town_dataset
-    )
-    noise = noise_of(town_dataset, fine, secret)
+    fine = parse_universe({"tables": [["area", "job", "sex", "age"]], "variables": [], "up_to": 0}, dataset)
+    noise = noise_of(dataset, fine, secret)
     request = TableRequest("town", ("area", "sex"), ("age", "job"), totals=False)
-    _, exact, cells = answer(stored, town_dataset, noise, fine, request)
+    _, exact, cells = answer(stored, dataset, noise, fine, request)
     empty = (exact.counts == 0) & (cells.distribution.terms == 1)
     assert empty.sum() >= 1
     assert (
@@ -245,10 +235,10 @@ def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, town_datase
     ).mean() > 0.5
 
 
-def test_a_known_total_is_exact(stored, town_dataset, secret, town):
-    universe = parse_universe({"variables": ["sex"], "up_to": 1}, town_dataset, known_total=True)
-    noise = noise_of(town_dataset, universe, secret)
-    _, _, cells = answer(stored, town_dataset, noise, universe, TableRequest("town", ("sex",)))
+def test_a_known_total_is_exact(stored, dataset, secret, town):
+    universe = parse_universe({"variables": ["sex"], "up_to": 1}, dataset, known_total=True)
+    noise = noise_of(dataset, universe, secret)
+    _, _, cells = answer(stored, dataset, noise, universe, TableRequest("town", ("sex",)))
     assert cells.noisy[-1] == town.records.num_rows
     assert cells.distribution.margin.tolist() == [0, 0, PUBLIC]
     assert cells.distribution.at(2) is NO_NOISE
@@ -262,7 +252,7 @@ def test_a_known_total_is_exact(stored, town_dataset, secret, town):
         (lambda: NoiseTable(4, (NoiseRow((0,), (4,)),)), "never changes"),
     ],
 )
-def test_noise_that_depends_on_the_count_or_is_none_is_refused(town_dataset, secret, table, words):
+def test_noise_that_depends_on_the_count_or_is_none_is_refused(dataset, secret, table, words):
     noise = {("sex",): table()}
     with pytest.raises(BadNoiseTable, match=words):
-        described.DescriptionNoise(secret, town_dataset, "1", "f", noise)
+        described.DescriptionNoise(secret, dataset, "1", "f", noise)

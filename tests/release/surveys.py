@@ -1,8 +1,24 @@
-"""A survey of 900 people with unequal weights, and its description."""
+"""A survey of 900 people with unequal weights, and the town as a survey."""
 
 import numpy as np
 
 RECORDS = 900
+SURVEY = """[survey]
+form = "{form}"
+sample_size = {records}
+population_size = {size}
+largest_weight = 2
+relative_variance = {spread}
+{more}"""
+
+
+def weighted_town(town, form, weights, more=""):
+    """The description and the records of the town as a survey; no weight is above 2."""
+    spread = round(float(len(weights) * (weights**2).sum() / weights.sum() ** 2 - 1), 4)
+    survey = SURVEY.format(form=form, records=len(weights), size=weights.sum(), spread=spread, more=more)
+    text = town.description.replace('id_column = "person"', 'id_column = "person"\nweight_column = "w"', 1)
+    text = text.replace("[protection]\n", survey + "[protection]\n", 1)
+    return text, town.records.append_column("w", [weights.tolist()])
 
 
 def survey_records():

@@ -1,15 +1,11 @@
-"""What custodians see of a budget: what is planned, spent and left, and what a variable costs.
-
-The budget of a joint universe: the keys that others read, and what they say.
-
-What a budget has promised and has left, before a load and after it.
-"""
+"""What custodians see of a budget, before a load and after it: what is planned, spent and left, and what it buys."""
 
 import math
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from tests.protect.conftest import plan_of as plan_of_universe
 
 from discreet.errors import BadRequest, NotAllowed
 from discreet.ledger.entries import Budget, Charge, canonical_request
@@ -17,8 +13,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.model import privacy_budget as terms
 from discreet.model import revision as defaults
 from discreet.model.description.dataset_toml import parse_dataset
-from discreet.model.privacy_budget import parse_terms
-from discreet.model.universe import dp_terms, parse_universe
+from discreet.model.universe import dp_terms
 from discreet.privacy.audit import delta as exact_delta
 from discreet.protect.charges import answer_cost
 from discreet.protect.plan import make_plan
@@ -30,23 +25,9 @@ from discreet.workspace.workspace import Workspace
 
 KEY = bytes(range(32))
 
-UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
 
-
-def declare_budget(ledger, *declared):
-    """Set a cap as a load does, without a version."""
-    ledger.declare(Budget(*declared))
-
-
-@pytest.fixture(scope="module")
-def dataset(town):
-    return parse_dataset(town.description)
-
-
-def plan_of(dataset, noise=None, universe=None, **terms):
-    promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 1.0, "delta": 1e-9, **terms})
-    declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
-    return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
+def plan_of(dataset, noise=None, **terms):
+    return plan_of_universe(dataset, noise, **{"cap_epsilon": 1.0, **terms})
 
 
 @pytest.mark.slow
@@ -89,7 +70,7 @@ def test_answers_outside_the_universe_are_charged_under_the_same_cap(dataset, tm
     twice = answer_cost(replace(terms, neighbours="replace-one", records_per_unit=2), table, 0.1)
     assert twice[0] == 4 * loss
     ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
-    declare_budget(ledger, "census", (Fraction(1), Fraction(1, 10**6)))
+    ledger.declare(Budget("census", (Fraction(1), Fraction(1, 10**6))))
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
     asked = canonical_request("margin", "town", "1", "records", ["age", "sex"], "laplace")
     ledger.charge(Charge("census", asked, loss, failure, "ann"))

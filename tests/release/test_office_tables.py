@@ -44,7 +44,7 @@ def ons_ptable(keys, rng):
     )
 
 
-@pytest.mark.parametrize("keys", [256, pytest.param(4096, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keys", [256, pytest.param(512, marks=pytest.mark.slow)])
 def test_an_ons_table_and_ons_keys_give_the_ons_packages_counts(keys, tmp_path):
     import pandas as pd
     from cell_key_perturbation.create_perturbed_table import create_perturbed_table

@@ -1,10 +1,10 @@
 """Leaks that were tried once and must never work again."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.release.surveys import weighted_town
 
 import discreet
 from discreet import errors
@@ -58,18 +58,6 @@ def test_an_edited_version_is_not_served_and_a_load_mends_it(town, tmp_path):
     assert Workspace(tmp_path).stored("town").digest == digest
 
 
-def test_a_hash_taken_out_of_the_noise_file_does_not_help(town, tmp_path):
-    workspace = town.load(tmp_path)
-    path = tmp_path / "datasets" / "town" / workspace.stored("town").digest / "noise.json"
-    document = json.loads(path.read_text())
-    del document["content_sha256"]
-    last = document["rows"][-1]
-    last["values"], last["thresholds"], last["probabilities"] = [0], [document["modulus"]], [1.0]
-    path.write_text(json.dumps(document))
-    with pytest.raises(errors.WorkspaceUnusable):
-        Workspace(tmp_path).stored("town")
-
-
 def test_a_lost_or_foreign_secret_is_never_replaced_in_passing(town, tmp_path):
     town.load(tmp_path)
     (tmp_path / "secret").unlink()
@@ -106,30 +94,17 @@ def test_noise_that_changes_nothing_and_keys_that_hardly_differ_are_refused(tmp_
         discreet.load(tmp_path / "w", tmp_path / "dataset.toml", frame)
 
 
-SURVEY = '[survey]\nform = "{form}"\nsample_size = 3000\npopulation_size = 6000\nlargest_weight = 2\n{more}'
-
-
-def weighted_town(town, form, more="", rules=""):
-    text = with_rules(town, rules).replace(
-        'id_column = "person"', 'id_column = "person"\nweight_column = "w"', 1
-    )
-    return text.replace("[protection]\n", SURVEY.format(form=form, more=more) + "[protection]\n", 1)
-
-
-def with_weights(records):
-    return records.append_column("w", [[2.0] * len(records)])
-
-
 def test_strata_that_are_areas_do_not_go_with_withheld_areas(town, tmp_path):
     strata = 'stratum = "area"\nstratum_weights = { N1 = 2, N2 = 2, S1 = 2, S2 = 2, S3 = 2 }\n'
     with pytest.raises(errors.BadDescription, match="level of the geography"):
-        load_dataset(tmp_path / "a", weighted_town(town, "public-strata", strata), with_weights(town.records))
+        load_dataset(tmp_path / "a", *weighted_town(town, "public-strata", np.full(3000, 2.0), strata))
 
 
 def test_the_strata_of_a_weighted_table_count_as_a_variable(town, tmp_path):
     strata = 'stratum = "sex"\nstratum_weights = { 1 = 2, 2 = 2 }\n'
-    text = weighted_town(town, "public-strata", strata).replace("max_variables = 3", "max_variables = 2")
-    stored = town.load(tmp_path, text, with_weights(town.records)).stored("town")
+    text, records = weighted_town(town, "public-strata", np.full(3000, 2.0), strata)
+    text = text.replace("max_variables = 3", "max_variables = 2")
+    stored = town.load(tmp_path, text, records).stored("town")
     release_table(stored, request_from_text("town", rows=["age"], measure="weighted"))
     with pytest.raises(errors.TooManyVariables):
         release_table(stored, request_from_text("town", rows=["age"], columns=["job"], measure="weighted"))
