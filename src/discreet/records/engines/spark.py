@@ -94,11 +94,11 @@ def spark_trouble(what: str, error: type[WorkspaceUnusable] = WorkspaceUnusable)
         ) from None
 
 
-def _errors() -> tuple[type[Exception], ...]:
+def _errors(*more: type[Exception]) -> tuple[type[Exception], ...]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return PySparkException, Py4JError, ConnectionError, EOFError
+    return PySparkException, Py4JError, ConnectionError, EOFError, *more
 
 
 def spark_address(path: Path) -> str:
@@ -175,7 +175,7 @@ def _start() -> Any:
         properties |= ALONE | {"spark.local.dir": local} if alone else {}
         conf.setMaster(master).setAll(list(properties.items()))
         return SparkSession.builder.config(conf=conf).getOrCreate()
-    except (*_errors(), OSError, RuntimeError, ValueError):
+    except _errors(OSError, RuntimeError, ValueError):
         raise BadOption(
             f"Spark does not start{f' with the master {master!r}' if master else ''}.",
             f"Install Java 17 (on Debian: apt-get install default-jre-headless), and look at {ENVIRONMENT}.",
