@@ -30,9 +30,9 @@ def _read(path: Path) -> Catalog:
 
 
 def _values(text: str) -> set[tuple[str, str, str]]:
-    return {
-        (name, spec or "", conversion or "") for _, name, spec, conversion in Formatter().parse(text) if name
-    }
+    """The values of a text; a plural form may leave out its number."""
+    found = {(name, spec or "", change or "") for _, name, spec, change in Formatter().parse(text) if name}
+    return found - {("count", "", "")}
 
 
 def faults(wanted: Catalog, catalogue: Catalog) -> list[str]:
@@ -43,18 +43,13 @@ def faults(wanted: Catalog, catalogue: Catalog) -> list[str]:
         if not message.id:
             continue
         singular, *plural = [message.id] if isinstance(message.id, str) else message.id
-        told = (
-            [] if known is None else [known.string] if isinstance(known.string, str) else list(known.string)
-        )
+        strings = () if known is None else known.string
+        told = [strings] if isinstance(strings, str) else list(strings)
         if not told or not all(told) or known.fuzzy:
             found.append(f"no translation: {singular}")
         elif plural and len(told) != catalogue.num_plurals:
             found.append(f"{len(told)} of {catalogue.num_plurals} plural forms: {singular}")
-        elif "{" in singular and any(
-            _values(text) - {("count", "", "")}
-            != _values(plural[0] if plural else singular) - {("count", "", "")}
-            for text in told
-        ):
+        elif "{" in singular and any(_values(text) != _values([singular, *plural][-1]) for text in told):
             found.append(f"other values: {singular}")
     return found
 

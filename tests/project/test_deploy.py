@@ -56,9 +56,7 @@ def nginx(folder, certificate, upstream, port):
     site = shipped.replace("127.0.0.1:8000", upstream).replace("listen 443", f"listen 127.0.0.1:{port}")
     site = site.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
     site = site.replace("/etc/ssl/discreet", str(certificate))
-    kept = " ".join(
-        f"{name}_temp_path {folder};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
+    kept = " ".join(f"{n}_temp_path {folder};" for n in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     frame = f"user {os.environ.get('USER', 'root')}; " if os.geteuid() == 0 else ""
     frame += f"daemon off; pid {folder}/pid; error_log stderr; events {{}}"
     (folder / "nginx.conf").write_text(f"{frame} http {{ access_log off; {kept} {site} }}", "utf-8")
@@ -108,9 +106,8 @@ def test_a_proxy_passes_every_byte_on(proxy, workspace, certificate, served, tmp
     ):
         for address in ADDRESSES:
             extra = {"sni_hostname": HOST}
-            through = secure.get(
-                f"https://127.0.0.1:{port}{address}", headers={"host": HOST}, extensions=extra
-            )
+            url = f"https://127.0.0.1:{port}{address}"
+            through = secure.get(url, headers={"host": HOST}, extensions=extra)
             straight = plain.get(direct + address)
             assert (through.status_code, through.content) == (straight.status_code, straight.content)
             assert straight.status_code == 200
@@ -124,11 +121,8 @@ def test_systemd_takes_the_unit_and_finds_little_exposed(tmp_path):
     """A unit without its sandbox is rated 9 and more."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd is not here")
-    shipped = (
-        (DEPLOY / "discreet.service")
-        .read_text("utf-8")
-        .replace("/usr/local/lib/discreet/bin/discreet", "/bin/true")
-    )
+    shipped = (DEPLOY / "discreet.service").read_text("utf-8")
+    shipped = shipped.replace("/usr/local/lib/discreet/bin/discreet", "/bin/true")
     bare = re.sub(r"(?s)# It reads its program.*?(?=\[Install\])", "", shipped)
     for name, text, most in (("sandboxed", shipped, 15), ("bare", bare, 15)):
         unit = tmp_path / f"{name}.service"
@@ -146,9 +140,8 @@ def test_the_image_is_not_root_and_copies_what_is_there():
     copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
     assert all((ROOT / source).exists() for sources in copied for source in sources)
     built = {source for sources in copied for source in sources}
-    wanted = re.findall(
-        r'^(?:readme|license-files) = \[?"([^"]+)', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE
-    )
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    wanted = re.findall(r'^(?:readme|license-files) = \[?"([^"]+)', project, re.MULTILINE)
     assert {*wanted, "pyproject.toml", "src"} <= built
     assert not [line for line in lines if ":latest" in line or "secret" in line.lower()]
 

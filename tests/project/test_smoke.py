@@ -30,14 +30,8 @@ COUNT = "value"
 
 
 def run(*command, cwd):
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    words = [str(part) for part in command]
+    return subprocess.run(words, cwd=cwd, capture_output=True, encoding="utf-8", timeout=300, check=False)
 
 
 def answer(*command, cwd):
@@ -88,21 +82,15 @@ def fetched(port, path):
         return response.read().decode("utf-8")
 
 
-def test_the_program_tells_its_version(tmp_path):
-    told = answer(PYTHON, "-c", "import discreet; print(discreet.__version__)", cwd=tmp_path).strip()
+def test_the_program_tells_its_version_and_its_commands_and_the_wheel_is_what_runs(tmp_path):
+    asked = "import discreet; print(discreet.__version__, discreet.__file__)"
+    told, place = answer(PYTHON, "-c", asked, cwd=tmp_path).strip().split(" ", 1)
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", told)
-    if not WHEEL:
+    if WHEEL:
+        assert "site-packages" in Path(place).parts
+        assert Path(place).is_relative_to(PYTHON.parents[1])
+    else:
         assert told == version("discreet")
-
-
-@pytest.mark.skipif(not WHEEL, reason="the checkout is tested, not the wheel: make wheel-test")
-def test_the_wheel_is_what_runs(tmp_path):
-    place = Path(answer(PYTHON, "-c", "import discreet; print(discreet.__file__)", cwd=tmp_path).strip())
-    assert "site-packages" in place.parts
-    assert place.is_relative_to(PYTHON.parents[1])
-
-
-def test_help_names_the_commands(tmp_path):
     told = answer(DISCREET, "--help", cwd=tmp_path)
     assert all(command in told for command in ("describe", "load", "table", "serve", "audit"))
 
@@ -124,18 +112,12 @@ def test_the_server_answers_pages_and_programs(folder, as_csv):
         assert again.splitlines() == as_csv.splitlines()
 
 
-def test_a_wrong_variable_is_named_with_what_to_do(folder):
-    done = run(DISCREET, "table", "people", "--rows", "sexx", "--workspace", "workspace", cwd=folder)
-    assert done.returncode != 0
-    assert "sexx" in done.stderr
-    assert "sex" in done.stderr.replace("sexx", "")
-    assert "Traceback" not in done.stderr
-
-
-def test_a_wrong_option_is_named(tmp_path):
-    done = run(DISCREET, "table", "people", "--no-such-option", cwd=tmp_path)
+@pytest.mark.parametrize(("wrong", "advice"), [(("--rows", "sexx"), '"sex"'), (("--no-such-option",), "")])
+def test_a_wrong_variable_or_option_is_named_with_what_to_do(folder, wrong, advice):
+    done = run(DISCREET, "table", "people", *wrong, "--workspace", "workspace", cwd=folder)
     assert done.returncode == 2
-    assert "--no-such-option" in done.stderr
+    assert wrong[-1] in done.stderr
+    assert advice in done.stderr
     assert "Traceback" not in done.stderr
 
 
