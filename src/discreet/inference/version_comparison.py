@@ -95,8 +95,8 @@ class VersionComparison:
     def document(self) -> ComparedDocument:
         """All cells as JSON; null where there is no number or no limit."""
         codes = product(*(dimension.codes for dimension in self.release.dimensions))
-        values = (_known(each.values, ~each.missing) for each in (self.release, self.other))
-        columns = (*values, _documents(self.difference), _documents(self.ratio))
+        value, other = (_known(each.values, ~each.missing) for each in (self.release, self.other))
+        columns = (value, other, _documents(self.difference), _documents(self.ratio))
         return {
             "dimensions": [dimension.name for dimension in self.release.dimensions],
             "version": self.release.digest,
@@ -184,5 +184,5 @@ def _documents(measured: CellEstimates) -> list[DifferenceDocument]:
 
 def _known(numbers: NDArray[Any], known: NDArray[np.bool_]) -> list[float | None]:
     """The numbers of a table in order; None for the others."""
-    found: list[float | None] = np.where(known, numbers.astype(object), None).ravel().tolist()
-    return found
+    pairs = zip(numbers.ravel().tolist(), known.ravel().tolist(), strict=True)
+    return [number if shown else None for number, shown in pairs]

@@ -77,7 +77,7 @@ def with_noise_of_sum(counts, noise, target, rng):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cells"),
-    [("laplace", 10_000), ("maxent", 10_000), ("laplace, zero kept", 1_000), ("abs", 1_000), ("pram", 1_000)],
+    [("laplace", 10_000), ("maxent", 4_000), ("laplace, zero kept", 1_000), ("abs", 1_000), ("pram", 1_000)],
 )
 def test_a_sum_of_many_cells_is_kept_up_to_the_very_tail_of_its_exact_distribution(name, cells):
     """By the exact distribution: released counts with the rarest noise at which the true sum must still be kept.
