@@ -89,11 +89,10 @@ class DpProtector:
         if not self._is_joint:
             return tuple(self._noise.noise.values())
         shapes = [shape for shape, _ in self._cache.values()][:1]
-        found = [
-            distribution.variances[distribution.variances > 0]
-            for distribution in map(self._joint_distribution, shapes)
+        variances = [
+            v for shape in shapes for v in np.unique(self._joint_distribution(shape).variances).tolist()
         ]
-        return (self._joint.table_of(min((float(each.min()) for each in found if each.size), default=0.0)),)
+        return (self._joint.table_of(min(filter(None, variances), default=0.0)),)
 
     @property
     def _is_joint(self) -> bool:
@@ -109,10 +108,14 @@ class DpProtector:
     def unpaid(self) -> bool:
         return self.charge is not None
 
+    @property
+    def _records(self) -> tuple[Dataset, str, str]:
+        """The dataset, the version and the fingerprint, which name the charges."""
+        return self.source.dataset, self.source.version, self.source.fingerprint
+
     @cached_property
     def version_charge(self) -> str:
-        source = self.source
-        return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
+        return version_charge_name(self.plan, *self._records)
 
     def cover(
         self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
@@ -232,9 +235,7 @@ class DpProtector:
         if paid is not None:
             return paid
         table = replace(self.plan.answer, margin=margin)
-        account = "" if asker is None else asker.account
-        source = self.source
-        charge = answer_charge(self.plan, source.dataset, source.version, source.fingerprint, table, account)
+        charge = answer_charge(self.plan, *self._records, table, "" if asker is None else asker.account)
         if asker is None:
             raise OutsideUniverse(
                 outside.message,
@@ -256,12 +257,9 @@ class DpProtector:
 
         The margin that was paid first answers permanently: later payments change no answer.
         """
-        source = self.source
-        margins, known = paid_margins(
-            self.ledger, self.plan, source.dataset, source.version, source.fingerprint
-        )
+        margins, known = paid_margins(self.ledger, self.plan, *self._records)
         for paid in margins:
-            if self.plan.answer is None or not contains(paid, margin, source.dataset):
+            if self.plan.answer is None or not contains(paid, margin, self.source.dataset):
                 continue
             answer = replace(self.plan.answer, margin=paid)
             found = replace(self, extra=answer, charge=None, _cache={})

@@ -181,7 +181,7 @@ def budget_figures(
     spent = (Fraction(0), Fraction(0)) if state is None else state.spent
     cap = budget_cap(terms) if state is None else state.cap
     rule, joint = terms.composition, plan.joint
-    groups = {units: claim.for_group(units) for units in GROUPS} if claim else {}
+    groups = [(units, claim.for_group(units)) for units in GROUPS] if claim else []
     return {
         "family": terms.name,
         "cap": amount_document(cap, rule),
@@ -213,7 +213,7 @@ def budget_figures(
         "cautions": list(noise_cautions(plan)),
         "groups": [
             {"persons": units, "epsilon": float(each.epsilon), "delta": float(each.delta)}
-            for units, each in groups.items()
+            for units, each in groups
         ],
     }
 

@@ -191,9 +191,8 @@ def disappearing(before: Dataset, after: Dataset) -> Iterator[str]:
     if gone:
         yield f"Readers lose {_count(len(gone), 'variable')}: {_name_list(gone)}. Links to tables of them break."
     for variable in before.variables:
-        codes = set() if variable.name in gone else set(after.variable(variable.name).codes)
-        lost = [] if variable.name in gone else [code for code in variable.codes if code not in codes]
-        if lost:
+        kept = variable.codes if variable.name in gone else after.variable(variable.name).codes
+        if lost := [code for code in variable.codes if code not in set(kept)]:
             what = "category" if len(lost) == 1 else "categories"
             yield f"{variable.name} loses {len(lost):,} {what}: {_name_list(lost)}."
     if before.survey is not None and after.survey is None:
@@ -215,10 +214,8 @@ def sliver_cautions(dataset: Dataset, engine: Engine) -> tuple[str, ...]:
         return ()
     counts = {}
     for name in variables_to_count(dataset):
-        cells = engine.aggregate(AggregateQuery((name,)))
-        codes = dataset.variable(name).codes
-        pairs = zip(cells.codes[0].tolist(), cells.counts.tolist(), strict=True)
-        counts[name] = {codes[c]: n for c, n in pairs}
+        cells, codes = engine.aggregate(AggregateQuery((name,))), np.array(dataset.variable(name).codes)
+        counts[name] = dict(zip(codes[cells.codes[0]].tolist(), cells.counts.tolist(), strict=True))
     return find_slivers(dataset, counts)
 
 

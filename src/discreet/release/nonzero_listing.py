@@ -55,14 +55,7 @@ def check_nonzero(
     asker: Requester | None = None,
     most_cells: int | None = None,
 ) -> CheckedRequest:
-    """Check a request for a listing, before a record is read.
-
-    `most_cells` replaces `max_cells`; by default as many cells as can be numbered.
-
-    Raises:
-        BadRequest: Its cells cannot be listed, and why.
-        Refused: A rule does not allow it.
-    """
+    """Check a request for a listing, before a record is read: see `DatasetService.check_nonzero`."""
     limit = MOST_PLACES if most_cells is None else min(most_cells, MOST_PLACES)
     _refuse_noisy_zeros(stored)
     question = check_request(stored, request, asker, limit)

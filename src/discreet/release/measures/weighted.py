@@ -28,7 +28,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
 from discreet.model.messages.text import message
 from discreet.model.request import Measure, TableRequest
-from discreet.model.shape import Dimension, plain_outputs
+from discreet.model.shape import table_shape
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.protect.protector import NoisyCells
 from discreet.records.engine import Engine
@@ -279,9 +279,8 @@ def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
     shape, (stored, protector) = question.shape, unlock(question)
     stratum = question.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))
-    strata = Dimension(
-        stratum.name, stratum.label, plain_outputs(stratum), everything, stratum.codes, total=False
-    )
+    alone = TableRequest(question.dataset.id, (stratum.name,), totals=False)
+    (strata,) = table_shape(alone, question.dataset).dimensions
     finer = replace(
         shape,
         dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
