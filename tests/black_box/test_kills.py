@@ -284,7 +284,7 @@ def test_a_ledger_of_before_an_answer_is_refused_after_a_kill(folder, key, fresh
 
 def load_and_die(folder, description, step, engine):
     """Load, and die when a step is done."""
-    names = {"read": "load_records", "sealed": "write_version", "charged": "charge_load"}
+    names = {"read": "load_records", "sealed": "write_version", "charged": "_record_load"}
     names |= {"settled": "_settle", "pointed": "set_current"}
     if step in names:
         setattr(publishing, names[step], dies_after(getattr(publishing, names[step])))

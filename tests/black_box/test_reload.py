@@ -10,7 +10,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.model.request import TableRequest
 from discreet.release.joint_margins import JointMargins, dataset_margins
 from discreet.release.pipeline import release_table
-from discreet.workspace.ledger_location import LEDGER, open_ledger
+from discreet.workspace.ledger_location import open_ledger
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -81,16 +81,10 @@ def test_renamed_codes_need_a_new_version_and_renamed_labels_do_not(private_town
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "changed",
-    [
-        'epsilon = 8.0\nneighbours = "replace-one"',
-        'epsilon = 8.0\nneighbours = "replace-one"\ninvariants = ["n"]',
-    ],
-)
-@pytest.mark.parametrize("version", ["1", "2"])
-def test_a_family_keeps_its_neighbours(private_town, changed, version):
+@pytest.mark.parametrize(("version", "invariants"), [("1", ""), ("2", '\ninvariants = ["n"]')])
+def test_a_family_keeps_its_neighbours(private_town, version, invariants):
     """Noise at epsilon 4 for one person more or less is noise at 8 for one person replaced: no sum bounds both."""
+    changed = f'epsilon = 8.0\nneighbours = "replace-one"{invariants}'
     other = private_town.description.replace("epsilon = 4.0", changed, 1)
     other = other.replace('version = "1"', f'version = "{version}"')
     before = spent(private_town.folder)
@@ -120,21 +114,12 @@ def test_a_dataset_keeps_its_family(private_town):
 
 @pytest.mark.slow
 def test_a_ledger_that_forgot_the_version_answers_no_margins_either(private_town, tmp_path):
-    ledger = private_town.folder / LEDGER
     stored = Workspace(private_town.folder).stored("town")
     blank = Ledger.create(tmp_path / "blank.sqlite", bytes(range(32)))
     forgot = replace(stored, protector=replace(stored.protector, ledger=blank))
     wish = JointMargins.of(forgot, dataset_margins(stored.dataset, "sex*age"), "independent", 0.5)
     with pytest.raises(LedgerUnusable, match="does not know of this version"):
         wish.release()
-    old = ledger.read_bytes()
-    second = private_town.description.replace('version = "1"', 'version = "2"')
-    reloaded(private_town, second)
-    for remains in private_town.folder.glob(f"{LEDGER}-*"):
-        remains.unlink()
-    ledger.write_bytes(old)
-    with pytest.raises(LedgerUnusable, match="older than the answers"):
-        Workspace(private_town.folder).stored("town")
 
 
 def test_a_refused_publication_leaves_no_cap_behind(private_town):
@@ -147,9 +132,3 @@ def test_a_refused_publication_leaves_no_cap_behind(private_town):
     ledger = open_ledger(folder)
     assert ledger.state("town").cap[0] == 9
     ledger.close()
-
-
-def test_one_lineage_has_one_method_in_a_workspace(private_town, town):
-    copy = town.description.replace('id = "town"', 'id = "copy"\nlineage = "town"')
-    with pytest.raises(BadDescription, match="under the method dp"):
-        load_dataset(private_town.folder, copy, town.records)

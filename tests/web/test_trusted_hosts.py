@@ -12,7 +12,7 @@ from discreet.web.response_headers import CONTENT_SECURITY_POLICY
 from discreet.web.trusted_hosts import host_patterns
 from discreet.workspace.options import read_options
 
-from .conftest import Page, broken_workspace, client_of, with_key
+from .conftest import Page, broken_workspace, client_of
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what an office writes
 PAGE = "/datasets/people?rows=sex"
@@ -120,15 +120,6 @@ def test_the_policy_allows_no_foreign_script_no_frame_and_no_foreign_form():
     assert rules[:3] == ["default-src 'none'", "script-src 'self'", "connect-src 'self'"]
     assert {"form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} < {*rules}
     assert "unsafe" not in CONTENT_SECURITY_POLICY
-
-
-@pytest.mark.parametrize("path", ["table?rows=sex", "ledger"])
-def test_a_key_where_there_is_no_ledger_is_401_with_advice(small_copy, path):
-    """To say 503, as if the server were broken, is the wrong alternative: the reader would wait in vain."""
-    (small_copy / "ledger.sqlite").unlink()
-    refused = client_of(small_copy).get(f"/api/datasets/people/{path}", headers=with_key("anything"))
-    assert (refused.status_code, refused.json()["code"]) == (401, "bad-key")
-    assert "without a key" in refused.json()["advice"]
 
 
 @pytest.mark.parametrize("address", [TABLE, "/datasets/people"])
