@@ -21,7 +21,6 @@ from pyaxis import pyaxis
 from pyjstat import pyjstat
 
 import discreet
-import discreet.formats.writers.arrow as module
 from discreet.errors import BadRequest
 from discreet.formats import format_by_name
 from discreet.formats.writers.csv import Dialect, excel_safe_text, quote_fields, safe_text
@@ -73,7 +72,9 @@ def test_a_field_is_what_pythons_writer_makes_of_it(text, separator):
 @pytest.mark.parametrize(
     ("name", "separator", "decimal"), [("csv-excel", ";", ","), ("csv-excel-point", ",", ".")]
 )
-def test_csv_for_excel_has_a_mark_and_the_separator_and_decimal_sign_of_its_excel(release, name, separator, decimal):
+def test_csv_for_excel_has_a_mark_and_the_separator_and_decimal_sign_of_its_excel(
+    release, name, separator, decimal
+):
     """Wrong alternatives: decimal points where Excel takes them for dates; semicolons that it leaves in one column."""
     data = format_by_name(name).write(decorated(release))
     assert data.startswith(separator.join(["\ufeffage", "age_label", "job", ""]).encode())
@@ -322,15 +323,6 @@ def test_texts_of_arrow_are_dictionaries_and_counts_are_integers(release):
     assert all(pa.types.is_dictionary(schema.field(name).type) for name in schema.names if name != "value")
     assert schema.field("value").type == pa.int64()
     assert schema.field("sex").metadata == {b"label": b"Sex"}
-
-
-@pytest.mark.parametrize("lines", [7, 60])
-def test_an_arrow_stream_comes_in_batches(release, monkeypatch, lines):
-    whole = stream_of(release).read_all()
-    monkeypatch.setattr(module, "BATCH", lines)
-    batches = list(stream_of(release))
-    assert max(len(batch) for batch in batches) == min(lines, release.cells)
-    assert pa.Table.from_batches(batches).equals(whole)
 
 
 def test_parquet_is_the_table_of_the_arrow_stream(release):

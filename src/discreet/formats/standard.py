@@ -63,11 +63,11 @@ FORMAT = (
     ),
     Format(
         "sdmx-csv", "SDMX-CSV", message("SDMX-CSV 2.0"), "csv", _SDMX_CSV,
-        _writer("formats.writers.sdmx_data:to_sdmx_csv"), owns_extension=False, place=80,
+        _writer("formats.writers.sdmx_data:sdmx_csv"), owns_extension=False, place=80,
     ),
     Format(
         "sdmx-json", "SDMX-JSON", message("SDMX-JSON 1.0"), "json", _SDMX_JSON,
-        _writer("formats.writers.sdmx_data:to_sdmx_json"), owns_extension=False, place=85,
+        _writer("formats.writers.sdmx_data:sdmx_json"), owns_extension=False, place=85,
     ),
     Format(
         "html", "HTML", message("an HTML document, the table as it reads"), "html", "text/html; charset=utf-8",

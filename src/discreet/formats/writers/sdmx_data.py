@@ -54,13 +54,9 @@ from discreet.model.variable import TOTAL
 Known = dict[str, NDArray[np.int64] | NDArray[np.float64]]
 
 
-def to_sdmx_csv(release: Release) -> Iterator[bytes]:
-    """The release as SDMX-CSV 2.0."""
-    return sdmx_csv(release, flow_of(release))
-
-
-def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
-    """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
+def sdmx_csv(release: Release, flow: Flow | None = None) -> Iterator[bytes]:
+    """The release as SDMX-CSV 2.0, by default of its own dataflow; a dimension that the table lacks is its total."""
+    flow = flow or flow_of(release)
     _, *beside = numbers_of(release, NONE)
     words = words_of(release)
     attributes = ["OBS_STATUS", "CONF_STATUS", *(numbers.name.upper() for numbers in beside), *words]
@@ -87,22 +83,18 @@ def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
         yield join_lines(columns, ",")
 
 
-def to_sdmx_json(release: Release) -> Iterator[bytes]:
-    """The release as SDMX-JSON."""
-    return sdmx_json(release, flow_of(release))
-
-
-def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
-    """The release as data of a dataflow, block by block; a dimension that the table lacks is its total."""
+def sdmx_json(release: Release, flow: Flow | None = None) -> Iterator[bytes]:
+    """The release as SDMX-JSON, as `sdmx_csv`."""
+    own = flow or flow_of(release)
     known = _distinct_numbers(release)
-    structure = _structure(release, flow, known)
+    structure = _structure(release, own, known)
     sender = {"id": AGENCY, "name": release.dataset.source or release.dataset.label}
-    name = f"{flow.id}-{release.digest[:8]}"
+    name = f"{own.id}-{release.digest[:8]}"
     header = {"id": name, "test": False, "prepared": PREPARED, "sender": sender}
     data = {
         "action": "Information",
         "attributes": [0 for _ in structure["attributes"]["dataSet"]],
-        "observations": Later("{}", lambda: _json_observations(release, flow, known)),
+        "observations": Later("{}", lambda: _json_observations(release, own, known)),
     }
     return json_pieces({"header": header, "structure": structure, "dataSets": [data]})
 
