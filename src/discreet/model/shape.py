@@ -5,9 +5,10 @@ level that contains the outputs below it. The total, if any, is last in the arra
 table of 10^300 cells can be refused before anything is allocated.
 """
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -180,24 +181,35 @@ def table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
 
 def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
     """The structural zeros: cells whose base categories are all declared, for every variable of a combination."""
-    empty = np.zeros(shape.lengths, dtype=np.bool_)
     axes = {dimension.name: axis for axis, dimension in enumerate(shape.dimensions)}
     hidden = {hidden.name: set(hidden.members) for hidden in shape.filters}
+
+    def within(name: str, codes: frozenset[str]) -> tuple[int, NDArray[np.bool_]]:
+        declared = set(_positions(dataset.variable(name), tuple(codes)))
+        if name in axes:
+            members = shape.dimensions[axes[name]].members()
+            return axes[name], np.array([declared.issuperset(each) for each in members], dtype=np.bool_)
+        return NO_AXIS, np.array(name in hidden and hidden[name] <= declared)
+
+    return zero_cells(dataset, shape.lengths, within)
+
+
+#: In place of an axis: one flag for all cells.
+NO_AXIS = -1
+
+
+def zero_cells(
+    dataset: Dataset,
+    lengths: tuple[int, ...],
+    within: Callable[[str, frozenset[str]], tuple[int, NDArray[np.bool_]]],
+) -> NDArray[np.bool_]:
+    """The cells of any structural zero; `within` flags along an axis what lies within a variable's codes."""
+    empty = np.zeros(lengths, dtype=np.bool_)
     for zero in dataset.structural_zeros:
-        if any(name not in axes and name not in hidden for name, _ in zero.where):
-            continue
-        inside = np.ones((1,) * len(shape.dimensions), dtype=np.bool_)
-        for name, codes in zero.where:
-            declared = set(_positions(dataset.variable(name), tuple(codes)))
-            if name in axes:
-                axis = axes[name]
-                flags = [set(members) <= declared for members in shape.dimensions[axis].members()]
-                lengths = [-1 if each == axis else 1 for each in range(len(shape.dimensions))]
-                inside = inside & np.array(flags, dtype=np.bool_).reshape(lengths)
-            elif not hidden[name] <= declared:
-                break
-        else:
-            empty |= inside
+        inside = np.ones((1,) * len(lengths), dtype=np.bool_)
+        for axis, flags in itertools.starmap(within, zero.where):
+            inside = inside & flags.reshape([-1 if each == axis else 1 for each in range(len(lengths))])
+        empty |= inside
     return empty
 
 

@@ -27,6 +27,7 @@ from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_
 from discreet.model.limits import MOST_MARGINS
 from discreet.model.messages.text import nearest
 from discreet.model.privacy_budget import Terms, parse_terms
+from discreet.model.shape import NO_AXIS, zero_cells
 from discreet.model.survey import DP_FORMS
 
 Margin = tuple[str, ...]
@@ -233,32 +234,17 @@ def margin_zeros(
 
     `kept` has by variable the positions to look at; all by default.
     """
-    positions = {name: (kept or {}).get(name, slice(None)) for name in margin}
-    empty = np.zeros([np.arange(len(dataset.variable(n)))[positions[n]].size for n in margin], dtype=np.bool_)
-    for zero in dataset.structural_zeros:
-        within = np.ones((1,) * len(margin), dtype=np.bool_)
-        for name, codes in zero.where:
-            flags = _within(margin, dataset, name, codes)
-            if flags is None:
-                break
-            axis, mask = flags
-            lengths = [-1 if a == axis else 1 for a in range(len(margin))]
-            within = within & mask[positions[margin[axis]]].reshape(lengths)
-        else:
-            empty |= within
-    return empty
+    positions = [(kept or {}).get(name, np.arange(len(dataset.variable(name)))) for name in margin]
 
+    def within(name: str, codes: frozenset[str]) -> tuple[int, NDArray[np.bool_]]:
+        declared = np.array([code in codes for code in dataset.variable(name).codes])
+        for axis, own in enumerate(margin):
+            flags = inside(dataset, name, declared, own)
+            if flags is not None:
+                return axis, flags[positions[axis]]
+        return NO_AXIS, np.array(False)
 
-def _within(
-    margin: Margin, dataset: Dataset, name: str, codes: frozenset[str]
-) -> tuple[int, NDArray[np.bool_]] | None:
-    """The axis related to a variable, and its categories within some codes; None if there is none."""
-    declared = np.array([code in codes for code in dataset.variable(name).codes])
-    for axis, own in enumerate(margin):
-        flags = inside(dataset, name, declared, own)
-        if flags is not None:
-            return axis, flags
-    return None
+    return zero_cells(dataset, tuple(len(each) for each in positions), within)
 
 
 def _margins_of(entry: Mapping[str, Any], dataset: Dataset, excluded: list[Margin]) -> tuple[Margin, ...]:
