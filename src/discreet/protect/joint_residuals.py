@@ -314,7 +314,7 @@ def joint_blocks(
         conditions, place, lengths, chosen = margin_choice.block_conditions(shape, depths)
         sides = _sides(conditions, dataset, plan)
         block = None if sides is None else Block(place, lengths, *sides, chosen)
-        if block is None or not all(map(plan.space.holds, block.tables())):
+        if block is None or not plan.by_levels.keys() >= set(block.tables()):
             raise margin_choice.outside_universe(
                 [each for each in conditions if each.restricts], universe, dataset
             )
