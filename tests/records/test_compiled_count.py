@@ -40,14 +40,10 @@ WIDTHS = {"region": 3, "area": 300, "sex": 2, "parish": 70_000}
 
 @pytest.fixture(scope="module")
 def dataset():
-    variables = tuple(
-        Variable(
-            name,
-            "",
-            tuple(Category(f"{n}", "", str(n % 3) if name == "area" else None) for n in range(width)),
-        )
-        for name, width in WIDTHS.items()
-    )
+    def codes(name, width):
+        return tuple(Category(f"{n}", "", str(n % 3) if name == "area" else None) for n in range(width))
+
+    variables = tuple(Variable(name, "", codes(name, width)) for name, width in WIDTHS.items())
     geography = Hierarchy("geography", "", ("region", "area"), geography=True)
     return Dataset("wide", "", variables, "id", hierarchies=(geography,), weight_column="weight")
 
@@ -184,19 +180,15 @@ def test_the_second_large_count_of_a_process_starts_the_kernel(dataset, engine, 
     assert engine.dense(query, lookups, 300).counts.sum() == 2000
 
 
-def test_without_numba_nothing_is_started(engine, monkeypatch):
+def test_without_numba_nothing_is_started_and_one_that_does_not_load_changes_nothing(engine, monkeypatch):
+    monkeypatch.setattr(fast_count, "_KERNEL", _Kernel())
+    monkeypatch.setattr(fast_count, "_compile", lambda: 1 / 0)
+    assert not fast_count.prepare_kernel(wait=True)
     kernel = _Kernel()
     monkeypatch.setattr(fast_count, "_KERNEL", kernel)
     monkeypatch.setattr(fast_count, "kernel_installed", lambda: False)
     assert [engine.dense(AggregateQuery(("area",)), [np.arange(300)], 300) for _ in range(3)] == [None] * 3
     assert kernel.thread is None
-    assert not fast_count.prepare_kernel(wait=True)
-
-
-def test_a_numba_that_does_not_load_changes_nothing(monkeypatch):
-    kernel = _Kernel()
-    monkeypatch.setattr(fast_count, "_KERNEL", kernel)
-    monkeypatch.setattr(fast_count, "_compile", lambda: (_ for _ in ()).throw(OSError))
     assert not fast_count.prepare_kernel(wait=True)
 
 
@@ -210,9 +202,7 @@ def records_of(dataset, areas):
     schema, count = storage_schema(dataset), len(areas)
     columns = {name: np.arange(count) % 2 for name in schema.names}
     columns |= {"area": np.array(areas), RECORD_KEY: 2**32 - 1 - np.arange(count)}
-    return pa.record_batch(
-        [pa.array(columns[n], schema.field(n).type) for n in schema.names], names=schema.names
-    )
+    return pa.record_batch(columns, schema=schema)
 
 
 def test_columns_come_back_as_they_were_written(town, tmp_path, many):
@@ -264,15 +254,8 @@ def test_a_load_seals_it_and_a_changed_byte_is_found(town, tmp_path, many):
 def test_codes_beyond_a_lookup_touch_nothing_but_the_last_place(slow_kernel):
     """A damaged file must not make compiled code read or write beyond its arrays."""
     kernel = compiled_kernel()
-    raw = np.concatenate(
-        [
-            np.array(column).view(np.uint8)
-            for column in (
-                np.arange(5000, dtype=np.uint32),  # keys
-                np.full(5000, 2**32 - 1, np.uint32),  # codes of four bytes, all of them wrong
-            )
-        ]
-    )
+    wrong_codes = np.full(5000, 2**32 - 1, np.uint32)
+    raw = np.concatenate([np.arange(5000, dtype=np.uint32), wrong_codes]).view(np.uint8)  # keys, then codes
     lookups = np.array([0, 1, 1 << 28], dtype=np.uint32)
     tables = [[np.zeros(3, t) for t in (np.int64, np.uint64)] + [np.zeros(0, np.int64)] for _ in range(2)]
     for run, table in zip((kernel, slow_kernel), tables, strict=True):

@@ -51,29 +51,23 @@ def test_order_and_chunks_change_nothing(count, seed, chunks):
 
 
 def test_every_part_of_every_record_the_description_the_lineage_and_the_secret_count():
+    """A value that moves from one record to another changes the digest, too."""
     hashes, columns = records(30, 3)
     seen = {digest_of(hashes, columns)}
     for place in range(len(columns)):
         changed = [column.copy() for column in columns]
         changed[place][7] += 1
         seen.add(digest_of(hashes, changed))
-    other = hashes.copy()
-    other[7, 15] ^= 1
-    seen.add(digest_of(other, columns))
-    seen.add(digest_of(hashes[:-1], [column[:-1] for column in columns]))
-    seen.add(digest_of(np.vstack([hashes, hashes[:1]]), [np.append(column, column[0]) for column in columns]))
-    seen.add(digest_of(hashes, columns, description="other"))
-    seen.add(digest_of(hashes, columns, lineage="other"))
-    seen.add(digest_of(hashes, columns, secret=Secret(bytes(range(32)))))
-    assert len(seen) == 10
-
-
-def test_moving_a_value_from_one_record_to_another_changes_the_digest():
-    hashes, columns = records(10, 5)
-    swapped = [column.copy() for column in columns]
+    swapped, other = [column.copy() for column in columns], hashes.copy()
     swapped[1][[0, 1]] = swapped[1][[1, 0]]
     assert swapped[1].tolist() != columns[1].tolist()
-    assert digest_of(hashes, swapped) != digest_of(hashes, columns)
+    other[7, 15] ^= 1
+    seen |= {digest_of(hashes, swapped), digest_of(other, columns)}
+    seen.add(digest_of(hashes[:-1], [column[:-1] for column in columns]))
+    seen.add(digest_of(np.vstack([hashes, hashes[:1]]), [np.append(column, column[0]) for column in columns]))
+    for changes in ({"description": "other"}, {"lineage": "other"}, {"secret": Secret(bytes(range(32)))}):
+        seen.add(digest_of(hashes, columns, **changes))
+    assert len(seen) == 11
 
 
 def test_the_records_alone_have_a_fingerprint_of_their_own():
@@ -89,7 +83,7 @@ def test_the_records_alone_have_a_fingerprint_of_their_own():
     assert found[0] == found[1] != found[2]
 
 
-SECRET_ID_SKETCH, OTHER = Secret(bytes(range(32))), Secret(bytes(range(1, 33)))
+OTHER = Secret(bytes(range(1, 33)))
 #: The most that a test of many draws fails although all is as it is said.
 FALSE_ALARM = 1e-4
 DIGEST = "0" * 32
@@ -100,7 +94,7 @@ def hashes(names):
     return np.frombuffer(found, dtype=np.uint8).reshape(-1, 16)
 
 
-def sketch(names, secret=SECRET_ID_SKETCH):
+def sketch(names, secret=SECRET):
     made = IdSketch(secret)
     blocks = hashes(names)
     for start in range(0, len(blocks), 700):  # chunks as of a load
@@ -127,20 +121,19 @@ def test_whole_sketches_give_the_exact_share_and_order_and_repeats_change_nothin
 def test_ids_that_only_number_the_records_are_found_also_in_a_cut_sketch(first, text, small):
     for many in (200, 1500, 3000):
         ids = sketch(text.format(number, len(str(many))) for number in reversed(range(first, first + many)))
-        assert number_records(ids, many, SECRET_ID_SKETCH)
-        assert (
-            not number_records(ids, 4 * many, SECRET_ID_SKETCH) or many == 200
-        )  # wrong: of a complete one n is known
+        assert number_records(ids, many, SECRET)
+        # Wrong: of a complete one n is known.
+        assert not number_records(ids, 4 * many, SECRET) or many == 200
 
 
 @pytest.mark.parametrize("ids", [range(2, 202), range(1000, 4000), [*range(199), 5000], range(0, 6000, 2)])
 def test_other_numbers_are_ids(ids, small):
-    assert not number_records(sketch(ids), len(ids), SECRET_ID_SKETCH)
+    assert not number_records(sketch(ids), len(ids), SECRET)
 
 
 def test_a_cut_sketch_is_the_smallest_of_all_keyed_hashes(small):
     """The slow way: hash everything, sort, cut."""
-    everything = IdSketch(SECRET_ID_SKETCH)
+    everything = IdSketch(SECRET)
     for name in range(2000):
         everything.add(hashes([name]))
     assert np.array_equal(everything.values, sketch(range(2000)))
@@ -182,11 +175,11 @@ def test_the_figure_of_the_page_is_the_formula():
 def test_other_secrets_cannot_be_compared():
     """The same people in two workspaces: nothing of one sketch is in the other."""
     assert overlap(sketch(range(1000)), sketch(range(1000), OTHER)).matched == 0
-    sealed = seal_sketch(sketch(range(1000)), SECRET_ID_SKETCH, DIGEST)
+    sealed = seal_sketch(sketch(range(1000)), SECRET, DIGEST)
     assert open_sketch(sealed, OTHER, DIGEST) is None
-    assert open_sketch(sealed, SECRET_ID_SKETCH, "1" * 32) is None
-    assert open_sketch(sealed[:-1] + b"x", SECRET_ID_SKETCH, DIGEST) is None
-    assert np.array_equal(open_sketch(sealed, SECRET_ID_SKETCH, DIGEST), sketch(range(1000)))
+    assert open_sketch(sealed, SECRET, "1" * 32) is None
+    assert open_sketch(sealed[:-1] + b"x", SECRET, DIGEST) is None
+    assert np.array_equal(open_sketch(sealed, SECRET, DIGEST), sketch(range(1000)))
 
 
 def test_who_steals_a_sketch_learns_nothing_but_its_length():
@@ -195,9 +188,9 @@ def test_who_steals_a_sketch_learns_nothing_but_its_length():
     unkeyed = np.sort(ids[:, :8].copy().view("<u8").ravel()).tobytes()
     guess = hashes([17])[0, :8].tobytes()
     assert guess in unkeyed
-    sealed = seal_sketch(sketch(range(900)), SECRET_ID_SKETCH, DIGEST)
+    sealed = seal_sketch(sketch(range(900)), SECRET, DIGEST)
     assert guess not in sealed
     assert sketch([17]).tobytes() not in sealed
-    one = seal_sketch(sketch([1]), SECRET_ID_SKETCH, DIGEST)
+    one = seal_sketch(sketch([1]), SECRET, DIGEST)
     assert len(one) == len(sealed) == 32 + 8 * (FEWEST_STORED + 1)
     assert abs(np.unpackbits(np.frombuffer(one[32:], dtype=np.uint8)).mean() - 0.5) < 0.01  # random bits

@@ -288,8 +288,8 @@ class Sample(Confidential):
             stratum_of = np.zeros(by_unit.size, dtype=np.int64)
             stratum_of[rows.unit] = rows.stratum
             squares = np.bincount(stratum_of, by_unit**2, strata)
-        sums = (np.asarray(each, dtype=np.float64) for each in (totals, squares))
-        parts = stratum_variance(*sums, rows.units, fractions(self._design, strata))
+        sums, of_squares = (np.asarray(each, dtype=np.float64) for each in (totals, squares))
+        parts = stratum_variance(sums, of_squares, rows.units, fractions(self._design, strata))
         return float(np.sqrt(parts.sum()))
 
 

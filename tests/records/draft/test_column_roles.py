@@ -33,6 +33,8 @@ def weights(name, **given):
 
 def test_hours_paid_are_no_id():
     """ "Paid" ends in "id"; a fraction is never an id."""
+    words = ["hoursPaid", "paid", "PAID", "residence", "idle", "Identity_x", "valid", "w"]
+    assert not any(map(has_id_name, words)), "letters within a word say nothing"
     hours = column("hoursPaid", whole=False)
     roles = find_roles([hours, column("employeeID", low=100_000, high=900_000, lengths=(6, 6))])
     assert roles.id.name == "employeeID"
@@ -53,6 +55,7 @@ def test_weights_of_known_surveys_are_found(name):
     assert is_weight(weights(name))
     assert not is_weight(replace(weights(name), low=-1.0))
     assert not is_weight(replace(weights(name), filled=N - 1))
+    assert not any(map(is_weight, map(weights, ["birthweight", "weight_kg", "BMXWT", "hours", "awful"])))
 
 
 @pytest.mark.parametrize("name", ["v005", "HV005", "weight", "w", "perwt"])
@@ -108,11 +111,6 @@ def test_the_weight_of_a_person_goes_before_that_of_the_household(household, per
     assert find_roles([weights(household)]).weight.name == household
 
 
-@pytest.mark.parametrize("name", ["birthweight", "weight_kg", "BMXWT", "hours", "awful"])
-def test_the_weight_of_a_body_is_none(name):
-    assert not is_weight(weights(name))
-
-
 def test_the_design_of_a_sample_is_found():
     strata, psu = column("SDMVSTRA", 15), column("SDMVPSU", 2)
     roles = find_roles([column("SEQN"), weights("WTMEC2YR"), strata, psu])
@@ -158,24 +156,10 @@ def test_what_is_left_out_has_its_reason(facts, words):
     assert words in why_left_out(facts) if words else why_left_out(facts) == ""
 
 
-@pytest.mark.parametrize(
-    "name", ["hoursPaid", "paid", "PAID", "residence", "idle", "Identity_x", "valid", "w"]
-)
-def test_letters_within_a_word_say_nothing(name):
-    """The wrong alternative looks for the letters: hoursPaid was an id."""
-    assert not has_id_name(name)
-    assert name == "w" or "id" in name.lower()
-
-
-def test_twenty_records_a_category_are_enough():
-    assert not too_fine(400, 20)
-    assert too_fine(399, 20)
-
-
 def test_a_caution_says_the_numbers():
-    assert id_caution("household", 6000, 14827).startswith(
-        "household has 6,000 categories for 14,827 records: is it an id?"
-    )
+    said = "household has 6,000 categories for 14,827 records: is it an id?"
+    assert id_caution("household", 6000, 14827).startswith(said)
+    assert (too_fine(399, 20), too_fine(400, 20)) == (True, False), "twenty records a category are enough"
     assert id_caution("region", 9, 100) is None
     assert "called an id" in id_caution("interviewer_id", 9, 10**6)
 
