@@ -67,16 +67,13 @@ def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -
     (inf, True)
     """
     counts = range(max(0, min(first, second) - noise.largest - 1), max(first, second) + noise.largest + 1)
-    joined = sum(
-        release_probability(noise, n + 1, first) * release_probability(noise, n, second) for n in counts
+    one, more, two = (
+        [release_probability(noise, n + bob, released) for n in counts]
+        for bob, released in ((0, first), (1, first), (0, second))
     )
-    if shared:
-        alone = sum(release_probability(noise, n, first) for n in counts) if first == second else 0.0
-    else:
-        alone = sum(
-            release_probability(noise, n, first) * release_probability(noise, n, second) for n in counts
-        )
-    return log_ratio(joined, alone)
+    joined, apart = (sum(p * q for p, q in zip(side, two, strict=True)) for side in (more, one))
+    same = sum(one) if first == second else 0.0
+    return log_ratio(joined, same if shared else apart)
 
 
 def cell_evidence(row: NoiseRow, released: int) -> float:
@@ -93,9 +90,9 @@ def cell_evidence(row: NoiseRow, released: int) -> float:
 
 def log_ratio(yes: float, no: float) -> float:
     """log(yes / no), infinite where one is impossible; 0 where both are."""
-    if yes == 0 and no == 0:
-        return 0.0
-    return math.inf if no == 0 else -math.inf if yes == 0 else math.log(yes / no)
+    if yes and no:
+        return math.log(yes / no)
+    return math.inf if yes else -math.inf if no else 0.0
 
 
 def apply_to_pairs(
@@ -247,10 +244,5 @@ class _Queries:
 
     def _request(self, context: Context, also: tuple[str, tuple[str, ...]] | None) -> TableRequest:
         filters = tuple(each for each in (context, also) if each is not None)
-        return TableRequest(
-            self.knowledge.dataset.id,
-            (self.scene.place,),
-            (self.scene.sensitive,),
-            filters=filters,
-            totals=False,
-        )
+        rows, columns = (self.scene.place,), (self.scene.sensitive,)
+        return TableRequest(self.knowledge.dataset.id, rows, columns, filters=filters, totals=False)

@@ -14,6 +14,7 @@ Source: Pearl (1988), chapter 4; Kschischang, Frey & Loeliger (2001).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,33 +96,28 @@ class Line:
             score = score * words[at].reshape([-1 if a == axis else 1 for a in range(len(kept))])
         joint = score * said[0][place]
         size = self.total.counts.size
-        told = [np.bincount(place.ravel(), score.ravel(), minlength=size).astype(np.float64)]
+        messages = [np.bincount(place.ravel(), score.ravel(), minlength=size).astype(np.float64)]
         for axis, (at, words) in enumerate(zip(kept, said[1:], strict=True)):
             others = tuple(a for a in range(len(kept)) if a != axis)
-            message = np.zeros(words.size)
-            message[at] = joint.sum(axis=others) / np.maximum(words[at], _FLOOR)
-            told.append(message)
-        return told
+            messages.append(np.zeros(words.size))
+            messages[-1][at] = joint.sum(axis=others) / np.maximum(words[at], _FLOOR)
+        return messages
 
     def _by_counts(self, said: Sequence[Floats]) -> list[Floats]:
         """Convolve the distributions of the counts, without weights."""
         parts = said[1:]
         before, after = _running(parts), _running(parts[::-1])[::-1]
         least = sum(int(part.counts[0]) for part in self.parts)
-        told = [_at(before[-1], least, self.total)]
+        messages = [_at(before[-1], least, self.total)]
         for number, part in enumerate(self.parts):
             others = np.convolve(before[number], after[number + 1])
-            distribution = np.convolve(said[0], others[::-1])
             start = int(self.total.counts[0]) - (least - int(part.counts[0])) - others.size + 1
-            told.append(_at(distribution, start, part))
-        return told
+            messages.append(_at(np.convolve(said[0], others[::-1]), start, part))
+        return messages
 
 
 def _running(distributions: Sequence[Floats]) -> list[Floats]:
-    sums = [np.ones(1)]
-    for distribution in distributions:
-        sums.append(np.convolve(sums[-1], distribution))
-    return sums
+    return list(accumulate(distributions, np.convolve, initial=np.ones(1)))
 
 
 def _at(distribution: Floats, start: int, cell: Unknown) -> Floats:
@@ -138,8 +134,8 @@ def strike_out(lines: Sequence[Line]) -> None:
         changed = False
         for line in lines:
             words = [(cell.likelihood > 0).astype(float) for cell in line.cells]
-            for cell, told in zip(line.cells, line.messages(words), strict=True):
-                changed |= cell.strike(told > _FLOOR)
+            for cell, possible in zip(line.cells, line.messages(words), strict=True):
+                changed |= cell.strike(possible > _FLOOR)
 
 
 def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[Floats]:

@@ -145,9 +145,8 @@ def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
         )
         return frozenset(table.margin for table, _ in answered), spread
     one_number = knowledge.protection == CELLKEY and sum(columns) == 1
-    return "participants" if one_number else way, float(knowledge.distribution.rows[-1].variance()) * sum(
-        columns
-    )
+    spread = float(knowledge.distribution.rows[-1].variance()) * sum(columns)
+    return "participants" if one_number else way, spread
 
 
 def _table(cell: Cell, dataset: Dataset, *filters: tuple[str, tuple[str, ...]]) -> TableRequest:
@@ -180,9 +179,8 @@ def exact_bound(epsilon: float, delta: float = 0.0) -> float:
     """
     best, weights, failures = 1.0, 1.0, 1.0
     for steps in range(1, _MOST_STEPS + 1):
-        weight = math.exp(-steps * epsilon)
-        weights += 2 * weight
-        failures += 2 * weight * group_delta(delta, epsilon, steps)
+        weight = 2 * math.exp(-steps * epsilon)
+        weights, failures = weights + weight, failures + weight * group_delta(delta, epsilon, steps)
         best = min(best, failures / weights)
     return best
 

@@ -38,12 +38,8 @@ from discreet.model.survey import Survey
 from discreet.model.variable import TOTAL
 from discreet.noise.table import NoiseTable
 
-CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS, STEPS = (
-    "cell-average",
-    "overall-average",
-    "largest-weight-with-counts",
-    "largest-weight",
-)
+CELL_AVERAGE, OVERALL_AVERAGE = "cell-average", "overall-average"
+SHARED_STEPS, STEPS = "largest-weight-with-counts", "largest-weight"
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: Rounding to whole people, and to the last decimal of a weight before it.
@@ -94,8 +90,7 @@ class Reader:
         shown = round(weighted / self.step)
         steps, likelihood = possible_counts(self.distribution, shown)
         top = int(np.ceil((steps[-1] + 1) * self.step / least))
-        first = int(max(0, (steps[0] - 1) * self.step / most))
-        counts = np.arange(first, top + 1)
+        counts = np.arange(int(max(0, (steps[0] - 1) * self.step / most)), top + 1)
         low, high = (counts.astype(np.float64) * weight for weight in (least, most))
 
         def fits(_counts: Counts, low: Floats, high: Floats) -> Floats:
@@ -105,18 +100,17 @@ class Reader:
 
     def _interval(self, counts: Counts, shown: int, weighted: int) -> tuple[Floats, Floats] | None:
         """The smallest and largest weighted count for each count; None where nothing is known."""
+        forms = {OVERALL_AVERAGE: (self.average, HALF), SHARED_STEPS: (self.step, self.step / 2 + HALF)}
         if shown <= 0 or weighted <= 0:
             return None
         people = counts.astype(np.float64)
         if self.form == CELL_AVERAGE:
             return people * ((weighted - HALF) / shown), people * ((weighted + HALF) / shown)
-        if self.form == OVERALL_AVERAGE:
-            middle = weighted - (shown - people) * self.average
-            return middle - HALF, middle + HALF
-        if self.form == SHARED_STEPS:
-            middle = weighted - (shown - people) * self.step
-            return middle - self.step / 2 - HALF, middle + self.step / 2 + HALF
-        return None
+        if self.form not in forms:
+            return None
+        weight, slack = forms[self.form]
+        middle = weighted - (shown - people) * weight
+        return middle - slack, middle + slack
 
 
 def _mean_between(likelihood: Floats, start: int, low: Floats, high: Floats) -> Floats:
@@ -226,19 +220,13 @@ def attack(
         for cell, unknown in unknowns.items():
             unknown.likelihood = unknown.likelihood * errors(cell, seen[cell], unknown.counts)
     _apply_class_weights(reader, outside, unknowns)
-    lines = [
-        Line(unknowns[total], [unknowns[part] for part in parts])
-        for total, parts in dict.fromkeys(line for frame in frames for line in _lines(frame))
-    ]
+    sums = dict.fromkeys(line for frame in frames for line in _lines(frame))
+    lines = [Line(unknowns[total], [unknowns[part] for part in parts]) for total, parts in sums]
     strike_out(lines)
-    beliefs = believe(list(unknowns.values()), lines)
-    pairs = zip(unknowns.values(), beliefs, strict=True)
-    return Findings(
-        tuple(unknowns),
-        np.array([unknown.counts[int(np.argmax(belief))] for unknown, belief in pairs]),
-        np.array([unknown.certain for unknown in unknowns.values()]),
-        cache.queries,
-    )
+    pairs = zip(unknowns.values(), believe(list(unknowns.values()), lines), strict=True)
+    guesses = np.array([unknown.counts[int(np.argmax(belief))] for unknown, belief in pairs])
+    certain = np.array([unknown.certain for unknown in unknowns.values()])
+    return Findings(tuple(unknowns), guesses, certain, cache.queries)
 
 
 def query_tables(
@@ -251,23 +239,17 @@ def query_tables(
         for measure in measures:
             answer = cache.ask(replace(table, measure=measure))
             frame = _frame(table, answer.codes)
-            for place in np.ndindex(*answer.values.shape):
-                cell: Cell = frame.item(place)
-                value = int(answer.values[place])
-                old = seen.get(cell, ReleasedCell())
-                if answer.missing[place]:
-                    continue
-                error, part = (
-                    None if beside is None else int(beside[place])
-                    for beside in (answer.errors, answer.noise_shares)
-                )
-                seen[cell] = (
-                    replace(old, count=value)
-                    if measure == COUNT
-                    else replace(old, weighted=value, error=error, noise_share=part)
-                )
+            released = (
+                {"count": answer.values}
+                if measure == COUNT
+                else {"weighted": answer.values, "error": answer.errors, "noise_share": answer.noise_shares}
+            )
+            for place in zip(*np.nonzero(~answer.missing), strict=True):
+                cell: Cell = frame[place]
+                numbers = {name: int(each[place]) for name, each in released.items() if each is not None}
+                seen[cell] = replace(seen.get(cell, ReleasedCell()), **numbers)
         frames.append(frame)
-    return {cell: each for cell, each in seen.items() if each != ReleasedCell()}, frames
+    return seen, frames
 
 
 def _frame(table: TableRequest, codes: tuple[tuple[str, ...], ...]) -> NDArray[Any]:
@@ -342,7 +324,6 @@ def common_weights(cells: Sequence[Unknown]) -> list[tuple[float, float]]:
         each = sorted(
             set(zip((lows - slack).round(9).tolist(), (highs + slack).round(9).tolist(), strict=True))
         )
-        found = [
-            (max(low, a), min(high, b)) for low, high in found for a, b in each if max(low, a) <= min(high, b)
-        ]
+        both = ((max(low, a), min(high, b)) for low, high in found for a, b in each)
+        found = [(low, high) for low, high in both if low <= high]
     return found

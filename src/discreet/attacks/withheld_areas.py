@@ -159,10 +159,8 @@ class AreaQuestions:
                 continue
             answer = self._ask(self._request(level, (*self.target.variables, variable.name)))
             if answer is not None:
-                inner = np.moveaxis(answer.values, -1, 0)[-1][(slice(-1),) * (len(self.target.variables) + 1)]
-                found.append(
-                    AreaTable(inner.astype(float), _withheld_areas(answer, level), self.target.variance)
-                )
+                inner = answer.values[..., -1][(slice(-1),) * (len(self.target.variables) + 1)].astype(float)
+                found.append(AreaTable(inner, _withheld_areas(answer, level), self.target.variance))
         return found
 
     def interior(
@@ -231,10 +229,10 @@ class AreaQuestions:
         stand_ins = np.full(len(gone), people[~gone].mean() if (~gone).any() else 1.0)
         records = self._ask(replace(self._request(level, ()), measure=DEFAULT_MEASURE))
         if records is not None:
-            told = ~records.missing[:-1]
-            both = told & ~gone
-            scale = people[both].sum() / max(records.values[:-1][both].sum(), 1)
-            stand_ins[told] = np.maximum(records.values[:-1][told] * scale, TINY)
+            shown, counts = ~records.missing[:-1], records.values[:-1]
+            both = shown & ~gone
+            scale = people[both].sum() / max(counts[both].sum(), 1)
+            stand_ins[shown] = np.maximum(counts[shown] * scale, TINY)
         figures = [rule["figures"] for rule in self.dataset.rules if rule.get("variable") == level]
         for code, figure in (pair for each in figures for pair in each.items()):
             stand_ins[self.dataset.variable(level).position(code)] = figure * self.target.represented
@@ -343,15 +341,14 @@ def _step(
     surplus = (np.square(left - expected) - variance)[known].sum()
     spread = max(float(surplus / max(weight[known].sum(), TINY)), 0.0)
     part = spread * (left - expected) / (spread * weight + variance + TINY)
-    best: Floats = np.maximum(
-        start + weights * np.where(broadcast_areas(known, left), part, 0.0)[parents], 0.0
-    )
+    moved = weights * np.where(broadcast_areas(known, left), part, 0.0)[parents]
+    best: Floats = np.maximum(start + moved, 0.0)
     shown = ~own.gone
     alone = (np.bincount(parents[shown], minlength=len(above.gone)) == 0) & ~above.gone
     guess[alone[parents]] = best[alone[parents]]
     for direct in asking.supersets(level):
-        told = own.gone & ~direct.gone
-        best[told] = direct.shown[told]
+        seen = own.gone & ~direct.gone
+        best[seen] = direct.shown[seen]
     guess[shown] = best[shown] = own.shown[shown]
     return _Level(guess, best, own.gone, own.variance)
 
@@ -361,23 +358,17 @@ def _differences(
 ) -> tuple[Floats, Floats]:
     """The sum of the withheld parts of each parent, and its variance; infinite where unknown."""
     number = len(above.gone)
-    lost, kept = (
-        np.bincount(parents[own.gone], minlength=number),
-        np.bincount(parents[~own.gone], minlength=number),
-    )
-    left = above.best - add_parts(
-        np.where(broadcast_areas(own.gone, own.shown), 0, own.shown), parents, number
-    )
+    lost, kept = (np.bincount(parents[areas], minlength=number) for areas in (own.gone, ~own.gone))
+    shown = np.where(broadcast_areas(own.gone, own.shown), 0, own.shown)
+    left = above.best - add_parts(shown, parents, number)
     expected = above.variance + own.variance * kept
     whole = ~above.gone & (lost == 0) & (kept > 0)
     if whole.any():  # where nothing is withheld the difference is noise alone: so large is it really
         size = int(np.prod(left.shape[1:]))
         expected = expected * (np.square(left[whole]).sum() / max(expected[whole].sum() * size, TINY))
     noise = np.where(above.gone | (lost == 0), np.inf, expected)
-    for other, variance in (
-        asking.interior(levels, own.gone, parents, number),
-        asking.unions(levels, above, own, parents),
-    ):
+    others = asking.interior(levels, own.gone, parents, number), asking.unions(levels, above, own, parents)
+    for other, variance in others:
         better = (variance < noise) & (lost > 0)
         left[better], noise[better] = other[better], variance[better]
     return left, noise

@@ -176,9 +176,8 @@ class FourierTransform:
         spectrum[self._places()] = coefficients
         return np.asarray(walsh_hadamard(spectrum) / math.sqrt(spectrum.size))
 
-    def table_of(self, coefficients: Vector) -> Vector:
-        """The table w₀ = Aᵀ φ that has these coefficients and nothing outside the closure."""
-        return self.backward(coefficients)
+    #: The table w₀ = Aᵀ φ that has these coefficients and nothing outside the closure.
+    table_of = backward
 
     def gram_matrix(self, weight: Vector) -> Vector:
         """Entry (S, S') is the coefficient of the weights at the symmetric difference of S and S'."""

@@ -62,7 +62,6 @@ class SeededNoise:
         self._random = np.random.default_rng(seed)
 
     def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:  # noqa: ARG002 - the protocol's
-        """Draw keys, for any name, and look them up."""
         keys = self._random.integers(0, table.modulus - 1, size, dtype=np.uint64, endpoint=True)
         return look_up(table, keys)
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linprog
 
 from discreet.errors import DiscreetError
-from discreet.margins.bases import Transform, expand_axes
+from discreet.margins.bases import Transform, Vector, expand_axes
 from discreet.margins.margin_set import Axes, MarginSet
-
-Vector = NDArray[np.float64]
 
 #: The slack of b relative to the largest coefficient, which gives the program an interior.
 SLACK = 1e-7
@@ -48,8 +47,7 @@ _REFINEMENTS = 3
 _ROUNDING = 1e-13
 
 
-@dataclass(slots=True)
-class _Point:
+class _Point(NamedTuple):
     """Primal w, slacks s = φ + r - A w and t = A w - φ + r, and their multipliers z, u, v."""
 
     w: Vector
@@ -69,16 +67,11 @@ class _Point:
 
     def advance(self, step: _Point, length: float) -> _Point:
         """The point after a step; one length for all, since w is in the dual condition, too."""
-        return _Point(*(here + length * ahead for here, ahead in zip(self.all(), step.all(), strict=True)))
+        return _Point(*(here + length * ahead for here, ahead in zip(self, step, strict=True)))
 
     def reach(self, step: _Point) -> float:
-        pairs = (
-            (here[ahead < 0], ahead[ahead < 0]) for here, ahead in zip(self.all(), step.all(), strict=True)
-        )
+        pairs = ((here[ahead < 0], ahead[ahead < 0]) for here, ahead in zip(self, step, strict=True))
         return min(float((-here / ahead).min(initial=1.0)) for here, ahead in pairs)
-
-    def all(self) -> tuple[Vector, ...]:
-        return self.w, self.s, self.t, self.z, self.u, self.v
 
 
 def nearest_table(transform: Transform, noisy: Vector, b: float) -> Vector:

@@ -27,30 +27,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ndtri
 
+from discreet.margins import integer_noise, least_squares
 from discreet.margins.bases import centre, sum_of_parts
-from discreet.margins.integer_noise import (
-    LATTICE_LOSS,
-    PUBLIC,
-    NoiseSource,
-    centring_loss,
-    fine_grid,
-    gaussian_noise,
-    gaussian_reserve,
-    laplace_noise,
-)
-from discreet.margins.least_squares import (
-    Covariance,
-    MeasuredMargins,
-    independent,
-    residual_norm,
-    variance_shares,
-)
 from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_weights, overall_error
 from discreet.margins.sensitivity import changes_by_difference, require_neighbours
 from discreet.privacy.composition import gaussian_mu, require_budget
@@ -66,7 +51,7 @@ def laplace_optimum(
     *,
     neighbours: str = "add-remove",
     weights: str | Mapping[Axes, float] = "cells",
-) -> MeasuredMargins:
+) -> least_squares.MeasuredMargins:
     """The plan with the least weighted error at pure ε.
 
     >>> from discreet.margins.margin_set import MarginSet
@@ -81,10 +66,12 @@ def laplace_optimum(
     public_total = neighbours == "replace-one"
     spent = epsilon / 2 if public_total else epsilon
     objective = _Objective(wanted, weight, spent, public_total=public_total)
-    noise = {margin: laplace_noise(1 / (share * spent)) for margin, share in objective.best().items()}
+    noise = {
+        margin: integer_noise.laplace_noise(1 / (share * spent)) for margin, share in objective.best().items()
+    }
     if public_total:
-        noise = {(): PUBLIC} | noise
-    return MeasuredMargins(wanted, noise, "laplace", epsilon, 0.0, neighbours)
+        noise = {(): integer_noise.PUBLIC} | noise
+    return least_squares.MeasuredMargins(wanted, noise, "laplace", epsilon, 0.0, neighbours)
 
 
 class _Objective:
@@ -96,7 +83,7 @@ class _Objective:
         self.wanted, self.weight, self.epsilon = wanted, weight, epsilon
         first = 1 if public_total else 0
         self.parts = wanted.closure[first:]
-        self.shares = variance_shares(wanted)[:, first:]
+        self.shares = least_squares.variance_shares(wanted)[:, first:]
         pairs = product(self.parts, repeat=2)
         reach = [1 / wanted.rest(margin, part) if set(part) <= set(margin) else 0.0 for part, margin in pairs]
         self.reach = np.array(reach).reshape(len(self.parts), -1)
@@ -151,6 +138,8 @@ class GaussianOptimum:
     neighbours: str
     mu: float
     sigma: Mapping[Axes, float]
+    #: The cut of the noise tables is reserved in δ before μ is computed.
+    cut_delta: ClassVar[float] = 0.0
 
     @property
     def coefficients(self) -> int:
@@ -160,27 +149,24 @@ class GaussianOptimum:
     def sensitivity(self) -> float:
         """The L2 sensitivity of all centred parts together."""
         if self.neighbours == "add-remove":
-            return math.sqrt(sum(residual_norm(self.wanted, part) for part in self.wanted.closure))
+            return math.sqrt(
+                sum(least_squares.residual_norm(self.wanted, part) for part in self.wanted.closure)
+            )
         return math.sqrt(float(_replacement_costs(self.wanted).sum(axis=1).max()))
-
-    @property
-    def cut_delta(self) -> float:
-        """0: the cut of the noise tables is reserved in δ before μ is computed."""
-        return 0.0
 
     @property
     def scales(self) -> dict[Axes, float]:
         return dict(self.sigma)
 
     def release(
-        self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
+        self, exact: Mapping[Axes, NDArray[np.int64]], source: integer_noise.NoiseSource
     ) -> dict[Axes, NDArray[np.float64]]:
         """The wanted margins, consistent and unbiased: integer noise on every part, then floats."""
         parts = {}
         for part, table in closure_tables(exact, self.wanted).items():
             noisy = table.astype(np.float64)
             if self.sigma[part] > 0:
-                noise = gaussian_noise(self.sigma[part], self.grid(part))
+                noise = integer_noise.gaussian_noise(self.sigma[part], self.grid(part))
                 drawn = noise.draw(source, "part " + self.wanted.label(part), table.size)
                 noisy = _from_the_first(noise.grid * table + drawn.reshape(table.shape)) / noise.grid
             parts[part] = centre(noisy)
@@ -189,14 +175,16 @@ class GaussianOptimum:
     def grid(self, part: Axes) -> int:
         """The number of integer steps per count of a part."""
         sigma = self.sigma[part]
-        grid = fine_grid(sigma, self.epsilon, self.mu)
+        grid = integer_noise.fine_grid(sigma, self.epsilon, self.mu)
         blocks = [(k, self.wanted.cells(part) // k) for k in self.wanted.margin_shape(part)]
-        while centring_loss(grid * sigma, blocks) > LATTICE_LOSS / len(self.wanted.closure):
+        while integer_noise.centring_loss(grid * sigma, blocks) > integer_noise.LATTICE_LOSS / len(
+            self.wanted.closure
+        ):
             grid += 1
         return grid
 
-    def covariance(self) -> Covariance:
-        return Covariance(self.wanted, {part: sigma**2 for part, sigma in self.sigma.items()})
+    def covariance(self) -> least_squares.Covariance:
+        return least_squares.Covariance(self.wanted, {part: sigma**2 for part, sigma in self.sigma.items()})
 
     def variance(self, margin: Axes) -> float:
         """The variance of any cell of a wanted margin."""
@@ -242,9 +230,9 @@ def gaussian_optimum(
     require_budget(epsilon, delta)
     require_neighbours(neighbours)
     noises = sum(wanted.cells(part) for part in wanted.closure)
-    mu = gaussian_mu(epsilon, gaussian_reserve(epsilon, delta, noises))
-    shares, weight = variance_shares(wanted), margin_weights(wanted, weights)
-    cost = np.array([residual_norm(wanted, part) for part in wanted.closure])
+    mu = gaussian_mu(epsilon, integer_noise.gaussian_reserve(epsilon, delta, noises))
+    shares, weight = least_squares.variance_shares(wanted), margin_weights(wanted, weights)
+    cost = np.array([least_squares.residual_norm(wanted, part) for part in wanted.closure])
 
     def solve_add_remove(gain: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(cost / gain) * np.sqrt(cost * gain).sum())
@@ -321,7 +309,7 @@ def optimum(
     *,
     neighbours: str = "add-remove",
     weights: str | Mapping[Axes, float] = "cells",
-) -> MeasuredMargins | GaussianOptimum:
+) -> least_squares.MeasuredMargins | GaussianOptimum:
     """The plan with the least weighted mean absolute error at (ε, δ).
 
     >>> from discreet.margins.margin_set import MarginSet
@@ -329,10 +317,10 @@ def optimum(
     >>> round(overall_error(optimum(wanted, 1.0)), 2) < 2.95  # independent noise: 2.95
     True
     """
-    plans: list[MeasuredMargins | GaussianOptimum] = [
+    plans: list[least_squares.MeasuredMargins | GaussianOptimum] = [
         laplace_optimum(wanted, epsilon, neighbours=neighbours, weights=weights),
-        independent(wanted, epsilon, neighbours=neighbours, consistent=True),
-        independent(wanted, epsilon, delta, neighbours=neighbours),
+        least_squares.independent(wanted, epsilon, neighbours=neighbours, consistent=True),
+        least_squares.independent(wanted, epsilon, delta, neighbours=neighbours),
     ]
     if delta > 0:
         plans.append(gaussian_optimum(wanted, epsilon, delta, neighbours=neighbours, weights=weights))

@@ -87,13 +87,6 @@ class ResidualSpace:
         found = {part for table in self.tables for part in product(*(range(level + 1) for level in table))}
         return tuple(sorted(found, key=lambda part: (sum(part), part)))
 
-    def holds(self, table: Levels) -> bool:
-        return table in self._part_set
-
-    @cached_property
-    def _part_set(self) -> frozenset[Levels]:
-        return frozenset(self.parts)
-
     def cells(self, part: Levels) -> int:
         return math.prod(self.shape(part))
 

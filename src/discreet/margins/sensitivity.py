@@ -53,15 +53,6 @@ class ContingencyTable:
     categories: tuple[tuple[str, ...], ...]
     counts: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        shape = tuple(len(labels) for labels in self.categories)
-        if len(self.names) != len(self.categories) or self.counts.shape != shape:
-            raise BadData(
-                f"Counts of shape {self.counts.shape} do not fit variables {self.names} of {shape}."
-            )
-        if self.counts.size and int(self.counts.min()) < 0:
-            raise BadData("A count is below zero.", "Give whole numbers from 0.")
-
     @property
     def shape(self) -> tuple[int, ...]:
         return self.counts.shape

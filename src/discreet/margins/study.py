@@ -69,8 +69,9 @@ def plan_of(
         )
     if method == "optimum":
         return optimum(wanted, epsilon, delta, neighbours=neighbours, weights=weights)
-    consistent = method == "independent-consistent"
-    return independent(wanted, epsilon, delta, neighbours=neighbours, consistent=consistent)
+    return independent(
+        wanted, epsilon, delta, neighbours=neighbours, consistent=method == "independent-consistent"
+    )
 
 
 def advise(

@@ -98,7 +98,8 @@ class SumDistribution(_OneForAllCounts):
         if self.terms == 1:
             return True
         span = self.row.values[-1] - self.row.values[0] + 1
-        return self.terms <= EXACT_TERMS and span * self.terms * _slot(self.row, self.terms) <= MOST_BITS
+        bits = (self.row.modulus**self.terms).bit_length() + 1
+        return self.terms <= EXACT_TERMS and span * self.terms * bits <= MOST_BITS
 
     @property
     def error(self) -> float:
@@ -151,16 +152,10 @@ def _sum_distribution(row: NoiseRow, terms: int, *, exact: bool) -> tuple[int, N
     return first, probabilities, error
 
 
-def _slot(row: NoiseRow, terms: int) -> int:
-    """Bits for one mass of the sum: all masses add up to modulus^terms."""
-    whole: int = row.modulus**terms
-    return whole.bit_length() + 1
-
-
 @lru_cache(maxsize=64)
 def _power(row: NoiseRow, terms: int) -> tuple[int, tuple[int, ...]]:
     """The first value and the integer masses of the sum."""
-    slot, first = _slot(row, terms), row.values[0]
+    slot, first = (row.modulus**terms).bit_length() + 1, row.values[0]  # all masses add up to modulus^terms
     if terms == 1:
         distribution = dict(zip(row.values, row.masses(), strict=True))
         return first, tuple(distribution.get(value, 0) for value in range(first, row.values[-1] + 1))

@@ -83,13 +83,13 @@ class Block(NamedTuple):
     level: float
     free: bool = True
 
-    def at_least(self, floor: float) -> Block:
-        """The block raised to a lower bound, which then fixes it."""
-        return self if self.level > floor else Block(self.start, self.stop, floor, free=False)
-
-    def at_most(self, ceiling: float) -> Block:
-        """The block lowered to an upper bound, which then fixes it."""
-        return self if self.level < ceiling else Block(self.start, self.stop, ceiling, free=False)
+    def within(self, low: float = -math.inf, high: float = math.inf) -> Block:
+        """The block moved to a bound, which then fixes it."""
+        return (
+            self
+            if low < self.level < high
+            else self._replace(level=min(max(self.level, low), high), free=False)
+        )
 
 
 class BoundedDistribution:
@@ -110,12 +110,12 @@ class BoundedDistribution:
         levels = theta.tolist()
         chain = isotonic(levels[: self.left])
         if chain and chain[-1].level < self.stay:
-            below = [block.at_most(self.stay) for block in isotonic(levels[: self.left - 1])]
+            below = [block.within(high=self.stay) for block in isotonic(levels[: self.left - 1])]
             chain = [*below, Block(self.left - 1, self.left, self.stay, free=False)]
         rest = [Block(j, j + 1, levels[j]) for j in range(self.left, len(levels))]
         if not self.left and self.zero is not None:
-            rest[self.zero] = rest[self.zero].at_least(self.stay)
-        return [block.at_least(self.floor) for block in (*chain, *rest)]
+            rest[self.zero] = rest[self.zero].within(self.stay)
+        return [block.within(self.floor) for block in (*chain, *rest)]
 
 
 def isotonic(levels: list[float]) -> list[Block]:

@@ -77,9 +77,8 @@ def coarsen(masses: list[Masses], most: int = KEPT_RATIOS) -> list[Masses]:
     spread = [list(matched[place]) for place in kept]
     for k, (start, end) in enumerate(pairwise(kept)):
         inside = matched[start + 1 : end]
-        if inside:
-            total = (sum(p for p, _ in inside), sum(q for _, q in inside))
-            _share(total, matched[start], matched[end], spread[k], spread[k + 1])
+        total = (sum(p for p, _ in inside), sum(q for _, q in inside))
+        _share(total, matched[start], matched[end], spread[k], spread[k + 1])
     every_p, every_q = (sum(side) for side in zip(*masses, strict=True))
     lost_p = every_p - unmatched - sum(p for p, _ in spread)
     lost_q = every_q - sum(q for _, q in spread)
@@ -101,10 +100,9 @@ def _share(total: Masses, high: Masses, low: Masses, above: list[int], below: li
     (p, q), (p1, q1), (p2, q2) = total, high, low
     determinant = p1 * q2 - p2 * q1
     up, down = p * q2 - p2 * q, p1 * q - p * q1
-    above[0] += up * p1 // determinant
-    above[1] += up * q1 // determinant
-    below[0] += down * p2 // determinant
-    below[1] += down * q2 // determinant
+    for side in (0, 1):
+        above[side] += up * high[side] // determinant
+        below[side] += down * low[side] // determinant
 
 
 def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:

@@ -314,9 +314,10 @@ def profiles(
 ) -> tuple[list[LabelledProfile], list[LabelledProfile]]:
     """All profiles of a table: of the smaller count against the larger, and the reverse."""
     masses = masses_by_pair(table, first, group)
-    forward = [(pair, Profile.of(each, table.modulus)) for pair, each in masses]
-    backward = [(pair, Profile.of([(q, p) for p, q in each], table.modulus)) for pair, each in masses]
-    return forward, backward
+    return (
+        [(pair, Profile.of(each, table.modulus)) for pair, each in masses],
+        [(pair, Profile.of([(q, p) for p, q in each], table.modulus)) for pair, each in masses],
+    )
 
 
 @lru_cache(maxsize=64)

@@ -111,11 +111,6 @@ def _by_name(epsilon: float, largest: int = _LARGEST, top: int | None = None) ->
     return ideal_exponential(lambda a, b: abs(a - b), epsilon=epsilon, largest=largest, top=highest)
 
 
-def _at_epsilon(epsilon: float, _delta: float) -> tuple[NoiseTable, str]:
-    table = quantise(_by_name(epsilon), 2**32, "ceiling")
-    return table, in_words(table)
-
-
 FAMILY = Family(
     "exponential",
     "The exponential mechanism; by name with the loss |count - release|, from Python with any loss.",
@@ -129,6 +124,6 @@ FAMILY = Family(
     make=exponential,
     place=100,
     rounding="ceiling",
-    at_epsilon=_at_epsilon,
+    at_epsilon=lambda epsilon, _: ((table := quantise(_by_name(epsilon), 2**32, "ceiling")), in_words(table)),
     colour="#52606D",
 )

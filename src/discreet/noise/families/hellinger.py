@@ -47,8 +47,7 @@ def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None
         f"Rows reach the count {largest}; larger counts use its row, outside the epsilon of the design. "
         f"Released values lie in 0..{highest} for the counts up to {largest}."
     )
-    parameters = {"epsilon": epsilon, "largest": largest, "top": highest}
-    return IdealTable(rows, 1, "hellinger", parameters, (note,))
+    return IdealTable(rows, 1, "hellinger", {"epsilon": epsilon, "largest": largest, "top": highest}, (note,))
 
 
 def _default_top(epsilon: float, largest: int) -> int:
