@@ -53,38 +53,3 @@ def with_epsilon(plan, dataset, times):
         plan.terms, epsilon=plan.terms.epsilon * times, cap_epsilon=plan.terms.cap_epsilon * times
     )
     return make_plan(dataset, plan.universe, terms, {"family": "laplace"})
-
-
-@dataclass
-class KeyedByParticipants:
-    """The mutant of section 2.2: the noise of the plan, but looked up by who is in the cell."""
-
-    truth: TrueCounts
-    plan: object
-    seed: int = 7
-
-    def ask(self, request):
-        table = self.plan.tables[0].noise
-        answer = self.truth.ask(request)
-        keys = self._mixed(self._key_sums(request))
-        noisy = answer.values + table.noise(np.zeros(keys.shape, dtype=np.int64), keys)
-        return Answer(answer.codes, noisy, answer.missing)
-
-    def _key_sums(self, request):
-        population = self.truth.population
-        keys = np.random.default_rng(self.seed).integers(2**40, size=population.people)
-        total = np.zeros_like(self.truth.ask(request).values)
-        for bit in range(40):
-            here = (keys >> bit) & 1 == 1
-            some = replace(
-                population, records={name: codes[here] for name, codes in population.records.items()}
-            )
-            total += TrueCounts(self.truth.dataset, some).ask(request).values << bit
-        return total
-
-    @staticmethod
-    def _mixed(sums):
-        x = sums.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))

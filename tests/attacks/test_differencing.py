@@ -1,37 +1,25 @@
-"""Evidence against the obvious way: draw many pairs and count.
-
-Bob: certain on true counts, bounded under dp; a server that breaks its promise is found out.
-"""
+"""Evidence against the obvious way, draws of many pairs; a server that breaks its promise is found out."""
 
 import math
 from collections import Counter
-from typing import Any, NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attacks.differencing import (
-    Bob,
-    add_evidence,
-    attack,
-    cell_evidence,
-    contexts,
-    pair_evidence,
-    release_probability,
-)
+from discreet.attacks import differencing
 from discreet.attacks.knowledge import UNPROTECTED, Knowledge
-from discreet.attacks.query_averaging import optimum, success_bound
+from discreet.attacks.query_averaging import success_bound
 from discreet.errors import BadRequest
-from discreet.model.request import TableRequest
 from discreet.noise import laplace, maxent
 from discreet.noise.table import keep_zero
-from discreet_studies.attacks.bob_trial import BobTrial, decide
+from discreet_studies.attacks.bob_trial import decide
 from discreet_studies.attacks.scoring import share
 from discreet_studies.attacks.targets import SCENE, TRAITS, Budget, TrueCounts, works
 
-from .conftest import Described, KeyedByParticipants, described, public_dataset, with_epsilon
+from .conftest import Described, described, public_dataset, with_epsilon
 
 FALSE_ALARM = 1e-5
 NOISE = keep_zero(maxent(D=3, V=2, js=1))
@@ -54,7 +42,7 @@ def test_the_evidence_of_a_pair_is_the_ratio_of_how_often_it_is_drawn(shared):
     compared = 0
     for pair in [(a, b) for a in range(12) for b in range(12)]:
         yes, no = joined[pair], alone[pair]
-        expected = pair_evidence(NOISE, *pair, shared=shared)
+        expected = differencing.pair_evidence(NOISE, *pair, shared=shared)
         if min(yes, no) > 400:
             slack = 4.42 * math.sqrt(1 / yes + 1 / no)  # two-sided 1e-5
             assert abs(math.log(yes / no) - expected) < slack, pair
@@ -71,17 +59,20 @@ def test_the_comparison_rejects_evidence_for_another_noise():
     second = drawn(others, rng)
     yes = np.count_nonzero((drawn(others + 1, rng) == 10) & (second == 10))
     no = np.count_nonzero(second == 10)
-    expected = pair_evidence(wrong, 10, 10, shared=True)
+    expected = differencing.pair_evidence(wrong, 10, 10, shared=True)
     assert abs(math.log(yes / no) - expected) > 4.42 * math.sqrt(1 / yes + 1 / no)
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_with_one_number_for_the_same_people_a_difference_is_a_proof_and_nothing_else_is(a, b):
-    evidence = pair_evidence(NOISE, a, b, shared=True)
-    possible = any(release_probability(NOISE, n + 1, a) * release_probability(NOISE, n, b) for n in range(60))
+    evidence = differencing.pair_evidence(NOISE, a, b, shared=True)
+    possible = any(
+        differencing.release_probability(NOISE, n + 1, a) * differencing.release_probability(NOISE, n, b)
+        for n in range(60)
+    )
     if a != b:
         assert evidence == (math.inf if possible else 0.0)
-    elif any(release_probability(NOISE, n, a) for n in range(60)):
+    elif any(differencing.release_probability(NOISE, n, a) for n in range(60)):
         assert evidence < 0
     else:  # with js = 1 the number 1 is never released
         assert (a, evidence) == (1, 0.0)
@@ -91,24 +82,19 @@ def test_with_one_number_for_the_same_people_a_difference_is_a_proof_and_nothing
 def test_a_cell_of_laplace_noise_says_plus_or_minus_epsilon(epsilon, released):
     row = laplace(epsilon=epsilon, modulus=2**64).rows[0]
     sign = 1 if released >= 1 else -1
-    assert cell_evidence(row, released) == pytest.approx(sign * epsilon, abs=1e-6)
+    assert differencing.cell_evidence(row, released) == pytest.approx(sign * epsilon, abs=1e-6)
 
 
 def test_proofs_that_contradict_each_other_cancel():
     inf = math.inf
-    found = add_evidence(np.array([inf, inf, 1.0, -inf]), np.array([inf, 0.5, inf, 2.0]))
+    found = differencing.add_evidence(np.array([inf, inf, 1.0, -inf]), np.array([inf, 0.5, inf, 2.0]))
     assert found.tolist() == [0.0, inf, -inf, -inf]
-
-
-class Field(NamedTuple):
-    population: Any
-    bobs: Any
-    truth: Any
 
 
 @pytest.fixture(scope="module")
 def field():
-    return Field(*works(people=15_000, places=1_500, seed=11))
+    population, bobs, truth = works(people=15_000, places=1_500, seed=11)
+    return SimpleNamespace(population=population, bobs=bobs, truth=truth)
 
 
 def one_table(epsilon):
@@ -116,40 +102,22 @@ def one_table(epsilon):
     return Budget((("workplace", "salary", "service"),), epsilon, "replace-one")
 
 
-def under_dp(field, secret, budget, times=1):
-    """What is public of the people under `dp`, and a server whose epsilon is so many times the one it promises."""
-    knowledge = described(field.population, budget)
-    plan = with_epsilon(knowledge.plan, knowledge.dataset, times) if times != 1 else knowledge.plan
-    return knowledge, Described(TrueCounts(knowledge.dataset, field.population), plan, secret)
-
-
-def right(field, found, pairs):
+def right(field, found):
     coins = np.random.default_rng(5).integers(2, size=len(field.truth)).astype(bool)
-    return int((decide(found.evidence[:, :pairs].sum(axis=1), coins) == field.truth).sum())
-
-
-def right_by_difference(field, found):
-    coins = np.random.default_rng(5).integers(2, size=len(field.truth)).astype(bool)
-    votes = found.differs.sum(axis=1)
-    return int((decide((votes[:, 0] - votes[:, 1]).astype(float), coins) == field.truth).sum())
-
-
-def surely_above(hits, of, bound):
-    """Whether so many right answers have a chance of less than FALSE_ALARM at the bound."""
-    return share(hits, of, 1 - 2 * FALSE_ALARM).low > bound
+    return int((decide(found.evidence.sum(axis=1), coins) == field.truth).sum())
 
 
 def test_contexts_are_different_hold_bob_and_never_everybody_twice(field):
     dataset = public_dataset(field.population, one_table(1.0))
     bob = field.bobs[3]
-    found = list(contexts(bob, dataset))
+    found = list(differencing.contexts(bob, dataset))
     assert found[0] is None
     assert [name for name, codes in found[1 : 1 + len(TRAITS)]] == list(TRAITS)
     assert len(set(found)) == len(found) == 1 + sum(2 ** (len(codes) - 1) - 1 for codes in TRAITS.values())
     for name, codes in found[1:]:
         assert dict(bob.traits)[name] in codes
         assert len(codes) < len(dataset.variable(name))
-    assert list(contexts(Bob("W0001", ()), dataset)) == [None]
+    assert list(differencing.contexts(differencing.Bob("W0001", ()), dataset)) == [None]
 
 
 def test_true_counts_give_every_bob_away_with_one_pair(field):
@@ -157,59 +125,14 @@ def test_true_counts_give_every_bob_away_with_one_pair(field):
     asked = TrueCounts(dataset, field.population), Knowledge(dataset, UNPROTECTED), SCENE, field.bobs
     for pairs in (0, 100):
         with pytest.raises(BadRequest, match="from 1 to 34"):
-            attack(*asked, pairs)
-    found = attack(*asked, 1)
-    assert right(field, found, 1) == len(field.bobs)
-    assert np.isinf(found.evidence).all()
-    assert found.queries == (2,)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_under_dp_the_attack_stays_below_the_bound_and_reaches_the_optimum(field, secret, epsilon):
-    knowledge, server = under_dp(field, secret, one_table(epsilon))
-    found = attack(server, knowledge, SCENE, field.bobs, 1)
-    hits, of = right(field, found, 1), len(field.bobs)
-    assert found.epsilon == (epsilon,)
-    assert not surely_above(hits, of, success_bound(epsilon, 1e-9))
-    assert not surely_above(right_by_difference(field, found), of, success_bound(epsilon, 1e-9))
-    best = optimum(found.rows)
-    assert 0.5 < best < success_bound(epsilon)
-    measured = share(hits, of, 1 - FALSE_ALARM)
-    assert measured.low < best < measured.high
+            differencing.attack(*asked, pairs)
+    assert right(field, differencing.attack(*asked, 1)) == len(field.bobs)
 
 
 def test_noise_three_times_too_small_breaks_the_bound(field, secret):
-    knowledge, mutant = under_dp(field, secret, one_table(1.0), times=3)
-    found = attack(mutant, knowledge, SCENE, field.bobs, 1)
-    assert surely_above(right(field, found, 1), len(field.bobs), success_bound(1.0, 1e-9))
-
-
-@pytest.mark.slow
-def test_dp_noise_keyed_by_participants_breaks_the_bound_by_the_papers_own_rule(field):
+    """A right server: `test_trials.py::test_under_dp_a_loaded_dataset_stays_below_its_bound_and_near_the_optimum`."""
     knowledge = described(field.population, one_table(1.0))
-    mutant = KeyedByParticipants(TrueCounts(knowledge.dataset, field.population), knowledge.plan)
-    found = attack(mutant, knowledge, SCENE, field.bobs, 1)
-    assert surely_above(right_by_difference(field, found), len(field.bobs), success_bound(1.0, 1e-9))
-
-
-@pytest.mark.slow
-def test_under_dp_more_contexts_than_margins_say_nothing_new(field, secret):
-    knowledge, server = under_dp(field, secret, BobTrial(epsilon=1.0).budget)
-    found = attack(server, knowledge, SCENE, field.bobs[:50], 10)
-    assert found.epsilon[5:] == (1.0,) * 5
-    assert not found.evidence[:, 6:].any()
-    assert len(found.rows) == 6
-    assert np.diff(found.epsilon[:6]) == pytest.approx([1 / 6] * 5)
-
-
-def test_a_union_under_dp_is_the_sum_of_cells_that_are_known(field, secret):
-    knowledge, server = under_dp(field, secret, BobTrial(epsilon=1.0).budget)
-
-    def cells(*codes):
-        filters = (("age", codes), ("service", ("today",)))
-        request = TableRequest(
-            knowledge.dataset.id, ("workplace",), ("salary",), filters=filters, totals=False
-        )
-        return server.ask(request).values
-
-    assert (cells("15-24", "35-44") == cells("15-24") + cells("35-44")).all()
+    truth = TrueCounts(knowledge.dataset, field.population)
+    mutant = Described(truth, with_epsilon(knowledge.plan, knowledge.dataset, 3), secret)
+    hits = right(field, differencing.attack(mutant, knowledge, SCENE, field.bobs, 1))
+    assert share(hits, len(field.bobs), 1 - 2 * FALSE_ALARM).low > success_bound(1.0, 1e-9)

@@ -1,7 +1,4 @@
-"""What an attacker may know: which margin answers, with how much noise, at what price.
-
-What an attacker asks: every question once.
-"""
+"""The attacker's knowledge: which margin answers, with how much noise, at what price; each query is sent once."""
 
 from fractions import Fraction
 

@@ -1,24 +1,12 @@
-"""What the attack puts together: common weights, known totals, and what errors tell.
-
-A reading never excludes the truth, and tells what the form tells.
-"""
+"""Common weights, known totals and errors; a reading never excludes the truth."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from discreet.attacks import survey_weights
 from discreet.attacks.message_passing import Unknown
-from discreet.attacks.survey_weights import (
-    CELL_AVERAGE,
-    OVERALL_AVERAGE,
-    SHARED_STEPS,
-    STEPS,
-    PublicFacts,
-    Reader,
-    common_weights,
-    possible_counts,
-)
 from discreet.model.survey import Survey
 from discreet.noise import maxent
 from discreet.noise.table import keep_zero
@@ -34,14 +22,14 @@ def cell_of(counts, deviation, average):
 def test_people_of_one_weight_give_it_away_by_what_divides_all_their_cells():
     # 13, 9 and 4 people of weight 641.25; the average weight is 600, and each count is known to 5 either side.
     cells = [cell_of(range(n - 5 if n > 5 else 1, n + 6), n * 41.25, 600.0) for n in (13, 9, 4)]
-    found = common_weights(cells)
+    found = survey_weights.common_weights(cells)
     assert any(low <= 641.25 <= high for low, high in found)
-    assert len(found) < len(common_weights(cells[:1]))
+    assert len(found) < len(survey_weights.common_weights(cells[:1]))
     assert not any(low <= 630 <= high for low, high in found)
 
 
 def test_a_weighting_class_needs_all_its_variables():
-    outside = PublicFacts(
+    outside = survey_weights.PublicFacts(
         {"state": {"A": "A"}, "age": {"y": "0", "o": "1"}}, {}, {}, {("A", "0"): 3.0, ("A", "1"): 5.0}
     )
     assert outside.class_of(frozenset({("state", "A"), ("age", "y"), ("likes", "1")})) == ("A", "0")
@@ -58,17 +46,19 @@ AVERAGE, STEP = 600, 1000
 
 
 def released(form, count, weight, shown):
-    if form == CELL_AVERAGE:
+    if form == survey_weights.CELL_AVERAGE:
         return round(shown * weight / count)
-    if form == OVERALL_AVERAGE:
+    if form == survey_weights.OVERALL_AVERAGE:
         return round(weight + (shown - count) * AVERAGE)
     return (round(weight / STEP) + shown - count) * STEP
 
 
-@pytest.mark.parametrize("form", [CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS])
+@pytest.mark.parametrize(
+    "form", [survey_weights.CELL_AVERAGE, survey_weights.OVERALL_AVERAGE, survey_weights.SHARED_STEPS]
+)
 def test_the_true_weighted_count_lies_in_the_interval_of_the_true_count(form):
     rng = np.random.default_rng(3)
-    reader = Reader(form, SURVEY, DISTRIBUTION)
+    reader = survey_weights.Reader(form, SURVEY, DISTRIBUTION)
     for _ in range(200):
         count = int(rng.integers(1, 60))
         weight = float(np.round(rng.uniform(100, 1000, count), 4).sum())
@@ -84,23 +74,26 @@ def test_the_true_weighted_count_lies_in_the_interval_of_the_true_count(form):
 
 def test_served_forms_of_noisy_counts_tell_nothing_of_weights():
     told, alone = (
-        Reader("average-weight", SURVEY, DISTRIBUTION).read(7, 4200),
-        Reader("x", SURVEY, DISTRIBUTION).by_counts(7),
+        survey_weights.Reader("average-weight", SURVEY, DISTRIBUTION).read(7, 4200),
+        survey_weights.Reader("x", SURVEY, DISTRIBUTION).by_counts(7),
     )
     assert told.fits is None
     assert told.likelihood.tolist() == alone.likelihood.tolist()
-    assert Reader(CELL_AVERAGE, SURVEY, DISTRIBUTION).read(7, 4200).fits is not None  # the form that was open
+    assert (
+        survey_weights.Reader(survey_weights.CELL_AVERAGE, SURVEY, DISTRIBUTION).read(7, 4200).fits
+        is not None
+    )  # the form that was open
 
 
 def test_possible_counts_are_those_whose_noise_gives_the_number():
-    counts, likelihood = possible_counts(DISTRIBUTION, 8)
+    counts, likelihood = survey_weights.possible_counts(DISTRIBUTION, 8)
     assert counts.tolist() == list(range(3, 14))
     for count, chance in zip(counts.tolist(), likelihood, strict=True):
         assert chance == pytest.approx(float(DISTRIBUTION.row(count).probabilities().get(8 - count, 0)))
 
 
 def test_steps_allow_every_count_whose_weight_may_have_given_them():
-    reader = Reader(STEPS, SURVEY, DISTRIBUTION)
+    reader = survey_weights.Reader(survey_weights.STEPS, SURVEY, DISTRIBUTION)
     cell = reader.read_steps(8 * STEP, 500.0, 500.0)
     for count, chance in zip(cell.counts.tolist(), cell.likelihood, strict=True):
         steps = int(count * 500 / STEP + 0.5)

@@ -1,7 +1,5 @@
-import json
 import math
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +10,8 @@ from discreet.margins.bases import EfronSteinTransform, FourierTransform
 from discreet.margins.margin_set import MarginSet, parse_margins
 from discreet.margins.sensitivity import PAPER_TABLES, paper_table
 
-ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "yang2012.json").read_text(encoding="utf-8"))
 #: A right mechanism or formula fails its test with a chance of 1e-6, for each fixed seed.
 Z = 4.9
-
-
-@pytest.fixture(scope="session")
-def figures():
-    return {key: entry["value"] for key, entry in ORACLE["figures"].items()}
 
 
 @pytest.fixture(scope="session")

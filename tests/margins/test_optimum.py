@@ -121,7 +121,7 @@ def test_measured_errors_covariances_and_coverage_match_their_formulas():
     wanted = MarginSet(("A", "B", "C"), (3, 4, 2), ((0, 1), (1, 2)))
     exact = margin_tables(random_counts(wanted), wanted)
     plan = gaussian_optimum(wanted, 1.0, 1e-5)
-    source, runs = SeededNoise(8), 4000
+    source, runs = SeededNoise(8), 1500
     errors = {m: np.empty((runs, wanted.cells(m))) for m in wanted.margins}
     for run in range(runs):
         for margin, table in plan.release(exact, source).items():
@@ -139,20 +139,6 @@ def test_measured_errors_covariances_and_coverage_match_their_formulas():
         products = errors[0, 1][:, i] * errors[1, 2][:, j]
         formula = covariance.between((0, 1), x, (1, 2), y)
         assert abs(products.mean() - formula) < Z * products.std() / math.sqrt(runs)
-
-
-def test_only_the_centred_part_of_the_noise_is_kept():
-    wanted = MarginSet(("A", "B"), (3, 4), ((0, 1),))
-    exact = margin_tables(random_counts(wanted), wanted)
-    plan = gaussian_optimum(wanted, 1.0, 1e-6)
-
-    class OnlyOnTheMargin:
-        """The same noise on every cell of AB, which centring removes, and none elsewhere."""
-
-        def __call__(self, table, name, size):
-            return np.full(size, 50 if name == "part AB" else 0, dtype=np.int64)
-
-    assert plan.release(exact, OnlyOnTheMargin())[0, 1] == pytest.approx(exact[0, 1].astype(float))
 
 
 @pytest.mark.parametrize(("k", "spread"), [(2, 0.5), (2, 0.7), (3, 0.8), (5, 1.1)])

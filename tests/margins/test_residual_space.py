@@ -1,7 +1,4 @@
-"""What a person costs, exactly, and the least noise at a cost.
-
-Chains of nested partitions: every operation beside its matrix.
-"""
+"""The cost of a person and the least noise at a cost; residuals as integers, and tables as their linear functions."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -9,9 +6,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from discreet.margins import residual_space as residuals
+from discreet.margins.integer_noise import centring_loss
 from discreet.margins.margin_set import MarginSet, margin_weights, overall_error
 from discreet.margins.optimum import gaussian_optimum
-from discreet.margins.residual_space import MOST_PATHS, Attribute, ResidualSpace, coarsen, flat_attribute
+from discreet.margins.residual_space import UNIT, Attribute, ResidualSpace, coarsen, flat_attribute
 
 GEOGRAPHY = Attribute(
     (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
@@ -98,7 +97,7 @@ def test_many_attributes_are_bounded_from_above_and_a_held_level_stays_free():
     attributes = (GEOGRAPHY, *(flat_attribute(2) for _ in range(10)))
     tables = ((3, *[0] * 10), *((1, *(int(j == i) for j in range(10))) for i in range(10)))
     space = ResidualSpace(attributes, tables, "replace-one", (2, *[0] * 10))
-    assert len(space.costs) <= MOST_PATHS
+    assert len(space.costs) <= residuals.MOST_PATHS
     assert [p[0] for p, own in zip(space.parts, space.free, strict=True) if own] == [0, 1, 2]
     few = ResidualSpace(attributes[:3], tuple(t[:3] for t in tables[:3]), "replace-one", (2, 0, 0))
     at = [space.parts.index((*part, *[0] * 8)) for part in few.parts]
@@ -196,3 +195,101 @@ def test_the_dearest_paths_are_those_that_no_other_beats():
         assert any(all(p <= q for p, q in zip(person, path, strict=True)) for path in paths)
     assert paths <= everyone
     assert flat_attribute(5).paths == ((Fraction(1), Fraction(4, 5)),)
+
+
+SPACE = ResidualSpace(ATTRIBUTES, TABLES)
+VARIANCES = np.random.default_rng(9).uniform(1, 9, len(SPACE.parts))
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """Every part with noise on its whole numbers, and the tables without."""
+    rng = np.random.default_rng(7)
+    full = rng.integers(0, 40, (13, 2, 3))
+    counted = {table: coarsen(SPACE, full, FINEST, table) for table in TABLES}
+    found = {}
+    for part, table in residuals.part_tables(SPACE, counted):
+        assert (table == coarsen(SPACE, full, FINEST, part)).all()
+        found[part] = 7, residuals.differences(SPACE, 7 * table + rng.integers(-50, 51, table.shape), part)
+    assert found.keys() == set(SPACE.parts)
+    return found
+
+
+def test_without_noise_every_table_is_exact(stored):
+    full = np.random.default_rng(8).integers(0, 40, (13, 2, 3))
+    exact = {
+        part: (3, residuals.differences(SPACE, 3 * coarsen(SPACE, full, FINEST, part), part))
+        for part in SPACE.parts
+    }
+    for table in SPACE.parts:
+        assert (
+            residuals.table_values(SPACE, table, exact.__getitem__)
+            == UNIT * coarsen(SPACE, full, FINEST, table)
+        ).all()
+
+
+def test_all_tables_agree(stored):
+    """A coarser table is the sum of a finer one, to the steps of its cells; wrong alternative: rounding before adding."""
+    values = {table: residuals.table_values(SPACE, table, stored.__getitem__) for table in SPACE.parts}
+    missed = []
+    for fine, coarse in product(SPACE.parts, repeat=2):
+        if fine != coarse and all(a >= b for a, b in zip(fine, coarse, strict=True)):
+            added = coarsen(SPACE, values[fine], fine, coarse)
+            assert np.abs(added - values[coarse]).max() <= SPACE.cells(fine)
+            rounded = coarsen(SPACE, np.rint(values[fine] / UNIT).astype(np.int64), fine, coarse)
+            missed.append(np.abs(rounded - np.rint(values[coarse] / UNIT)).max())
+    assert max(missed) >= 1
+
+
+def test_the_lattice_loss_of_a_part_is_that_of_its_largest_blocks():
+    """`test_optimum.py` bounds the loss of a block by enumeration; here are the blocks and lines of 6 x 2 cells."""
+    found = residuals.lattice_loss(SPACE, (2, 1, 0), 0.7)
+    assert found == pytest.approx(centring_loss(0.7, [(3, 3 * 2), (2, 6)]))
+
+
+def covariance_matrix(table):
+    """Of all cells of a table, from the noise of every part, one cell after the other."""
+    total = np.zeros((SPACE.cells(table),) * 2)
+    for part, variance in zip(SPACE.parts, VARIANCES, strict=True):
+        if all(a <= b for a, b in zip(part, table, strict=True)):
+            units = np.eye(SPACE.cells(part)).reshape(-1, *SPACE.shape(part))
+            linear = np.stack(
+                [residuals.laid_out(SPACE, unit, part, table).ravel() for unit in units], axis=1
+            )
+            total += variance * linear @ linear.T
+    return total
+
+
+def test_covariances_of_boxes_are_those_of_the_linear_map():
+    rng = np.random.default_rng(10)
+    table = (3, 1, 0)
+    boxes, indicators = [], []
+    for _ in range(15):
+        areas, sexes = (
+            rng.choice(13, rng.integers(1, 9), replace=False),
+            rng.choice(2, rng.integers(1, 3), replace=False),
+        )
+        boxes.append([(3, areas), (1, sexes), (0, np.zeros(1, np.int64))])
+        indicator = np.zeros(SPACE.shape(table))
+        indicator[np.ix_(areas, sexes)] = 1
+        indicators.append(indicator.ravel())
+    wanted = np.array(indicators) @ covariance_matrix(table) @ np.array(indicators).T
+    found = residuals.covariances(SPACE, VARIANCES.tolist(), boxes)
+    assert np.allclose(found, wanted)
+    independent = np.diag(np.diag(wanted))  # wrong alternative: cells with noise of their own
+    assert not np.allclose(found, independent)
+
+
+def test_mean_shares_are_mean_variances():
+    for row, table in zip(SPACE.shares(), TABLES, strict=True):
+        assert row @ VARIANCES == pytest.approx(np.diag(covariance_matrix(table)).mean())
+
+
+def test_squared_lengths_are_the_diagonal():
+    labels = np.random.default_rng(11).integers(0, 4, 13)
+    found = residuals.norms_squared(ATTRIBUTES[0], 3, np.arange(13), labels, 4)
+    space = ResidualSpace(ATTRIBUTES[:1], ((3,),))
+    for level in range(4):
+        ones = [float(part == (level,)) for part in space.parts]
+        boxes = [[(3, np.flatnonzero(labels == output))] for output in range(4)]
+        assert np.allclose(np.diag(residuals.covariances(space, ones, boxes)), found[level])

@@ -7,28 +7,14 @@ from discreet.errors import BadRequest
 from discreet.margins.margin_set import parse_margins
 from discreet.margins.study import METHODS, advise, plan_of, study
 
-KEYS = [
-    "method",
-    "epsilon",
-    "delta",
-    "neighbours",
-    "cells",
-    "coefficients",
-    "sensitivity",
-    "scale",
-    "expected_error",
-    "recommended",
-    "runs",
-]
+KEYS = "method epsilon delta neighbours cells coefficients sensitivity scale expected_error recommended runs"
 
 
-@pytest.mark.parametrize(
-    "method", ["fourier", "efron-stein", "independent", "independent-consistent", "optimum"]
-)
+@pytest.mark.parametrize("method", METHODS)
 def test_the_json_has_its_documented_keys_and_one_run_shows_its_margins(papers, method):
     table, wanted = papers["edwards"]
     done = study(table.counts, wanted, method, 1.0, 1e-6, seed=1).as_json()
-    assert list(done) == KEYS
+    assert " ".join(done) == KEYS
     json.dumps(done, allow_nan=False)
     (run,) = done["runs"]
     assert list(run) == ["sample_size", "max_l1", "lp_b", "margins"]

@@ -6,30 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, isotonic_regression, minimize
 
-from discreet.noise.entropy_solver import (
-    SMALLEST_PROBABILITY,
-    RowProblem,
-    feasible_variances,
-    isotonic,
-    largest_p_stay,
-    solve_row,
-)
+from discreet.noise import entropy_solver as solver
 
 
 def test_the_limits_of_a_row_come_from_its_constraints():
-    problem = RowProblem((-1, 0, 1, 2, 3, 4, 5), variance=3.0, monotone=False, equality=True)
-    low, high = feasible_variances(problem)
+    problem = solver.RowProblem((-1, 0, 1, 2, 3, 4, 5), variance=3.0, monotone=False, equality=True)
+    low, high = solver.feasible_variances(problem)
     assert low == pytest.approx(0, abs=1e-5)
     assert high == pytest.approx(5, abs=1e-5)  # five sixths at -1, one sixth at 5
-    assert largest_p_stay(problem) == pytest.approx(0.4, abs=1e-5)
-    assert largest_p_stay(RowProblem((-1, 2), variance=2.0)) is None
-    assert feasible_variances(RowProblem((1, 2), variance=2.0)) is None
+    assert solver.largest_p_stay(problem) == pytest.approx(0.4, abs=1e-5)
+    assert solver.largest_p_stay(solver.RowProblem((-1, 2), variance=2.0)) is None
+    assert solver.feasible_variances(solver.RowProblem((1, 2), variance=2.0)) is None
 
 
 @settings(max_examples=100, deadline=None)
 @given(levels=st.lists(st.floats(-20, 20), min_size=1, max_size=12))
 def test_pooling_equals_isotonic_regression(levels):
-    ours = [block.level for block in isotonic(levels) for _ in range(block.start, block.stop)]
+    ours = [block.level for block in solver.isotonic(levels) for _ in range(block.start, block.stop)]
     assert np.allclose(ours, isotonic_regression(levels).x)
 
 
@@ -46,7 +39,7 @@ def slow_row(problem):
             step = np.zeros_like(v)
             step[j], step[j + 1] = -1, 1
             rows, low, high = [*rows, step], [*low, 0], [*high, np.inf]
-    bounds = [(max(SMALLEST_PROBABILITY, problem.p_stay if x == 0 else 0), 1) for x in problem.values]
+    bounds = [(max(solver.SMALLEST_PROBABILITY, problem.p_stay if x == 0 else 0), 1) for x in problem.values]
     constraints = [LinearConstraint(np.array(equal), level, level)]
     if rows:
         constraints.append(LinearConstraint(np.array(rows), low, high))
@@ -77,11 +70,11 @@ def test_the_dual_newton_row_equals_a_general_purpose_solver(D, i, js, share, p_
     values = tuple(j - i for j in range(max(i - D, 0), i + D + 1) if j == 0 or j > js)
     if len(values) < 3 or values[0] >= 0:
         return
-    span = feasible_variances(RowProblem(values, 1.0, p_stay, monotone))
+    span = solver.feasible_variances(solver.RowProblem(values, 1.0, p_stay, monotone))
     if span is None:
         return
-    problem = RowProblem(values, span[0] + share * (span[1] - span[0]), p_stay, monotone, equality)
-    fast, slow = solve_row(problem), slow_row(problem)
+    problem = solver.RowProblem(values, span[0] + share * (span[1] - span[0]), p_stay, monotone, equality)
+    fast, slow = solver.solve_row(problem), slow_row(problem)
     assert fast is not None
     assert float(fast @ np.array(values)) == pytest.approx(0, abs=1e-10)
     second = float(fast @ np.array(values) ** 2)

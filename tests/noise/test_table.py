@@ -35,14 +35,9 @@ def tables(draw, moduli=MODULI, largest=20):
     rows = []
     for _ in range(draw(st.integers(1, 6))):
         values = sorted(draw(st.sets(st.integers(-largest, largest), min_size=1, max_size=min(6, modulus))))
-        cuts = (
-            sorted(
-                draw(st.sets(st.integers(1, modulus - 1), min_size=len(values) - 1, max_size=len(values) - 1))
-            )
-            if len(values) > 1
-            else []
-        )
-        rows.append(NoiseRow(tuple(values), (*cuts, modulus)))
+        size = len(values) - 1
+        cuts = draw(st.sets(st.integers(1, max(1, modulus - 1)), min_size=size, max_size=size))
+        rows.append(NoiseRow(tuple(values), (*sorted(cuts), modulus)))
     return NoiseTable(modulus, tuple(rows), repeats=draw(st.integers(1, len(rows))))
 
 

@@ -1,12 +1,7 @@
 """Noise tables made by hand, straight from the papers' formulas, and a slow audit that cannot be wrong."""
 
-import json
-import math
 from decimal import Context, Decimal
 from fractions import Fraction
-from pathlib import Path
-
-import pytest
 
 from discreet.noise.table import NoiseRow, NoiseTable
 
@@ -40,20 +35,6 @@ def normal(epsilon: float, m: int, modulus: int = 2**64) -> NoiseTable:
     return NoiseTable(modulus, (symmetric_row(weights, modulus),))
 
 
-def sadeghi(epsilon: float, D: int, modulus: int) -> NoiseTable:
-    """Equation 30 with the exact iota, quantised by the ceiling rule of equations 38-39."""
-    gamma = epsilon / (2 * D - 1) - 2 * epsilon / (10 * (4 * D * D - 1))
-    weights = [math.exp(-gamma * z * z) for z in range(-D, D + 1)]
-    total, reached, values, thresholds = math.fsum(weights), 0.0, [], [0]
-    for z, weight in zip(range(-D, D + 1), weights, strict=True):
-        reached += weight / total
-        threshold = modulus if z == D else math.ceil(reached * modulus)
-        if threshold > thresholds[-1]:
-            values.append(z)
-            thresholds.append(threshold)
-    return NoiseTable(modulus, (NoiseRow(tuple(values), tuple(thresholds[1:])),))
-
-
 def slow_delta(distribution: dict[int, Fraction], other: dict[int, Fraction], epsilon: float) -> Fraction:
     """The definition: add up the positive parts, output by output, with 90 digits of e^epsilon."""
     ratio = Fraction(1) if epsilon == 0 else Fraction(PRECISE.exp(Decimal(epsilon)))
@@ -73,8 +54,3 @@ def slow_audit(table: NoiseTable, epsilon: float, first: int = 0) -> tuple[Fract
     forward = max(slow_delta(distributions[c], distributions[c + 1], epsilon) for c in counts)
     backward = max(slow_delta(distributions[c + 1], distributions[c], epsilon) for c in counts)
     return forward, backward
-
-
-@pytest.fixture(scope="session")
-def oracle() -> dict:
-    return json.loads((Path(__file__).parents[1] / "oracles" / "audit.json").read_text())

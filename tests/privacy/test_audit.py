@@ -1,9 +1,4 @@
-"""Moments of a row, against the same sums in whole numbers.
-
-What a custodian should know of a noise table is named, with its rows; a sound table has nothing.
-
-The audit as JSON: exact where it can be, and a curve that ends where the table can do no better.
-"""
+"""The audit: both directions, moments, problems of a table with their rows, and the JSON document with its curve."""
 
 import json
 import math
@@ -12,60 +7,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.privacy import conftest as by_hand
 
 from discreet.errors import BadRequest
 from discreet.noise import laplace, maxent
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy import audit, curve, delta, epsilon, probabilistic_delta
 from discreet.privacy.audit import CURVE_STEPS, audit_document, curve_document, row_moments
-from discreet.privacy.audit import audit as audit_audit_document
 
 SMALL = NoiseTable(4, (NoiseRow((0,), (4,)), NoiseRow((-1, 0, 1), (1, 3, 4))))
-
-
-def test_the_reverse_direction_exceeds_the_papers_delta_after_quantisation(oracle):
-    known = oracle["sadeghi_reverse"]
-    table = by_hand.sadeghi(known["design_epsilon"], known["D"], known["modulus"])
-    distribution = table.rows[0].probabilities()
-    epsilon_q = max(
-        math.log(distribution[z] / distribution[z - 1]) for z in table.rows[0].values if z - 1 in distribution
-    )
-    assert epsilon_q == pytest.approx(known["epsilon_Q"], abs=5e-5)
-    result = audit(table, epsilon=math.nextafter(epsilon_q, 9))
-    assert float(result.delta_forward) == pytest.approx(known["paper_delta_Q"], rel=2e-3)
-    assert float(result.delta_backward) == pytest.approx(known["reverse_delta"], rel=1e-3)
-    assert result.delta == result.delta_backward > result.delta_forward
-
-
-def test_example_3_of_sadeghi_and_chien_holds_one_way_and_is_slightly_exceeded_the_other(oracle):
-    known = oracle["sadeghi_example_3"]
-    table = by_hand.sadeghi(known["design_epsilon"], known["D"], known["modulus"])
-    result = audit(table, epsilon=known["epsilon_Q"] + 1e-15)
-    assert float(result.delta_forward) == pytest.approx(known["delta_Q"], rel=1e-12)
-    assert known["delta_Q"] < float(result.delta_backward) < known["delta_Q"] * 1.00001
-
-
-def test_truncated_laplace_and_normal_noise_have_delta_p_of_m(oracle):
-    for family, make in (("laplace", by_hand.laplace), ("normal", by_hand.normal)):
-        for case in oracle[f"rinott_truncated_{family}"]["cases"]:
-            found = delta(make(case["epsilon"], case["m"]), epsilon=case["epsilon"] + 1e-13)
-            assert float(found) == pytest.approx(case["delta"], rel=1e-9)
-
-
-def test_counts_0_and_1_are_told_apart_by_pram_and_by_drop_add(oracle):
-    known = oracle["shlomo_zero_and_one"]
-    zero = {2**64: NoiseRow((0,), (2**64,)), 3: NoiseRow((0,), (3,))}
-    capped = by_hand.laplace(2.0, 7).rows[0].probabilities()
-    down = sum(m for v, m in capped.items() if v < 0)
-    masses = {-1: int(down * 2**64), **{v: int(capped[v] * 2**64) for v in range(1, 6)}}
-    masses[0] = 2**64 - sum(masses.values())
-    pram = NoiseTable(2**64, (zero[2**64], by_hand.row_of_masses(masses)))
-    thirds = NoiseTable(3, (zero[3], NoiseRow((-1, 0, 1), (1, 2, 3))))
-    assert float(delta(pram, epsilon=known["epsilon"])) == pytest.approx(known["pram"], rel=1e-12)
-    assert delta(thirds, epsilon=known["epsilon"]) == Fraction(2, 3)
-    assert float(Fraction(2, 3)) == known["drop_add_up_to_1"]
-    assert audit(thirds, epsilon=known["epsilon"]).worst_pair == (0, 1)
 
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=8), st.floats(0, 6))
@@ -207,7 +156,7 @@ def test_rows_with_bias_without_noise_and_below_zero_are_named():
 
 
 def test_a_delta_is_told_as_the_fraction_that_it_is():
-    found = audit_audit_document(maxent(D=3, V=1, js=1), epsilon=1.0)
+    found = audit(maxent(D=3, V=1, js=1), epsilon=1.0)
     document = json.loads(json.dumps(audit_document(found), allow_nan=False))
     assert Fraction(document["delta_exact"]) == found.delta
     assert document["delta"] == float(found.delta)
@@ -215,12 +164,12 @@ def test_a_delta_is_told_as_the_fraction_that_it_is():
 
 def test_an_epsilon_that_does_not_exist_is_null():
     table = maxent(D=3, V=1, js=1)
-    assert audit_document(audit_audit_document(table, delta=0.0))["epsilon"] is None
+    assert audit_document(audit(table, delta=0.0))["epsilon"] is None
 
 
 def test_the_curve_falls_to_the_delta_that_remains():
     table = laplace(epsilon=1.0)
-    found = audit_audit_document(table)
+    found = audit(table)
     points = curve_document(table, found)
     deltas = [point["delta"] for point in points]
     assert len(points) == CURVE_STEPS + 1

@@ -11,16 +11,7 @@ from tests.privacy import conftest as by_hand
 from discreet.errors import BadRequest
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy import audit, curve, delta, epsilon
-from discreet.privacy.hockey_stick import (
-    Exponential,
-    Frontier,
-    by_ratio,
-    hockey_stick,
-    log_up,
-    neighbouring_counts,
-    profiles,
-    upper_hull,
-)
+from discreet.privacy import hockey_stick as sticks
 
 
 @st.composite
@@ -49,7 +40,7 @@ def as_fractions(distribution, modulus):
 @settings(max_examples=300, deadline=None)
 def test_one_sort_gives_what_adding_up_positive_parts_gives(distributions, epsilon):
     distribution, other, modulus = distributions
-    fast = hockey_stick(distribution, other, epsilon=epsilon)
+    fast = sticks.hockey_stick(distribution, other, epsilon=epsilon)
     p, q = as_fractions(distribution, modulus), as_fractions(other, modulus)
     for ours, slow in zip(
         fast, (by_hand.slow_delta(p, q, epsilon), by_hand.slow_delta(q, p, epsilon)), strict=True
@@ -69,8 +60,8 @@ def test_post_processing_never_raises_delta(distributions, low, high, epsilon):
             merged[min(max(output, low), high)] = merged.get(min(max(output, low), high), 0) + keys
         return merged
 
-    before = hockey_stick(distribution, other, epsilon=epsilon)
-    after = hockey_stick(clipped(distribution), clipped(other), epsilon=epsilon)
+    before = sticks.hockey_stick(distribution, other, epsilon=epsilon)
+    after = sticks.hockey_stick(clipped(distribution), clipped(other), epsilon=epsilon)
     allowed = 1 + Fraction(1, 10**30)
     assert all(b <= a * allowed for a, b in zip(before, after, strict=True))
 
@@ -81,8 +72,8 @@ def test_delta_never_rises_with_epsilon(distributions, one, two):
     distribution, other, _ = distributions
     less, more = min(one, two), max(one, two)
     at_less, at_more = (
-        hockey_stick(distribution, other, epsilon=less),
-        hockey_stick(distribution, other, epsilon=more),
+        sticks.hockey_stick(distribution, other, epsilon=less),
+        sticks.hockey_stick(distribution, other, epsilon=more),
     )
     assert all(b <= a for a, b in zip(at_less, at_more, strict=True))
 
@@ -90,7 +81,7 @@ def test_delta_never_rises_with_epsilon(distributions, one, two):
 @pytest.mark.parametrize("epsilon", [100.0, 1e6, 1e300, math.inf])
 def test_at_a_huge_epsilon_only_unmatched_support_is_left_and_it_is_exact(epsilon):
     distribution, other = {0: 2**64 - 1, 1: 1}, {0: 1, 2: 2**64 - 1}
-    assert hockey_stick(distribution, other, epsilon=epsilon) == (
+    assert sticks.hockey_stick(distribution, other, epsilon=epsilon) == (
         Fraction(1, 2**64),
         Fraction(2**64 - 1, 2**64),
     )
@@ -99,7 +90,7 @@ def test_at_a_huge_epsilon_only_unmatched_support_is_left_and_it_is_exact(epsilo
 def test_an_epsilon_at_the_logarithm_of_a_ratio_keeps_its_thirty_digits():
     distribution, other = {0: 2, 1: 1}, {0: 1, 1: 2}
     epsilon = math.nextafter(math.log(2), 0)
-    ours, _ = hockey_stick(distribution, other, epsilon=epsilon)
+    ours, _ = sticks.hockey_stick(distribution, other, epsilon=epsilon)
     slow = by_hand.slow_delta(as_fractions(distribution, 3), as_fractions(other, 3), epsilon)
     assert 0 < slow < Fraction(1, 10**15)
     assert slow <= ours <= slow * (1 + Fraction(1, 10**30))
@@ -113,7 +104,7 @@ def test_an_epsilon_at_the_logarithm_of_a_ratio_keeps_its_thirty_digits():
     ],
 )
 def test_ratios_that_floats_cannot_tell_apart_are_ordered_exactly(close):
-    ordered = by_ratio(close)[1:]
+    ordered = sticks.by_ratio(close)[1:]
     ratios = [Fraction(p, q) for p, q in ordered]
     assert ratios == sorted(ratios, reverse=True)
     assert len(ordered) == len({Fraction(p, q) for p, q in close})
@@ -122,7 +113,7 @@ def test_ratios_that_floats_cannot_tell_apart_are_ordered_exactly(close):
 @given(st.floats(0, 700), st.sampled_from([40, 60, 120]))
 @settings(max_examples=100, deadline=None)
 def test_the_enclosure_holds_the_exponential_and_is_as_narrow_as_asked(epsilon, digits):
-    low, high = Exponential.of(epsilon).bounds(digits)
+    low, high = sticks.Exponential.of(epsilon).bounds(digits)
     truth = Fraction(Context(prec=200).exp(Decimal(epsilon)))
     assert low <= truth <= high
     assert high - low <= low * Fraction(10) ** (2 - digits)
@@ -131,29 +122,29 @@ def test_the_enclosure_holds_the_exponential_and_is_as_narrow_as_asked(epsilon, 
 def test_a_comparison_that_needs_more_digits_gets_them():
     near = Fraction(Context(prec=150).exp(Decimal(1)))
     above, below = near + Fraction(1, 10**140), near - Fraction(1, 10**140)
-    assert Exponential.of(1).below(above.numerator, above.denominator)
-    assert not Exponential.of(1).below(below.numerator, below.denominator)
+    assert sticks.Exponential.of(1).below(above.numerator, above.denominator)
+    assert not sticks.Exponential.of(1).below(below.numerator, below.denominator)
 
 
 def test_infinity_is_beyond_every_number_and_a_huge_epsilon_needs_no_digits():
-    assert Exponential.of(math.inf).beyond(2**640)
-    assert Exponential.of(1e300).beyond(2**640)
-    assert not Exponential.of(1e6).below(2**64, 1)
+    assert sticks.Exponential.of(math.inf).beyond(2**640)
+    assert sticks.Exponential.of(1e300).beyond(2**640)
+    assert not sticks.Exponential.of(1e6).below(2**64, 1)
 
 
 @pytest.mark.parametrize("epsilon", [-1, -0.5, math.nan, -math.inf, Fraction(-1, 2), Decimal("NaN")])
 def test_an_epsilon_that_is_no_number_from_zero_upward_is_refused(epsilon):
     with pytest.raises(BadRequest, match="from 0 upward"):
-        Exponential.of(epsilon)
+        sticks.Exponential.of(epsilon)
 
 
 @given(st.fractions(1, 10**6))
 @settings(max_examples=100, deadline=None)
 def test_the_logarithm_errs_upward_by_one_float_at_most(ratio):
-    result = log_up(ratio)
-    assert Exponential.of(result).bounds(80)[1] >= ratio
+    result = sticks.log_up(ratio)
+    assert sticks.Exponential.of(result).bounds(80)[1] >= ratio
     if result > 0:
-        assert Exponential.of(math.nextafter(result, 0)).below(ratio.numerator, ratio.denominator)
+        assert sticks.Exponential.of(math.nextafter(result, 0)).below(ratio.numerator, ratio.denominator)
 
 
 #: Any modulus, several rows, a repeating block, gaps in the support.
@@ -207,8 +198,8 @@ def test_epsilon_is_the_smallest_that_keeps_delta_and_errs_upward(table, wanted)
 def test_every_pair_of_a_block_is_audited_and_its_wrap_around_too():
     rows = tuple(NoiseRow((0,), (4,)) for _ in range(5))
     table = NoiseTable(4, rows, repeats=3)
-    assert list(neighbouring_counts(table)) == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
-    assert list(neighbouring_counts(table, first=7)) == [(7, 8), (8, 9), (9, 10)]
+    assert list(sticks.neighbouring_counts(table)) == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    assert list(sticks.neighbouring_counts(table, first=7)) == [(7, 8), (8, 9), (9, 10)]
 
 
 def test_the_wrap_around_of_a_block_can_be_the_worst_pair():
@@ -220,11 +211,11 @@ def test_the_wrap_around_of_a_block_can_be_the_worst_pair():
 
 def test_the_hull_keeps_only_what_no_other_pair_exceeds():
     points = [(2, 0, (0, 1)), (3, 1, (1, 2)), (4, 1, (2, 3)), (5, 2, (0, 1)), (6, 2, (3, 4)), (6, 5, (0, 1))]
-    assert upper_hull(points) == [(2, 0, (0, 1)), (6, 2, (3, 4))]
+    assert sticks.upper_hull(points) == [(2, 0, (0, 1)), (6, 2, (3, 4))]
 
 
 def test_equal_pairs_are_named_by_their_smallest_counts():
     row = NoiseRow((-1, 0, 1), (1, 3, 4))
-    forward, _ = profiles(NoiseTable(4, (row, row, row)))
+    forward, _ = sticks.profiles(NoiseTable(4, (row, row, row)))
     assert [pair for pair, _ in forward] == [(0, 1)]
-    assert Frontier.of(forward).pairs[0] == (0, 1)
+    assert sticks.Frontier.of(forward).pairs[0] == (0, 1)

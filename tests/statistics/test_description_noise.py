@@ -18,6 +18,7 @@ from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
 from discreet.noise import laplace
+from discreet.noise.cell_distribution import SumDistribution
 from discreet.privacy.accounting import TableCost, basic_composition
 from discreet.privacy.audit import delta as exact_delta
 from discreet.protect.description_keys import DescriptionNoise, add_description_noise
@@ -180,8 +181,6 @@ def test_a_scale_is_in_the_key_even_where_the_integers_agree(dataset):
 
 
 def test_a_sum_of_released_cells_has_the_distribution_that_is_stated(dataset):
-    from discreet.noise.cell_distribution import SumDistribution
-
     noise = releases(dataset, 3, totals=True) - 24
     distribution = {v: float(p) for v, p in SumDistribution(TABLE.rows[0], 8).exact_distribution().items()}
     assert chi_square(noise, distribution) > FALSE_ALARM

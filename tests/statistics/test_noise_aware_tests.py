@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from discreet.inference.hypothesis_tests.independence import independence_tests
-from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square
 from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import NoiseRow, NoiseTable, laplace
 from discreet_studies.bench.size_grid import GRID
@@ -32,36 +31,6 @@ def true_tables(rng, level=4.0, interaction=0.0, number=TABLES):
 
 def rejected(p_values):
     return int((p_values <= LEVEL).sum())
-
-
-def same_share(number, tables, percent, of_tables):
-    """Whether a share agrees with a percentage that was itself found in so many tables."""
-    here, there = number / tables, percent / 100
-    pooled = (number + there * of_tables) / (tables + of_tables)
-    return abs(here - there) <= Z * np.sqrt(pooled * (1 - pooled) * (1 / tables + 1 / of_tables))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("row", sorted(ORACLE["table3"]))
-def test_the_independent_rows_of_table_3(row):
-    expected = ORACLE["table3"][row]
-    recomputed, of_tables = expected["recomputed"], expected["tables"]
-    noise = laplace(epsilon=expected["epsilon"], m=expected["m"])
-    rng = np.random.default_rng(63)
-    true = true_tables(rng)
-    found = independence_tests(with_noise(true, noise, rng), noise)
-    assert found.converged.all()
-    assert (found.df == 81).all()
-    naive = rejected(found.naive_p_value)
-    assert binomtest(rejected(found.p_value), TABLES, LEVEL, alternative="greater").pvalue > FALSE_ALARM
-    aware = rejected(chi_square(found.statistic, found.df))  # the paper's distribution
-    assert same_share(aware, TABLES, recomputed["LR"]["pct"], of_tables)
-    assert same_share(aware, TABLES, expected["printed"][2]["pct"], of_tables)
-    assert binomtest(naive, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
-    assert same_share(naive, TABLES, recomputed["Naive"]["pct"], of_tables)
-    for statistic, name in ((found.statistic, "LR"), (found.naive_statistic, "Naive")):
-        error = np.hypot(statistic.std() / np.sqrt(TABLES), recomputed[name]["stat_se"])
-        assert abs(statistic.mean() - recomputed[name]["stat"]) < Z * error
 
 
 def test_a_wrong_noise_table_does_not_keep_the_size():

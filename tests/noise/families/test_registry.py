@@ -1,6 +1,5 @@
-"""A noise family is added in one place: one value is all that every face needs, and no other module lists families."""
+"""A noise family is added in one place: one value is all that every interface needs."""
 
-import ast
 import json
 import math
 import subprocess
@@ -130,66 +129,6 @@ def test_an_assessment_has_its_case_and_a_picture_its_colour(toy):
     assert (case.label, case.how) == ("toy 0.5", "As the test says.")
     assert _family_colour("toy") == "#123456"
     assert _family_colour("a file") is None
-
-
-#: Other modules that name a family, the names, and why they may.
-NAMED = {
-    "assess/assessment.py": ("laplace normal maxent pram dropadd", "the default of an option"),
-    "cli/commands/assess.py": ("laplace normal maxent pram dropadd", "the default of an option"),
-    "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
-    "model/dataset.py": ("abs", "a way to key cells"),
-    "model/protection.py": (
-        "laplace gaussian maxent abs",
-        "the default protection and the defaults under dp; `abs` is also a way to key cells",
-    ),
-    "protect/cell_keys.py": ("abs", "a way to key cells"),
-    "workspace/versions/load_version.py": ("abs", "a way to key cells"),
-    "protect/best_composition.py": ("gaussian", "an argument: the Gaussian trade-off"),
-    "privacy/claim.py": ("gaussian", "an argument: the Gaussian trade-off"),
-    "protect/joint_plan.py": ("rounded-normal", "the law of a rounded cell of a joint universe"),
-    "noise/design.py": ("abs", "the numerical optimum beside the ABS guide"),
-    "noise/design_report.py": ("laplace", "the common delta may be given by the truncation of Laplace noise"),
-}
-#: Hellinger's distance is a measure of loss too.
-NOT_A_FAMILY = {
-    "release/methodology_document.py": {"abs"},  # a way to key a cell
-    "assess": {"hellinger"},
-    "cli/commands/assess.py": {"hellinger"},
-}
-
-
-def named_in(path):
-    """The families that a module names: in strings that are names or lists of names, and in imports."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from node.value.split(",")
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            if node.module.startswith("discreet.noise.families."):
-                yield node.module.rsplit(".", 1)[1].replace("_", "-")
-            elif node.module in {"discreet.noise", "discreet.noise.families"}:
-                yield from (alias.name for alias in node.names)
-
-
-def allowed_in(path):
-    """What the exceptions of a module or of its folder allow."""
-    places = (path.relative_to(SOURCE).as_posix(), path.relative_to(SOURCE).parts[0])
-    named = {word for place in places if place in NAMED for word in NAMED[place][0].split()}
-    return named.union(*(NOT_A_FAMILY.get(place, set()) for place in places))
-
-
-@pytest.mark.slow
-def test_no_other_module_names_a_family():
-    others = [path for path in SOURCE.rglob("*.py") if path.parent != SOURCE / "noise" / "families"]
-    found = {path: set(named_in(path)) & set(families.names()) for path in others}
-    assert {
-        path.relative_to(SOURCE): words for path, words in found.items() if words - allowed_in(path)
-    } == {}
-
-
-@pytest.mark.parametrize("place", NAMED)
-def test_every_exception_is_needed(place):
-    paths = [SOURCE / place] if place.endswith(".py") else (SOURCE / place).rglob("*.py")
-    assert set(NAMED[place][0].split()) <= {word for path in paths for word in named_in(path)}
 
 
 @pytest.mark.parametrize("family", families.families(), ids=lambda each: each.name)

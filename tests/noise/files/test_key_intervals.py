@@ -184,41 +184,13 @@ def test_decimal_keys_are_summed_exactly_and_only_their_fraction_counts():
         decimal_cell_key(["0.123456789"], 10**8)
 
 
+PTABLE = {
+    "i": "0 1 1", "j": "0 0 2", "p": "1.0 0.5 0.5", "v": "0 -1 1", "lb": "0.0 0.0 0.5", "ub": "1.0 0.5 1.0",
+    "type": "all all all",
+}  # fmt: skip
+COLUMNS = "".join(f"    {name}:\n" + "".join(f"    - {v}\n" for v in PTABLE[name].split()) for name in PTABLE)
 #: As R's yaml::write_yaml(precision = 9) writes a ptable within ck_params_cnts.
-WRITTEN_BY_R = """params:
-  ptable:
-    i:
-    - 0
-    - 1
-    - 1
-    j:
-    - 0
-    - 0
-    - 2
-    p:
-    - 1.0
-    - 0.5
-    - 0.5
-    v:
-    - 0
-    - -1
-    - 1
-    lb:
-    - 0.0
-    - 0.0
-    - 0.5
-    ub:
-    - 1.0
-    - 0.5
-    - 1.0
-    type:
-    - all
-    - all
-    - all
-type: cnts
-version: 1.0.3
-ptype: params_cnts
-"""
+WRITTEN_BY_R = f"params:\n  ptable:\n{COLUMNS}type: cnts\nversion: 1.0.3\nptype: params_cnts\n"
 
 
 def read_yaml(text):
