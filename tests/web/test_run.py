@@ -18,6 +18,7 @@ import pytest
 from discreet.errors import BadOption
 from discreet.release.dataset_registry import open_registry
 from discreet.web.audit.chain import read_log_file, verify_log
+from discreet.web.detectors.monitor import read_alerts
 from discreet.web.run import _drop_traceback, listen, serve
 from discreet.workspace.folder_layout import log_key
 from discreet.workspace.options import read_options
@@ -106,21 +107,17 @@ def test_one_watch_one_log_and_one_quota_whichever_process_answers(small_copy):
         assert {ask(port, address)[0] for address in REFUSED} == {403}
         told = [ask(port, TABLE)[0] for _ in range(80)]
         seconds = time.monotonic() - begin
-        wait_until(lambda: "recodes" in by_command("log", "alerts", "-w", small_copy))
+        wait_until(lambda: "recodes" in {alert.detector for alert in read_alerts(small_copy / "server")})
         told += [ask(port, TABLE)[0] for _ in range(5)]
     assert len([line for line in lines_of(small_copy) if "status" in line]) == len(REFUSED) + len(told)
     assert set(told) <= {200, 429}
     assert len(REFUSED) + told[:80].count(200) <= CALLS * (1 + seconds / 10) + 1
-    sound = by_command("log", "verify", "-w", small_copy)
-    assert set(re.findall(r"\b(\d\d):\d+:", sound)) == {"00"}, "one chain of all processes"
+    chains = verify_log(small_copy / LOG, log_key(small_copy))
+    assert [(each.process, each.faults) for each in chains] == [("00", ())], "one chain of all processes"
 
 
 def lines_of(folder):
     return [each for path in (folder / LOG).glob("*.jsonl") for each in read_log_file(path)]
-
-
-def by_command(*words):
-    return subprocess.run([*DISCREET, *map(str, words)], check=True, capture_output=True, text=True).stdout
 
 
 def _is_alive(pid):

@@ -27,7 +27,7 @@ from tests.web.conftest import client_of, with_key
 from discreet.errors import BadOption
 from discreet.ledger.requester import KeyCache
 from discreet.web import app
-from discreet.web.auth import identity
+from discreet.web.auth import identity, oidc
 from discreet.web.auth.identity import apply_forwarded_headers, parse_networks, sign_in_from_options
 from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
@@ -292,7 +292,7 @@ def test_an_issuer_out_of_reach_is_401_and_is_not_asked_again_at_once(client, is
         asked.append(1)
         raise OSError("unreachable")
 
-    monkeypatch.setattr("discreet.web.auth.oidc.urlopen", unreachable)
+    monkeypatch.setattr(oidc, "urlopen", unreachable)
     tokens = (issuer.token(sub=f"olga{number}", roles=["analyst"]) for number in range(5))
     assert {status(client, token) for token in tokens} == {401}
     assert len(asked) == 1
