@@ -8,17 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.model.columns import (
-    NONE,
-    ListedCells,
-    Listing,
-    Numbers,
-    blocks,
-    numbers_of,
-    parts,
-    places_of,
-    statuses_of,
-)
+from discreet.model import columns
+from discreet.model.columns import NONE, ListedCells, Listing, Numbers, blocks, numbers_of, places_of
 from discreet.model.request import request_from_text
 from discreet.model.sdmx import dataset_flow, flow_of, sdmx_id, structure_version
 from discreet.release.pipeline import release_table
@@ -38,17 +29,17 @@ def test_it_is_called_as_its_table_and_has_its_columns(town_release):
     assert found.title == town_release.title
     assert found.query.endswith("nonzero=yes")
     assert [n.name for n in numbers_of(found, NONE)] == [n.name for n in numbers_of(town_release, NONE)]
-    (part,) = parts(found)
+    (part,) = columns.parts(found)
     assert numbers_of(found, part)[0].listed() == [7]
-    assert statuses_of(found, part).tolist() == [3]
+    assert columns.statuses_of(found, part).tolist() == [3]
     assert [places.tolist() for _, places in places_of(found, part)] == [[1]] * 3
     assert [places.size for _, places in places_of(found, NONE)] == [0] * 3
 
 
 def test_lines_are_the_cells_in_order(town_release):
     """Wrong alternative: columns with the first variable fastest."""
-    columns = [places.tolist() for _, places in places_of(town_release)]
-    assert list(zip(*columns, strict=True)) == list(np.ndindex(town_release.values.shape))
+    found = [places.tolist() for _, places in places_of(town_release)]
+    assert list(zip(*found, strict=True)) == list(np.ndindex(town_release.values.shape))
     (value,) = numbers_of(town_release)
     assert value.name == "value"
     for place, number in zip(np.ndindex(town_release.values.shape), value.listed(), strict=True):
@@ -70,10 +61,8 @@ def test_numbers_beside_the_value_are_missing_with_it_and_where_there_is_none(to
 @pytest.mark.parametrize("size", [1, 7, 60, 1000])
 def test_blocks_are_the_lines_of_the_whole_whatever_the_layout_in_memory(town_release, size):
     """Wrong alternative: blocks of the memory, which is in another order where an array was transposed."""
-    arrays = {name: getattr(town_release, name) for name in ("values", "noisy", "status")}
-    turned = replace(
-        town_release, **{name: np.asfortranarray(array).copy("K") for name, array in arrays.items()}
-    )
+    arrays = {name: getattr(town_release, name).copy("F") for name in ("values", "noisy", "status")}
+    turned = replace(town_release, **arrays)
     assert not turned.values.flags.c_contiguous
     whole, (value,) = [p.tolist() for _, p in places_of(town_release)], numbers_of(town_release)
     parts = list(blocks(turned, size))
@@ -87,9 +76,8 @@ def test_lines_can_be_named_one_by_one_or_not_at_all(town_release):
     lines = np.array([5, 0, 17])
     (some,), (value,) = numbers_of(town_release, lines), numbers_of(town_release)
     assert some.listed() == [value.listed()[line] for line in lines]
-    assert [(n.name, n.meaning, n.listed()) for n in numbers_of(town_release, NONE)] == [
-        ("value", "Persons", [])
-    ]
+    (none,) = numbers_of(town_release, NONE)
+    assert (none.name, none.meaning, none.listed()) == ("value", "Persons", [])
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])

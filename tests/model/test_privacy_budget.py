@@ -91,10 +91,7 @@ def test_terms_are_read_as_the_decimals_that_were_written():
         ({"family": "f"}, "`name` and `family`"),
         ({"answer_cost": 4.5}, "answer_cost is 4.5, and the budget has cap_epsilon 4"),
         ({"epsilon": 5}, "One version spends epsilon 5 and delta .*, more than the lifetime cap of 4"),
-        (
-            {"epsilon": 1e-12, "delta": 1e-6},
-            r"cap_delta is 4e\+06, .* each of the 4,000,000,000,000 versions",
-        ),
+        ({"epsilon": 1e-12, "delta": 1e-6}, r"cap_delta is 4e\+06, .* of the 4,000,000,000,000 versions"),
         ({"max_exact": 1}, "between 0 and 1"),
     ],
 )

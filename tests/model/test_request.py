@@ -62,9 +62,8 @@ def rewritten(rng, dataset):
         pieces = rng.sample(codes, len(codes)) + rng.choices(codes, k=rng.randrange(3))
         at = rng.randrange(len(pieces) + 1)
         filters += [(name, tuple(part)) for part in (pieces[:at], pieces[at:]) if part]
-    for name in rng.sample(
-        [v.name for v in dataset.variables if v.name not in BASE["filters"]], rng.randrange(3)
-    ):
+    unfiltered = [v.name for v in dataset.variables if v.name not in BASE["filters"]]
+    for name in rng.sample(unfiltered, rng.randrange(3)):
         codes = list(dataset.variable(name).codes)
         filters.append((name, tuple(rng.sample(codes, len(codes)))))
     rng.shuffle(filters)
@@ -75,14 +74,8 @@ def rewritten(rng, dataset):
     if rng.random() < 0.5:
         groups["sex"] = tuple((code,) for code in rng.sample(["1", "2"], 2))
     order = rng.sample(sorted(groups), len(groups))
-    return TableRequest(
-        "town",
-        tuple(names[: cut[0]]),
-        tuple(names[cut[0] : cut[1]]),
-        tuple(names[cut[1] :]),
-        tuple(filters),
-        tuple((name, groups[name]) for name in order),
-    )
+    axes = map(tuple, (names[: cut[0]], names[cut[0] : cut[1]], names[cut[1] :]))
+    return TableRequest("town", *axes, tuple(filters), tuple((name, groups[name]) for name in order))
 
 
 def test_thousands_of_rewrites_have_one_canonical_form(dataset):
@@ -91,34 +84,27 @@ def test_thousands_of_rewrites_have_one_canonical_form(dataset):
     assert len(set(asked)) > REWRITES / 2
     forms = {canonical(request, dataset).identity for request in asked}
     assert len(forms) == 1
-    assert len({canonical_request(*canonical(request, dataset).identity) for request in asked}) == 1
-
-
-def test_a_different_question_has_another_form(dataset):
-    one = canonical(rewritten(random.Random(1), dataset), dataset)
+    assert len({canonical_request(*form) for form in forms}) == 1
+    filters = (("age", ("adult",)), ("region", ("S",)))
     narrower = TableRequest(
-        "town", ("sex",), ("age",), ("job",), (("age", ("adult",)), ("region", ("S",))), one.groups
+        "town", ("sex",), ("age",), ("job",), filters, canonical(asked[0], dataset).groups
     )
-    assert canonical(narrower, dataset).identity != one.identity
+    assert canonical(narrower, dataset).identity not in forms
 
 
 @pytest.mark.slow
 def test_rewrites_have_the_same_numbers(dataset, secret):
-    universe = parse_universe(
-        {"tables": [["age", "job", "region", "sex"]], "variables": [], "up_to": 0}, dataset
-    )
+    universe = parse_universe({"tables": [["age", "job", "region", "sex"]], "up_to": 0}, dataset)
     margin = universe.margins[-1]
-    noise = DescriptionNoise(
-        secret, dataset, "1", "f", {m: laplace(epsilon=1.0, modulus=2**64) for m in universe.margins}
-    )
+    tables = {each: laplace(epsilon=1.0, modulus=2**64) for each in universe.margins}
+    noise = DescriptionNoise(secret, dataset, "1", "f", tables)
     rng, found = random.Random(5), set()
     for _ in range(200):
         request = canonical(rewritten(rng, dataset), dataset)
         shape = table_shape(request, dataset)
         parts = choose_margins(shape, universe, dataset, {(): 1e9, margin: 1.0})
-        empty = ExactTable(
-            shape, np.zeros(shape.lengths, dtype=np.int64), np.zeros(shape.lengths, dtype=np.uint64)
-        )
+        nobody = np.zeros(shape.lengths, dtype=np.int64)
+        empty = ExactTable(shape, nobody, nobody.astype(np.uint64))
         cells = add_description_noise(empty, parts, noise).noisy
         order = [request.variables.index(name) for name in ("age", "job", "sex")]
         found.add(cells.transpose(order).tobytes())

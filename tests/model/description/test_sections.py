@@ -23,7 +23,11 @@ from discreet.web.api.dcat import dcat_catalogue, schema_org
 from discreet.workspace.options import read_options
 
 
-def test_what_is_no_section_or_has_an_unknown_key_is_refused():
+def test_what_is_no_section_or_has_an_unknown_key_is_refused_by_the_error_of_its_file():
+    for section, words in (("duckdb", "not a section"), ({"knid": ""}, "unknown key"), ({"kind": 1}, "is 1")):
+        for error in (BadDescription, WorkspaceUnusable):
+            with pytest.raises(error, match=words):
+                parse_engine(section, error)
     assert check_section({}, "about", []) == {}
     with pytest.raises(BadDescription, match="before its lines"):
         check_section("Office", "about", ["publisher"])
@@ -53,22 +57,14 @@ classification = "https://example.org/sex"
 
 
 @pytest.fixture(scope="module")
-def text(town):
-    return town.description.replace('label = "Sex"\n', WORDS, 1).replace(
-        "[[variable]]", ABOUT + "[[variable]]", 1
-    )
-
-
-@pytest.fixture(scope="module")
-def workspace(town, text, tmp_path_factory):
+def workspace(town, tmp_path_factory):
+    text = town.description.replace('label = "Sex"\n', WORDS, 1)
+    text = text.replace("[[variable]]", ABOUT + "[[variable]]", 1)
+    with pytest.raises(BadDescription, match="no web address"):
+        parse_dataset(text.replace("https://example.org/sex", "javascript:alert(1)"))
     opened = town.load(tmp_path_factory.mktemp("about"), text)
     yield opened
     opened.close()
-
-
-def test_a_classification_is_a_web_address(text):
-    with pytest.raises(BadDescription, match="no web address"):
-        parse_dataset(text.replace("https://example.org/sex", "javascript:alert(1)"))
 
 
 def test_programs_and_catalogues_are_told(workspace):
@@ -97,13 +93,6 @@ def test_a_file_is_told_and_numbers_do_not_change(workspace, town_workspace):
     assert here["dimension"]["sex"]["extension"]["universe"] == "everybody"
     assert here["value"] == there["value"]
     assert "about" not in there["extension"]
-
-
-@pytest.mark.parametrize("error", [BadDescription, WorkspaceUnusable])
-def test_an_engine_that_cannot_be_read_is_refused_by_the_files_own_error(error):
-    for section, words in (("duckdb", "not a section"), ({"knid": ""}, "unknown key"), ({"kind": 1}, "is 1")):
-        with pytest.raises(error, match=words):
-            parse_engine(section, error)
 
 
 @pytest.mark.parametrize(
@@ -159,23 +148,18 @@ def test_an_unknown_variable_is_named_with_the_nearest(town):
             parse_dataset(f"{town.description}\n[publish]\n{line}\n")
 
 
-def test_a_role_opens_to_itself_and_to_those_above():
+def test_a_role_opens_to_itself_and_those_above_and_names_to_these_accounts_and_custodians():
+    """To open it to everybody of the role is the wrong alternative."""
     for needed in ROLES:
         allowed = [role for role in ROLES if Access(needed).allows("ann", role)]
         assert allowed == list(ROLES[ROLES.index(needed) :])
         assert not Access(needed).allows(None, None)
-
-
-def test_named_accounts_alone_may_and_custodians_besides():
-    """To open it to everybody of the role is the wrong alternative."""
     for access in (Access("reader", ("ann",)), Access("", ("ann",))):
         assert access.allows("ann", "reader")
         assert not access.allows("ben", "analyst")
         assert access.allows("carl", "custodian")
         assert not access.allows(None, None)
 
-
-def test_what_the_description_leaves_open_the_workspace_decides():
-    assert Access().allows(None, None)
+    assert Access().allows(None, None)  # what the description leaves open the workspace decides
     assert not Access().allows(None, None, otherwise="reader")
     assert Access("public").allows(None, None, otherwise="custodian")
