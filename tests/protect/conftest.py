@@ -13,6 +13,15 @@ def dataset(town):
     return parse_dataset(town.description)
 
 
+def dataset_of(**lengths):
+    """A dataset by the number of categories of each variable."""
+    variables = "".join(
+        f'[[variable]]\nname = "{name}"\ncategories = [{", ".join(repr(str(n)) for n in range(length))}]\n'
+        for name, length in lengths.items()
+    )
+    return parse_dataset(f'id = "x"\nlabel = "X"\nid_column = "i"\n{variables}')
+
+
 def plan_of(dataset, noise=None, universe=None, **terms):
     """A plan of declared tables under a budget of epsilon 1 and delta 1e-9."""
     promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 8.0, "delta": 1e-9, **terms})

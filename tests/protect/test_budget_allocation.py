@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.universe import contains, margin_cells, parse_universe
 from discreet.noise import laplace
 from discreet.noise.cell_distribution import SumDistribution
 from discreet.protect import budget_allocation as allocation
 
-
-def dataset_of(**lengths):
-    variables = "".join(
-        f'[[variable]]\nname = "{name}"\ncategories = [{", ".join(repr(str(n)) for n in range(length))}]\n'
-        for name, length in lengths.items()
-    )
-    return parse_dataset(f'id = "x"\nlabel = "X"\nid_column = "i"\n{variables}')
+from .conftest import dataset_of
 
 
 def test_rinott_s_important_tables_get_a_third_and_the_others_a_fifteenth():

@@ -13,7 +13,7 @@ from discreet.model.universe import dp_terms, parse_universe
 from discreet.protect.best_composition import best_claim, figures, with_claim
 from discreet.protect.plan import WITHIN, make_plan, plan_text, read_plan, style_advice
 
-from .conftest import UNIVERSE, plan_of
+from .conftest import UNIVERSE, dataset_of, plan_of
 
 
 def test_equal_shares_add_up_to_the_budget_and_basic_composition_says_so(dataset):
@@ -75,8 +75,7 @@ def test_a_distance_is_that_of_the_stated_scale_even_where_integers_agree(datase
     assert distance_to_ideal(relabelled) > 0.5 > honest
 
 
-def test_an_answer_that_no_budget_in_rho_could_pay_is_refused(town):
-    dataset = parse_dataset(town.description)
+def test_an_answer_that_no_budget_in_rho_could_pay_is_refused(dataset):
     promised = {"name": "b", "epsilon": 1, "cap_epsilon": 1, "rule": "zcdp"}
     universe = parse_universe({"variables": ["sex"]}, dataset)
     make_plan(dataset, universe, parse_terms({**promised, "answer_cost": 0.01}), {"family": "gaussian"})
@@ -120,14 +119,8 @@ def test_pure_epsilon_has_nothing_to_gain(private_description):
     assert plans[0].tables == plans[1].tables
 
 
-CUBE = 'id = "cube"\nlabel = "Cube"\nid_column = "id"\n' + "".join(
-    f'[[variable]]\nname = "{name}"\ncategories = [{", ".join(repr(str(n)) for n in range(10))}]\n'
-    for name in "abcd"
-).replace("'", '"')
-
-
 def advice(universe, epsilon=0.05, **terms):
-    dataset = parse_dataset(CUBE)
+    dataset = dataset_of(a=10, b=10, c=10, d=10)
     stated = parse_terms({"family": "f", "epsilon": epsilon, "cap_epsilon": epsilon, **terms})
     declared = parse_universe(universe, dataset, known_total=stated.known_total)
     return style_advice(make_plan(dataset, declared, stated, {"family": "laplace"}), dataset)
@@ -148,25 +141,25 @@ def test_the_two_way_margins_of_the_paper():
 
 
 @pytest.fixture
-def dataset_plan_file(private_town):
-    return parse_dataset(private_town.description)
+def described(private_description):
+    return parse_dataset(private_description)
 
 
 @pytest.fixture
-def plan(dataset_plan_file):
-    terms, universe = dp_terms(dataset_plan_file)
-    return with_claim(make_plan(dataset_plan_file, universe, terms, {"family": "laplace"}))
+def plan(described):
+    terms, universe = dp_terms(described)
+    return with_claim(make_plan(described, universe, terms, {"family": "laplace"}))
 
 
-def test_a_plan_that_was_written_is_read_back_whole(plan, dataset_plan_file):
-    back = read_plan(plan_text(plan), dataset_plan_file)
+def test_a_plan_that_was_written_is_read_back_whole(plan, described):
+    back = read_plan(plan_text(plan), described)
     assert back.tables == plan.tables
     assert (back.currency, back.answer, back.claim) == (plan.currency, plan.answer, plan.claim)
     assert plan_text(back) == plan_text(plan)
 
 
 @pytest.mark.parametrize("harm", ["another name", "a key missing", "no JSON"])
-def test_a_plan_that_contradicts_itself_is_refused(plan, dataset_plan_file, harm):
+def test_a_plan_that_contradicts_itself_is_refused(plan, described, harm):
     document = json.loads(plan_text(plan))
     if harm == "another name":
         (one, *_), (two, *_) = document["noise"], reversed(document["noise"])
@@ -175,4 +168,4 @@ def test_a_plan_that_contradicts_itself_is_refused(plan, dataset_plan_file, harm
         del document["currency"]
     text = "{" if harm == "no JSON" else json.dumps(document)
     with pytest.raises(BadNoiseTable, match="cannot be read"):
-        read_plan(text, dataset_plan_file)
+        read_plan(text, described)

@@ -1,5 +1,6 @@
 """Many margins of a dataset at once: charged before a record is read, keyed, repeatable, and true to their plan."""
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,6 @@ from discreet.errors import BadDescription, BadRequest, BudgetSpent, Refused, To
 from discreet.ledger.ledger import Ledger
 from discreet.margins import optimum
 from discreet.release.joint_margins import JointMargins, dataset_margins
-from discreet.workspace.ledger_location import open_accounts, open_ledger
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -21,13 +21,21 @@ def wish(folder, text="sex*age,age*job", method="optimum", epsilon=1.0, delta=0.
     return JointMargins.of(stored, dataset_margins(stored.dataset, text), method, epsilon, delta, weights)
 
 
+def released(folder, *margins, **wanted):
+    return wish(folder, *margins, **wanted).release().document()
+
+
+def margin_of(document, name):
+    return np.array(document["runs"][0]["margins"][name])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_margins_are_released_charged_and_free_when_asked_again(private_town, method, spent):
     before = spent(private_town.folder)
-    first = wish(private_town.folder, method=method).release().document()
+    first = released(private_town.folder, method=method)
     assert spent(private_town.folder) - before == pytest.approx(1.0, abs=1e-9)
-    again = wish(private_town.folder, "job*age, age*sex", method=method).release().document()
+    again = released(private_town.folder, "job*age, age*sex", method=method)
     assert again["runs"] == first["runs"]
     assert (first["charged"]["repeat"], again["charged"]["repeat"]) == (False, True)
     assert again["charged"]["epsilon"] == 0
@@ -39,17 +47,11 @@ def test_margins_are_released_charged_and_free_when_asked_again(private_town, me
 
 
 def test_the_noise_is_that_of_the_plan_and_other_budgets_have_other_noise(private_town, town):
-    true = {}
-    for sex, age in zip(town.records["sex"].to_pylist(), town.records["age"].to_pylist(), strict=True):
-        true[sex, age] = true.get((sex, age), 0) + 1
+    true = Counter(zip(town.records["sex"].to_pylist(), town.records["age"].to_pylist(), strict=True))
     exact = np.array([[true[s, a] for a in ("child", "adult", "old")] for s in ("1", "2")])
-    one = np.array(
-        wish(private_town.folder, method="independent").release().document()["runs"][0]["margins"]["sex*age"]
-    )
-    other = np.array(
-        wish(private_town.folder, method="independent", epsilon=1.5)
-        .release()
-        .document()["runs"][0]["margins"]["sex*age"]
+    one, other = (
+        margin_of(released(private_town.folder, method="independent", epsilon=epsilon), "sex*age")
+        for epsilon in (1.0, 1.5)
     )
     assert (one != exact).any()
     assert np.abs(one - exact).max() < 60  # scale 2: P(beyond) < 1e-12
@@ -73,38 +75,35 @@ def test_what_the_budget_does_not_cover_is_not_read(private_town, monkeypatch):
     asked = wish(private_town.folder, epsilon=5.5)
     monkeypatch.setattr(type(asked.stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
     with pytest.raises(BudgetSpent, match='The budget "town"'):
-        asked.release().document()
+        asked.release()
 
 
 def test_what_cannot_be_answered_is_not_charged(private_town, monkeypatch, spent):
     before = spent(private_town.folder)
     monkeypatch.setattr("discreet.margins.holistic.MOST_CELLS", 5)
     with pytest.raises(TooManyCells):
-        wish(private_town.folder, method="efron-stein").release().document()
+        released(private_town.folder, method="efron-stein")
     assert spent(private_town.folder) == before
 
 
 def test_a_plan_that_comes_out_differently_is_charged_again(private_town, monkeypatch, spent):
     """A newer solver that finds slightly other scales must not give fresh noise for free."""
     before = spent(private_town.folder)
-    wish(private_town.folder).release().document()
+    released(private_town.folder)
     real = optimum.laplace_optimum
 
     def other(wanted, epsilon, **options):
         return real(wanted, epsilon * (1 - 1e-9), **options)
 
     monkeypatch.setattr(optimum, "laplace_optimum", other)
-    again = wish(private_town.folder).release().document()
+    again = released(private_town.folder)
     assert not again["charged"]["repeat"]
     assert spent(private_town.folder) - before == pytest.approx(2.0, abs=1e-6)
 
 
-def test_an_account_pays_from_its_share(private_town):
+def test_an_account_pays_from_its_share(private_town, share):
     folder = private_town.folder
-    open_accounts(folder).create("ann", "analyst")
-    ledger = open_ledger(folder)
-    ledger.allow("town", "ann", (Fraction(1, 2), Fraction(1, 10**9)))
-    ledger.close()
+    share(folder, "ann", "0.5")
     with pytest.raises(BudgetSpent, match='"ann"'):
         wish(folder, epsilon=0.7).release("ann")
     wish(folder, epsilon=0.4).release("ann")
@@ -113,9 +112,7 @@ def test_an_account_pays_from_its_share(private_town):
 def test_a_dataset_without_budget_and_an_unknown_variable_are_refused(town_workspace, private_town):
     stored = town_workspace.stored("town")
     with pytest.raises(BadRequest, match="no privacy budget"):
-        JointMargins.of(
-            stored, dataset_margins(stored.dataset, "sex*age"), "optimum", 1.0
-        ).release().document()
+        JointMargins.of(stored, dataset_margins(stored.dataset, "sex*age"), "optimum", 1.0).release()
     with pytest.raises(UnknownVariable, match="sax"):
         wish(private_town.folder, "sax*age")
 
@@ -126,8 +123,7 @@ def test_the_last_tenth_of_a_budget_can_be_spent(private_town, tmp_path):
     text = private_town.description.replace("cap_epsilon = 9.0", "cap_epsilon = 4.1")
     load_dataset(folder, text, private_town.records)
     assert Fraction(0.1) > Fraction(1, 10)
-    released = wish(folder, "sex*age", epsilon="0.1").release().document()
-    assert released["charged"]["epsilon"] == 0.1
+    assert released(folder, "sex*age", epsilon="0.1")["charged"]["epsilon"] == 0.1
     with pytest.raises(BudgetSpent):
         wish(folder, "sex*age", epsilon="0.2").release()
 
