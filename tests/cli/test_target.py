@@ -11,7 +11,6 @@ from discreet.errors import BadRequest
     [
         ("https://example.org", "names no dataset"),
         ("https://example.org/datasets/", "names no dataset"),
-        ("https://me:1@example.org/datasets/census", "password"),
     ],
 )
 def test_an_address_without_a_dataset_is_refused_before_anybody_is_asked(dataset, said):

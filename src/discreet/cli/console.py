@@ -15,17 +15,15 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich import progress as bar
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from discreet.errors import BadData, BadRecords
+from discreet.errors import BadData, BadRecords, DiscreetError
 from discreet.model.file_io import save
 from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
-    from discreet.errors import DiscreetError
     from discreet.records.staging import Progress as LoadProgress
 
 #: Progress, logs and errors. Standard output is kept for documents.
@@ -79,19 +77,13 @@ def emit_json(value: Any, out: Path | None = None) -> None:
 
 def unframed_table(labels: Iterable[str], numbers: Iterable[str]) -> Table:
     """A table without lines: columns of labels to the left, columns of numbers to the right."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in labels:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table
+    columns = [*map(Column, labels), *(Column(name, justify="right") for name in numbers)]
+    return Table(*columns, box=None, pad_edge=False, header_style="bold")
 
 
-WIDEST_HEADER = 14
-WIDEST_STUB = 36
-NARROWEST_STUB = 12
-_GAP = 2
-_SEPARATOR = 1
+WIDEST_HEADER, WIDEST_STUB, NARROWEST_STUB = 14, 36, 12
+#: Blanks and lines after a column.
+_GAP, _SEPARATOR = 2, 1
 
 
 def print_grid(
@@ -187,6 +179,8 @@ def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
 
     Yields a function from a dataset's id and its number of records to the progress callback of a load.
     """
+    from rich import progress as bar
+
     text, done = bar.TextColumn("{task.description}"), bar.TextColumn("{task.completed:,.0f}")
     times = bar.TimeElapsedColumn(), bar.TimeRemainingColumn()
     bars = bar.Progress(text, bar.BarColumn(), bar.TaskProgressColumn(), done, *times, console=messages)
@@ -217,6 +211,8 @@ def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
 @contextmanager
 def simulation_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar for one long computation; yields a callback for the number done and the total."""
+    from rich import progress as bar
+
     columns = (bar.TextColumn("{task.description}"), bar.BarColumn(), bar.MofNCompleteColumn())
     with bar.Progress(*columns, bar.TimeElapsedColumn(), console=messages, transient=True) as bars:
         task = bars.add_task(what, total=None)
@@ -233,7 +229,6 @@ def clean_up_on_signal() -> None:
         handler = signal.getsignal(signal.SIGINT)
         (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+    for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:  # Windows has no SIGHUP
+        if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)

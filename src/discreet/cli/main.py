@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from pathlib import Path
 
 import typer
 
@@ -44,18 +45,23 @@ def run() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         app()
-    except DiscreetError as error:
-        _end(error)
-    except OSError as error:
-        _end(_system_error(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, its text may hold a count: only its kind is shown
-        _end(_internal_error(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it ends as one of ours
+        from discreet.cli.console import report_error
+
+        sys.exit(report_error(_expected_error(error)))
 
 
-def _end(error: DiscreetError) -> None:
-    from discreet.cli.console import report_error
+def _expected_error(error: Exception) -> DiscreetError:
+    if isinstance(error, DiscreetError):
+        return error
+    if isinstance(error, OSError):
+        return _system_error(error)
+    # The text may hold a count: only the kind of the error is shown.
+    import traceback
 
-    sys.exit(report_error(error))
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+    return DiscreetError(f"An unexpected error happened: {kind}.", "Please report it with what you did.")
 
 
 def _system_error(error: OSError) -> DiscreetError:
@@ -70,12 +76,3 @@ def _system_error(error: OSError) -> DiscreetError:
     where = f" {error.filename!r}" if error.filename else ""
     why = error.strerror or type(error).__name__
     return NotFound(f"The system refused{where}: {why}.", "Check the path and its permissions.")
-
-
-def _internal_error(error: Exception) -> DiscreetError:
-    import traceback
-    from pathlib import Path
-
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
-    return DiscreetError(f"An unexpected error happened: {kind}.", "Please report it with what you did.")

@@ -22,19 +22,16 @@ import typer
 from typer import Argument, Option
 
 from discreet.errors import BadRequest, DiscreetError
+from discreet.workspace import options
 
 if TYPE_CHECKING:
     from discreet.release.dataset_registry import DatasetRegistry
-    from discreet.workspace.options import Options
 
 
 def complete_dataset(context: typer.Context, incomplete: str) -> list[str]:
     """The ids of the workspace's datasets."""
-    return sorted(
-        path.parent.name
-        for path in _version_pointers(context, "*")
-        if path.parent.name.startswith(incomplete)
-    )
+    names = (path.parent.name for path in _version_pointers(context, "*"))
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 def complete_variable(context: typer.Context, incomplete: str) -> list[str]:
@@ -53,9 +50,6 @@ def complete_variable(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _version_pointers(context: typer.Context, dataset: str) -> list[Path]:
-    """The pointers to the current versions; none where there is no workspace."""
-    from discreet.workspace.options import workspace_folder
-
     try:
         folder = workspace_folder(context.params.get("workspace"))
     except DiscreetError:
@@ -71,6 +65,7 @@ def _variable_names(pointer: Path) -> list[str]:
         return []
 
 
+workspace_folder, default_folder = options.workspace_folder, options.default_folder
 #: The environment variable of the API key: a command line can be read by others.
 KEY_ENVIRONMENT = "DISCREET_KEY"
 WorkspaceOption = Annotated[
@@ -128,31 +123,19 @@ def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
     return picture or default
 
 
-def workspace_folder(option: Path | None) -> Path:
-    """The folder of a command's workspace."""
-    from discreet.workspace.options import workspace_folder as find_folder
-
-    return find_folder(option)
-
-
-def open_workspace(option: Path | None, **given: int | str | None) -> tuple[DatasetRegistry, Options]:
+def open_workspace(option: Path | None, **given: int | str | None) -> tuple[DatasetRegistry, options.Options]:
     """The registry of a command's workspace; the demo is built when it is first used."""
     from discreet.release.dataset_registry import open_registry
-    from discreet.workspace.options import default_folder, read_options, workspace_folder
 
     folder = workspace_folder(option)
     if folder == default_folder():
-        _build_demo(folder)
-    options = read_options(folder, **given)
-    return open_registry(folder, threads=options.threads), options
+        from discreet.cli.console import load_bars
+        from discreet.workspace.demo import make_demo
 
-
-def _build_demo(folder: Path) -> None:
-    from discreet.cli.console import load_bars
-    from discreet.workspace.demo import make_demo
-
-    with load_bars() as progress_for:
-        make_demo(folder, progress_for)
+        with load_bars() as progress_for:
+            make_demo(folder, progress_for)
+    chosen = options.read_options(folder, **given)
+    return open_registry(folder, threads=chosen.threads), chosen
 
 
 #: The options of a table query by name: rows, columns, layers, filters, groups and levels; None by default.

@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.console import print_message
 from discreet.cli.shared_options import KEY_ENVIRONMENT, open_workspace
 from discreet.errors import BadRequest
-from discreet.model.request import DEFAULT_MEASURE, request_from_text
+from discreet.model.request import DEFAULT_MEASURE, TableRequest, request_from_text
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
     from discreet.api.remote import RemoteService
     from discreet.api.table import TableBackend
-    from discreet.model.request import TableRequest
     from discreet.release.dataset_registry import DatasetService
 
 

@@ -129,10 +129,6 @@ def test_people_see_expected_errors_and_runs_and_a_picture_is_written(tmp_path, 
     [
         (["nothing-here.csv"], NotFound),
         (["czech", "--margins", ""], BadRequest),
-        (["czech", "--method", "magic"], BadRequest),
-        (["journey", "--method", "fourier"], BadRequest),
-        (["czech", "--neighbours", "all"], BadRequest),
-        (["czech", "--weights", "rows"], BadRequest),
         (["czech", "--plot", "p.svg", "--picture", "cake"], BadRequest),
     ],
 )

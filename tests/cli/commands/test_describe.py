@@ -49,7 +49,7 @@ def test_what_disappears_is_told_against_a_workspace(run_here, town, town_worksp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])  # SIGHUP: tests/cli/test_console.py
 def test_a_file_is_served_until_it_is_ended_and_nothing_stays(town, tmp_path, end):
     frame = town.records.to_pandas()
     frame["household"] = frame.index // 2

@@ -122,10 +122,6 @@ def test_the_demo_is_built_where_it_is_asked_for_and_found_again(run_process, tm
         "table", "census", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", tmp_path / "demo"
     )
     assert len(done.stdout.splitlines()) == 1 + 3 * 22
-    done = run_process(
-        "table", "spudlandia", "--rows", "state", "--columns", "likes", "-w", tmp_path / "demo"
-    )
-    assert done.returncode == 0
 
 
 SECTION = '\n[publish]\nvariables = ["sex", "age"]\n'

@@ -2,7 +2,9 @@
 
 #: Commands that are in the module of a related command.
 SHARED = {
-    "check": "describe",
+    "budget": "ledger",
+    "check": "load",
+    "compare": "versions",
     "interval": "test",
     "methodology": "datasets",
     "move": "backup",

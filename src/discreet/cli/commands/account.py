@@ -115,12 +115,8 @@ MEANS = (
     "readers who kept old tables have two numbers of the same people, whose noise can be averaged. Under dp each load "
     "needs a new `version` and is charged again. Rotate when the secret may be known to others."
 )
-app = typer.Typer(help="Rotate the secret of a workspace.", no_args_is_help=True)
-
-
-@app.callback()
-def secret() -> None:
-    """Rotate the secret of a workspace."""
+# With a callback, a group of one command stays a group.
+app = typer.Typer(help="Rotate the secret of a workspace.", callback=lambda: None, no_args_is_help=True)
 
 
 @app.command()

@@ -87,7 +87,6 @@ def noise_picture(
 
 
 def _design_of(file: Path) -> dict[int, float]:
-    """The design of large counts, which only our JSON contains."""
     from discreet.noise.files.document import design_probabilities
 
     text = file.read_text(encoding="utf-8-sig")

@@ -9,9 +9,12 @@ from pathlib import Path
 from typer import Argument, Option
 
 from discreet.cli import shared_options as shared
+from discreet.cli.commands.describe import print_draft
 from discreet.cli.console import clean_up_on_signal, load_bars, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, OPERATE, Command
 from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
+from discreet.workspace.options import read_options
 
 
 def demo(
@@ -23,9 +26,8 @@ def demo(
     """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
     from discreet.release.dataset_registry import open_registry
     from discreet.workspace.demo import make_demo
-    from discreet.workspace.options import read_options, workspace_folder
 
-    folder = workspace_folder(workspace)
+    folder = shared.workspace_folder(workspace)
     with load_bars() as progress_for:
         built = make_demo(folder, progress_for)
     print_message(f"{'Built' if built else 'Found'} the demo workspace: {folder}")
@@ -48,8 +50,6 @@ def try_file(
     no_browser: bool = Option(False, "--no-browser", help="Do not open a browser."),
 ) -> None:
     """Look at a file in the table builder: draft, load, serve, and remove everything at Ctrl-C."""
-    from discreet.cli.commands.describe import print_draft
-    from discreet.model.description.sections import FileOptions
     from discreet.records.draft.describe_file import describe_file
 
     clean_up_on_signal()
@@ -75,7 +75,6 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     from discreet.release.dataset_registry import open_registry
     from discreet.release.load_cautions import LoadJob, load_with_cautions
     from discreet.web.run import listen, serve
-    from discreet.workspace.options import read_options
 
     dataset = parse_names_only(description).id
     with load_bars() as progress_for:

@@ -1,20 +1,17 @@
-"""`discreet describe`: draft a dataset.toml from a file of records.
-
-`discreet check`: validate a file against its description, without a workspace.
-"""
+"""`discreet describe`: draft a dataset.toml from a file of records."""
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
 from discreet.cli import shared_options as shared
-from discreet.cli.console import clean_up_on_signal, emit, load_bars, messages, print_message, report_problems
+from discreet.cli.console import clean_up_on_signal, emit, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
+from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
@@ -31,7 +28,6 @@ def describe(
     table: shared.TableOption = "",
 ) -> None:
     """Draft a dataset.toml from a file of records, for you to check and complete."""
-    from discreet.model.description.sections import FileOptions
     from discreet.records.draft.describe_file import describe_file
 
     clean_up_on_signal()
@@ -63,34 +59,4 @@ def print_draft(draft: Draft) -> None:
         print_message(printable(f"  {name}: {reason}"))
 
 
-def check(
-    file: Annotated[Path, Argument(help="The records: a file of any kind that `describe` reads.")],
-    description: Path = Argument(help="The dataset.toml."),
-    workspace: Path | None = Option(
-        None,
-        "--workspace",
-        "-w",
-        help="Compare with the version that this workspace serves; by default with none.",
-    ),
-    as_json: shared.OutcomeOption = False,
-) -> None:
-    """Check a file of records against its dataset.toml: all problems at once; nothing is written."""
-    from discreet.cli.commands.load import show_dry_run
-    from discreet.release.load_cautions import LoadJob, dry_load_document
-    from discreet.workspace.folder_layout import name_description_in_errors, read_description
-
-    clean_up_on_signal()
-    text = read_description(description)
-    with tempfile.TemporaryDirectory(prefix="discreet-check-") as nowhere:
-        folder = workspace or Path(nowhere) / "workspace"
-        with (
-            report_problems(as_json=as_json),
-            name_description_in_errors(description),
-            load_bars() as progress_for,
-        ):
-            job = LoadJob(folder, text, file, progress_for(file.name, None), description.parent)
-            found = dry_load_document(job)
-    show_dry_run(found, as_json=as_json)
-
-
-COMMANDS = {"describe": Command(describe, MAKE_TABLES), "check": Command(check, MAKE_TABLES)}
+COMMAND = Command(describe, MAKE_TABLES)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 from typer.core import TyperCommand
 
 from discreet.cli.console import emit_json, output, print_message, print_text
@@ -89,7 +89,6 @@ def _store(context: typer.Context, option: typer.CallbackParam, value: Any) -> N
 
 
 def _parse_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
-    """Parse a list of tables, which is written as JSON."""
     try:
         _store(context, option, None if value is None else json.loads(value))
     except json.JSONDecodeError:
@@ -123,16 +122,10 @@ def _compare_families(
 
 def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> None:
     """The support of each family, then how close to the truth it releases (Rinott's Table 2)."""
-    needs = Table(title=f"At epsilon {epsilon:g} and delta {delta:.4g}", box=None)
-    near = Table(title="P(within ±k of the count), negative releases set to zero", box=None)
-    within = [f"±{k}" for k in range(len(sides[0].within[0]))]
-    for table, headings in (
-        (needs, ["support", "delta", "variance", "E|noise|", "P(exact)"]),
-        (near, ["count", *within]),
-    ):
-        table.add_column("family")
-        for heading in headings:
-            table.add_column(heading, justify="right")
+    needed = ["support", "delta", "variance", "E|noise|", "P(exact)"]
+    needs = _numbers_table(f"At epsilon {epsilon:g} and delta {delta:.4g}", "family", needed)
+    within = ["count", *(f"±{k}" for k in range(len(sides[0].within[0])))]
+    near = _numbers_table("P(within ±k of the count), negative releases set to zero", "family", within)
     for side in sides:
         width = side.parameters.get("m", side.parameters.get("D"))
         figures = (f"{side.delta:.3g}", f"{side.variance:.4g}", f"{side.absolute:.4g}", f"{side.p_exact:.4f}")
@@ -142,6 +135,11 @@ def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> N
             near.add_row(side.family if count == 0 else "", label, *(f"{p:.2f}" for p in line))
     output.print(needs)
     output.print(near)
+
+
+def _numbers_table(title: str, label: str | None, numbers: list[str]) -> Table:
+    columns = (Column(name, justify="right") for name in numbers)
+    return Table(*([label] if label else []), *columns, title=title, box=None)
 
 
 #: The values of a distribution that fit a screen; the integers of all of them are in the JSON.
@@ -242,7 +240,6 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
 
 
 def _privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
-    """The exact guarantee of the integers, at an epsilon, or at the epsilon of a delta."""
     from discreet.privacy import audit
 
     found = audit(table, epsilon=epsilon, delta=delta if epsilon is None else None)
@@ -278,9 +275,7 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
     parameters = ", ".join(f"{key} = {_short(value)}" for key, value in document["parameters"].items())
     rows = len(document["rows"])
     output.print(f"[bold]{document['family']}[/bold] {parameters}; {modulus} keys, {rows} row(s)")
-    shown = Table(title="Noise of large counts", box=None)
-    for heading in ("noise", "probability", "threshold"):
-        shown.add_column(heading, justify="right")
+    shown = _numbers_table("Noise of large counts", None, ["noise", "probability", "threshold"])
     lines = [*zip(row["values"], row["probabilities"], row["thresholds"], strict=True)]
     middle = lines
     if len(lines) > MOST_VALUES and not everything:  # the values nearest to 0, in their order

@@ -1,7 +1,11 @@
-"""`discreet load`: check records against their description and store them as a new version."""
+"""`discreet load`: check records against their description and store them as a new version.
+
+`discreet check`: the same checks, without a workspace.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from discreet.cli.console import emit_json, load_bars, messages, report_problems
+from discreet.cli.console import clean_up_on_signal, emit_json, load_bars, messages, report_problems
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import OutcomeOption, WorkspaceOption, workspace_folder
 from discreet.errors import BadRequest
@@ -93,7 +97,36 @@ def load(
         _show_replaced(folder, dataset, receipt)
 
 
-COMMAND = Command(load, MAKE_TABLES)
+def check(
+    file: Annotated[Path, Argument(help="The records: a file of any kind that `describe` reads.")],
+    description: Path = Argument(help="The dataset.toml."),
+    workspace: Path | None = Option(
+        None,
+        "--workspace",
+        "-w",
+        help="Compare with the version that this workspace serves; by default with none.",
+    ),
+    as_json: OutcomeOption = False,
+) -> None:
+    """Check a file of records against its dataset.toml: all problems at once; nothing is written."""
+    from discreet.release.load_cautions import LoadJob, dry_load_document
+    from discreet.workspace.folder_layout import name_description_in_errors, read_description
+
+    clean_up_on_signal()
+    text = read_description(description)
+    with tempfile.TemporaryDirectory(prefix="discreet-check-") as nowhere:
+        folder = workspace or Path(nowhere) / "workspace"
+        with (
+            report_problems(as_json=as_json),
+            name_description_in_errors(description),
+            load_bars() as progress_for,
+        ):
+            job = LoadJob(folder, text, file, progress_for(file.name, None), description.parent)
+            found = dry_load_document(job)
+    show_dry_run(found, as_json=as_json)
+
+
+COMMANDS = {"load": Command(load, MAKE_TABLES), "check": Command(check, MAKE_TABLES)}
 
 
 def _show_replaced(folder: Path, dataset: Dataset, receipt: Receipt | None) -> None:

@@ -32,10 +32,10 @@ def verify(
 ) -> None:
     """Verify every line of the log: none was changed, moved or left out. Prints the end of each chain."""
     from discreet.web.audit.chain import has_line, verify_log
-    from discreet.workspace.folder_layout import log_key, state_folder
+    from discreet.workspace.folder_layout import log_key
 
-    folder = workspace_folder(workspace)
-    logs = state_folder(folder) / "log"
+    folder, server = _folders(workspace)
+    logs = server / "log"
     found = verify_log(logs, log_key(folder))
     faults = [fault for chain in found for fault in chain.faults]
     faults += [f"{words} is not in the log." for words in expect or () if not has_line(logs, words)]
@@ -60,16 +60,11 @@ def alerts(
     """Show what the watch found, the newest first, and who is held back."""
     from discreet.web.auth.rate_limit import RateLimitStore
     from discreet.web.detectors.monitor import read_alerts
-    from discreet.workspace.folder_layout import state_folder
 
-    folder = workspace_folder(workspace)
-    state = state_folder(folder)
+    folder, state = _folders(workspace)
     found = _replay_log(folder, state) if again else read_alerts(state)
-    held = (
-        list(RateLimitStore(state / "shared.sqlite").holds().values())
-        if (state / "shared.sqlite").exists()
-        else []
-    )
+    limits = state / "shared.sqlite"
+    held = list(RateLimitStore(limits).holds().values()) if limits.exists() else []
     if as_json:
         emit_json({"holds": [asdict(each) for each in held], "alerts": [asdict(each) for each in found]})
         return
@@ -89,13 +84,19 @@ def release(
 ) -> None:
     """Lift the hold on an account or an address."""
     from discreet.web.auth.rate_limit import RateLimitStore
-    from discreet.workspace.folder_layout import state_folder
 
-    folder = workspace_folder(workspace)
-    path = state_folder(folder) / "shared.sqlite"
+    path = _folders(workspace)[1] / "shared.sqlite"
     if not path.exists() or not RateLimitStore(path).release(who):
         raise BadRequest(f"{who!r} is not held back.", "`discreet log alerts` shows who is.")
     messages.print(f"{who} may go on")
+
+
+def _folders(workspace: Path | None) -> tuple[Path, Path]:
+    """The workspace, and the folder in which its server writes."""
+    from discreet.workspace.folder_layout import state_folder
+
+    folder = workspace_folder(workspace)
+    return folder, state_folder(folder)
 
 
 def _replay_log(folder: Path, state: Path) -> list[Alert]:

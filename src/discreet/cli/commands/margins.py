@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from typer import Argument, Option
 
@@ -19,6 +19,7 @@ from discreet.cli import shared_options as shared
 from discreet.cli.console import emit_json, emit_picture, output, print_grid, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
+from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
 
 if TYPE_CHECKING:
     from discreet.margins.margin_set import Axes
@@ -57,7 +58,6 @@ def charge_sentence(charged: dict[str, Any]) -> str:
 
 
 def _show_margin(names: list[str], table: list[Any], categories: dict[str, list[str]]) -> None:
-    """One margin: its last variable along the top, the others down the side."""
     *sides, last = names
     if not sides:
         lines = [[code, _count_text(value)] for code, value in zip(categories[last], table, strict=True)]
@@ -130,12 +130,22 @@ def margins(
     from discreet.margins.margin_set import parse_margins, parse_weights
     from discreet.margins.sensitivity import PAPER_TABLES, paper_table, read_table
     from discreet.margins.study import study
-    from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
 
     if table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists():
         given = {"neighbours": neighbours, "reps": reps, "seed": seed, "as-published": as_published or None}
-        _validate_release_options(given | {"plot": plot})
-        found = _release_margins(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run)
+        if used := [option for option, value in {**given, "plot": plot}.items() if value is not None]:
+            raise BadRequest(
+                f"--{used[0]} is for tables of counts that may be seen, and this is a dataset.",
+                "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
+            )
+        service = shared.open_workspace(workspace)[0].open(table, os.environ.get(shared.KEY_ENVIRONMENT))
+        if not wanted:
+            raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
+        from discreet.release.joint_margins import dataset_margins
+
+        released = dataset_margins(service.dataset, wanted)
+        share = parse_weights(weights, released)
+        found = service.margins(released, method, epsilon, delta, share, spend=not dry_run)
         if as_json or out is not None:
             emit_json(found, out)
         else:
@@ -177,39 +187,6 @@ def margins(
 COMMAND = Command(margins, MAKE_TABLES)
 
 
-def _validate_release_options(given: dict[str, object]) -> None:
-    """Refuse options for studies of public counts."""
-    used = [option for option, value in given.items() if value is not None]
-    if used:
-        raise BadRequest(
-            f"--{used[0]} is for tables of counts that may be seen, and this is a dataset.",
-            "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
-        )
-
-
-def _release_margins(
-    dataset: str,
-    wanted: str | None,
-    method: str,
-    epsilon: str,
-    delta: str,
-    weights: str,
-    workspace: Path | None,
-    *,
-    dry_run: bool,
-) -> dict[str, Any]:
-    """The margins of a dataset, charged to its budget; with `dry_run` only their cost."""
-    from discreet.margins.margin_set import parse_weights
-    from discreet.release.joint_margins import dataset_margins
-
-    opened, _ = shared.open_workspace(workspace)
-    service = opened.open(dataset, os.environ.get(shared.KEY_ENVIRONMENT))
-    if not wanted:
-        raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
-    chosen = dataset_margins(service.dataset, wanted)
-    return service.margins(chosen, method, epsilon, delta, parse_weights(weights, chosen), spend=not dry_run)
-
-
 def _plot(
     table: ContingencyTable,
     done: Study,
@@ -241,18 +218,19 @@ def _plot(
 
 def _show(done: Study) -> None:
     label = done.plan.wanted.label
-    expected = Table(title="Expected absolute error of a cell", box=box.SIMPLE_HEAD, title_justify="left")
-    expected.add_column("margin")
-    for method in done.advice.overall:
-        expected.add_column(method, justify="right", overflow="fold")
+    columns = (
+        Column("margin"),
+        *(Column(name, justify="right", overflow="fold") for name in done.advice.overall),
+    )
+    how: Any = {"box": box.SIMPLE_HEAD, "title_justify": "left"}
+    expected = Table(*columns, title="Expected absolute error of a cell", **how)
     for margin in done.plan.wanted.margins:
         errors = (f"{by_margin[margin]:.2f}" for by_margin in done.advice.by_margin.values())
         expected.add_row(label(margin), *errors)
     expected.add_row("all", *(f"{error:.2f}" for error in done.advice.overall.values()), style="bold")
     output.print(expected)
-    runs = Table(title=f"Runs of {done.method}", box=box.SIMPLE_HEAD, title_justify="left")
-    for header in ("run", "sample size", "largest L1", "b"):
-        runs.add_column(header, justify="right")
+    headers = (Column(name, justify="right") for name in ("run", "sample size", "largest L1", "b"))
+    runs = Table(*headers, title=f"Runs of {done.method}", **how)
     for number, run in enumerate(done.runs, start=1):
         b = "" if run.lp_b is None else f"{run.lp_b:.4g}"
         runs.add_row(str(number), f"{run.sample_size:,.0f}", f"{run.max_l1:,.1f}", b)

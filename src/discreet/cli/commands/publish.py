@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 from typer import Option
 
 from discreet.cli import shared_options as shared
-from discreet.cli.console import emit_json, print_text, simulation_bar
+from discreet.cli.console import emit, emit_json, print_message, print_text, simulation_bar
 from discreet.cli.registry import OPERATE, Command
 
 if TYPE_CHECKING:
     from discreet.publish.publisher import DatasetReport, PublishPlan
-
-from discreet.cli.console import emit, print_message
 
 _MOST_SHOWN = 10
 
@@ -41,19 +39,18 @@ def publish(
     workspace: shared.WorkspaceOption = None,
 ) -> None:
     """Publish the tables of `publish` in dataset.toml: protected releases as signed files, for a server without records."""
+    from discreet.publish import publisher
     from discreet.publish.file_store import open_storage
-    from discreet.publish.publisher import Limits, plan_publication
-    from discreet.publish.publisher import publish as write_publication
     from discreet.records.signing import signing_key
     from discreet.web.pages.static_site import plan_site, write_site
     from discreet.workspace.folder_layout import lock_dataset
 
     registry, options = shared.open_workspace(workspace)
     given = {"files": most_files, "bytes": most_bytes}
-    limits = Limits(**{name: most for name, most in given.items() if most is not None})
+    limits = publisher.Limits(**{name: most for name, most in given.items() if most is not None})
     with closing(registry):
         if dry_run:
-            plan = (plan_site if site else plan_publication)(registry, dataset, limits)
+            plan = (plan_site if site else publisher.plan_publication)(registry, dataset, limits)
             _print_plan(plan, as_json=as_json)
             return
         with simulation_bar("tables") as progress, lock_dataset(registry.folder):
@@ -61,7 +58,7 @@ def publish(
                 report: DatasetReport = write_site(registry, dataset, open_storage(to), limits, progress)
             else:
                 metadata = {"publisher": options.publisher, "licence": options.licence}
-                report = write_publication(
+                report = publisher.publish(
                     registry,
                     dataset,
                     open_storage(to),

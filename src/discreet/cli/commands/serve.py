@@ -1,9 +1,6 @@
 """`discreet serve`: the table builder and the HTTP API over a workspace."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typer import Option
 
@@ -11,9 +8,7 @@ from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import HostOption, PortOption, ThreadsOption, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
-
-if TYPE_CHECKING:
-    from discreet.workspace.options import Options
+from discreet.workspace.options import Options, options_from
 
 
 def serve(
@@ -51,7 +46,6 @@ def serve(
     from discreet.publish.file_store import open_storage
     from discreet.publish.published_registry import PublishedRegistry
     from discreet.records.signing import read_public_key
-    from discreet.workspace.options import options_from
 
     key = None if public_key is None else read_public_key(public_key)
     publication = PublishedRegistry(open_storage(published), key)

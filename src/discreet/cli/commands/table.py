@@ -13,12 +13,11 @@ from discreet.cli import shared_options as shared
 from discreet.cli.console import emit, emit_json, output, print_grid, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
-from discreet.formats import format_by_name, format_of_file, formats
+from discreet.formats import Format, format_by_name, format_of_file, formats, listing_format
 from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
     from discreet.cli.target import Target
-    from discreet.formats import Format
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
 
@@ -128,8 +127,6 @@ def _choose_format(
 def _list(
     target: Target, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None
 ) -> None:
-    """The nonzero cells as a document."""
-    from discreet.formats import listing_format
     from discreet.release.dataset_registry import DatasetService
 
     if form is None:

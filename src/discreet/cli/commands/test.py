@@ -23,9 +23,9 @@ from discreet.model.messages.text import printable
 if TYPE_CHECKING:
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
 
-test = typer.Typer(
-    name="test", help="Test a hypothesis on released counts; the noise is allowed for.", no_args_is_help=True
-)
+HELP = "Test a hypothesis on released counts; the noise is allowed for."
+# With a callback, a group of one command stays a group.
+test = typer.Typer(name="test", help=HELP, callback=lambda: None, no_args_is_help=True)
 #: The defaults of a test; a server accepts nothing else.
 _DEFAULTS: dict[str, Any] = {
     "model": "poisson",
@@ -34,11 +34,6 @@ _DEFAULTS: dict[str, Any] = {
     "replicates": 499,
     "seed": 2018,
 }
-
-
-@test.callback()
-def _hypotheses() -> None:
-    """Test a hypothesis on released counts; the noise is allowed for."""
 
 
 @test.command()

@@ -1,32 +1,42 @@
 """`discreet versions`: the versions of a dataset, and which can be queried.
 
+`discreet compare`: one table in two versions, cell by cell.
 `discreet use`: serve another stored version.
 `discreet remove`: remove the records of a version, or of a whole dataset.
 `discreet relabel`: correct labels, descriptions and notes of the current version.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from discreet.cli.console import emit_json, messages, output
-from discreet.cli.registry import OPERATE, Command
-from discreet.cli.shared_options import DatasetArgument, JsonOption, WorkspaceOption, workspace_folder
+from discreet.cli import shared_options as shared
+from discreet.cli.console import emit_json, messages, output, print_grid, print_text
+from discreet.cli.registry import EXAMINE, OPERATE, Command
 from discreet.errors import BadRequest
+
+if TYPE_CHECKING:
+    from discreet.inference.version_comparison import VersionComparison
 
 
 def versions(
-    dataset: DatasetArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False
+    dataset: shared.DatasetArgument,
+    workspace: shared.WorkspaceOption = None,
+    as_json: shared.JsonOption = False,
 ) -> None:
     """List the versions of a dataset: the served one, those that are still answered, why others are not, and their cubes."""
     from discreet.workspace.folder_layout import dataset_folder, list_versions
     from discreet.workspace.operate.make_cubes import cube_summary
 
-    home = dataset_folder(workspace_folder(workspace), dataset)
+    home = dataset_folder(shared.workspace_folder(workspace), dataset)
     found = list_versions(home)
     cubes = {each.digest: cube_summary(home / each.digest) for each in found}
     if as_json:
@@ -44,14 +54,14 @@ def versions(
 
 
 def use(
-    dataset: DatasetArgument,
+    dataset: shared.DatasetArgument,
     version: str = Argument(help="8 letters or more of a version's digest, or its name."),
-    workspace: WorkspaceOption = None,
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
     """Serve an earlier version of a dataset again (roll back), or a later one; nothing is charged or changed."""
     from discreet.workspace.operate.manage_versions import roll_back
 
-    found = roll_back(workspace_folder(workspace), dataset, version)
+    found = roll_back(shared.workspace_folder(workspace), dataset, version)
     messages.print(f"{dataset}: version {found.version} ({found.digest[:8]}) is served now.", markup=False)
 
 
@@ -62,10 +72,10 @@ REMAINS = (
 
 
 def remove(
-    dataset: DatasetArgument,
+    dataset: shared.DatasetArgument,
     version: str = Option("", "--version", help="This version only; else the whole dataset."),
     yes: bool = Option(False, "--yes", help="Do not ask."),
-    workspace: WorkspaceOption = None,
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
     """Remove a version, or a whole dataset: the records are gone, the ledger is kept."""
     from discreet.workspace.operate.manage_versions import remove_dataset, remove_version
@@ -73,7 +83,7 @@ def remove(
     what = f"version {version} of {dataset}" if version else f"all versions of {dataset}"
     if not yes and not typer.confirm(f"Remove {what}, for good?", err=True):
         raise BadRequest("Nothing was removed.", "Answer yes, or add --yes.")
-    folder = workspace_folder(workspace)
+    folder = shared.workspace_folder(workspace)
     gone = [remove_version(folder, dataset, version)] if version else remove_dataset(folder, dataset)
     messages.print(
         f"Removed: {', '.join(digest[:8] for digest in gone) or 'nothing was left'}. {REMAINS}", markup=False
@@ -82,15 +92,97 @@ def remove(
 
 def relabel(
     description: Path = Argument(help="The dataset.toml with corrected words."),
-    workspace: WorkspaceOption = None,
+    workspace: shared.WorkspaceOption = None,
 ) -> None:
     """Correct labels, descriptions and notes without a new version; codes and all that decides a number must be equal."""
     from discreet.workspace.folder_layout import name_description_in_errors, read_description
     from discreet.workspace.versions.label_corrections import relabel_dataset
 
     with name_description_in_errors(description):
-        digest = relabel_dataset(workspace_folder(workspace), read_description(description))
+        digest = relabel_dataset(shared.workspace_folder(workspace), read_description(description))
     messages.print(f"Version {digest[:8]} is shown in the corrected words.", markup=False)
+
+
+#: The length at which a value is cut.
+SHORT = 80
+
+
+@shared.takes_table_query
+def compare(
+    dataset: shared.TargetArgument,
+    other: Annotated[str, Option("--with", help="The version to compare with.")],
+    asked: shared.TableQuery,
+    version: shared.VersionOption = "",
+    measure: str = Option("count", help="count, or weighted for datasets with survey weights."),
+    level: float = Option(0.95, help="The chance to cover the truth, at least."),
+    descriptions: bool = Option(
+        False, "--descriptions", help="Compare the two descriptions, key by key, and no table."
+    ),
+    as_json: shared.JsonOption = False,
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
+) -> None:
+    """Compare two versions of a table: both numbers of each cell, their difference and their ratio."""
+    from discreet.cli.target import open_target
+
+    if descriptions:
+        _compare_descriptions(dataset, version, other, workspace, as_json=as_json)
+        return
+    target = open_target(dataset, workspace, threads, version)
+    request = target.request(**asked, measure=measure)
+    registry = target.service, target.at(other)
+    for service in registry:  # where one version refuses the table, the other is not charged for it
+        service.check(request)
+    found = target.answers.compare_versions(registry[0].release(request), registry[1].release(request), level)
+    if as_json:
+        emit_json(found.document())
+    else:
+        _show_comparison(found)
+
+
+def _compare_descriptions(
+    dataset: str, version: str, other: str, workspace: Path | None, *, as_json: bool
+) -> None:
+    from discreet.workspace.operate.manage_versions import compare_descriptions
+
+    def short(value: object) -> str:
+        text = "nothing" if value is None else str(value)
+        return text if len(text) <= SHORT else f"{text[:SHORT]} ..."
+
+    found = list(compare_descriptions(shared.workspace_folder(workspace), dataset, version, other))
+    if as_json:
+        emit_json({"dataset": dataset, "changes": list(map(asdict, found))})
+        return
+    for change in found:
+        print_text(f"{change.place}: {short(change.before)} -> {short(change.after)}")
+    if not found:
+        output.print("The descriptions are the same.")
+
+
+def _show_comparison(found: VersionComparison) -> None:
+    document = found.document()
+    names = document["dimensions"]
+    headers = [*names, found.release.digest[:8], found.other.digest[:8], "difference", "ratio"]
+    lines = [
+        [
+            *cell["codes"],
+            *("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "with")),
+            _interval(cell["difference"], "{:,.0f}"),
+            _interval(cell["ratio"], "{:.4g}"),
+        ]
+        for cell in document["cells"]
+    ]
+    print_grid(output, found.release.title, headers, lines, len(names), together=4)
+    sure = f"Each interval covers the truth with a chance of at least {100 * found.level:g} %."
+    for text in (sure, *document["note"]):
+        output.print(Text(text), style="dim")
+
+
+def _interval(found: Mapping[str, Any], pattern: str) -> str:
+    estimate, low, high = (
+        "-" if found[name] is None else pattern.format(found[name]) for name in ("estimate", "low", "high")
+    )
+    return "-" if estimate == "-" else f"{estimate} ({low} to {high})"
 
 
 COMMANDS = {
@@ -98,4 +190,5 @@ COMMANDS = {
     "use": Command(use, OPERATE),
     "remove": Command(remove, OPERATE),
     "relabel": Command(relabel, OPERATE),
+    "compare": Command(compare, EXAMINE),
 }
