@@ -7,9 +7,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import expect
 
-from .test_page import PHONE
-from .waiting import settled, violations
-
 pytestmark = pytest.mark.browser
 
 TABLE = "/datasets/people?rows=sex&columns=age"
@@ -122,19 +119,6 @@ def test_the_live_table_changes_in_place(open_page):
     assert page.evaluate("window.here"), "the page was not left"
     assert page.locator(".live table").inner_text() != before
     assert page.locator(".card").count() == 1
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("address", ["/?search=country", "/api", f"/embed{TABLE}", TABLE])
-def test_axe_finds_nothing_with_all_panels_open(open_page, address, scheme):
-    page = open_page(address, scripts=True, color_scheme=scheme, viewport=PHONE)
-    page.evaluate(
-        "document.querySelectorAll('details:not([name])').forEach(details => (details.open = true))"
-    )
-    page.evaluate("new Promise(done => setTimeout(done))")  # the page has seen that they are open
-    settled(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    assert violations(page) == []
 
 
 @pytest.mark.parametrize("address", ["/", TABLE])

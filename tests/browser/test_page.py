@@ -25,6 +25,9 @@ PAGES = [
     "/errors",
     "/errors/refused",
     "/nothing",
+    "/api",
+    "/?search=country",
+    "/embed/datasets/people?rows=sex&columns=age",
 ]
 PHONE = {"width": 360, "height": 740}
 OPEN_ALL = "document.querySelectorAll('details:not([name])').forEach(details => (details.open = true))"
@@ -135,8 +138,11 @@ def test_a_page_breaks_no_policy_fits_a_phone_and_is_read_by_everybody(chromium,
         ".filter(field => !field.labels.length || !field.labels[0].textContent.trim()).length"
     )
     assert unnamed == 0
-    page.set_viewport_size({"width": 1280, "height": 720})
     page.evaluate(OPEN_ALL)
+    page.evaluate("new Promise(done => setTimeout(done))")  # the page has seen that they are open
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.set_viewport_size({"width": 1280, "height": 720})
     assert violations(page) == []
     assert complaints == []
     context.close()
@@ -173,3 +179,30 @@ def test_the_cards_of_the_first_page_show_all_that_they_hold(open_page):
     )
     assert covered == 0
     assert page.locator(".card").count() > 1
+
+
+def ground(page):
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return "dark" if sum(int(part) for part in colour[4:-1].split(",")) < 200 else "light"
+
+
+def test_the_switch_changes_the_theme_keeps_it_and_gives_it_back_to_the_system(open_page):
+    page = open_page("/", scripts=True, color_scheme="light")
+    switch = page.get_by_role("button", name="Dark theme")
+    assert (ground(page), switch.get_attribute("aria-pressed")) == ("light", "false")
+    switch.click()
+    assert (ground(page), switch.get_attribute("aria-pressed")) == ("dark", "true")
+    page.goto(page.url + "errors")
+    assert ground(page) == "dark"
+    page.get_by_role("button", name="Dark theme").click()
+    page.emulate_media(color_scheme="dark")
+    page.locator("html[data-theme=dark]").wait_for(state="attached")
+    assert ground(page) == "dark", "who went back to the theme of the system follows it"
+
+
+def test_without_scripts_there_is_no_switch_and_the_system_decides(open_page):
+    assert ground(open_page("/", color_scheme="light")) == "light"
+    page = open_page("/", color_scheme="dark")
+    assert ground(page) == "dark"
+    assert not page.locator("#theme").is_visible()
+    assert page.locator("html").get_attribute("data-theme") is None

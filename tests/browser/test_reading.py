@@ -380,7 +380,8 @@ def test_axe_finds_nothing_in_any_state_and_no_page_scrolls_sideways(open_page, 
         page.locator("td").nth(2).focus()
         page.keyboard.press("Enter")
         page.locator("#compare p").nth(1).wait_for()
-    assert violations(page) == []
+    # Of what axe finds, the contrast alone depends on the scheme.
+    assert violations(page, "{runOnly: ['color-contrast']}" if scheme == "dark" else "{}") == []
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 

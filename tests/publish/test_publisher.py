@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import re
+import shutil
 import zipfile
 from dataclasses import replace
 from itertools import permutations
@@ -222,10 +223,10 @@ def test_no_exact_count_key_or_secret_is_in_a_publication_or_a_site(counted, tmp
 @pytest.mark.slow
 def test_a_second_publication_writes_nothing_that_is_there(ruled, tmp_path):
     key, place = signing_key(ruled.workspace), FolderStorage(tmp_path)
-    first = publish(ruled.live, "town", place, key)
+    shutil.copytree(ruled.folder, tmp_path, dirs_exist_ok=True)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     again = publish(ruled.live, "town", place, key)
-    assert (first.changed, again.changed, again.written) == (True, False, 0)
+    assert (ruled.report.changed, again.changed, again.written) == (True, False, 0)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
     listed = json.loads((tmp_path / POINTER).read_text())["list"]["sha256"]
     damaged = next(path for path in (tmp_path / "files").iterdir() if path.name != listed)
@@ -254,7 +255,7 @@ class Dying(FolderStorage):
 @pytest.mark.parametrize("steps", [0, 5, 10, 11, 12])
 def test_killed_at_any_step_it_leaves_the_former_publication(ruled, side_of, tmp_path, steps):
     key = signing_key(ruled.workspace)
-    publish(ruled.live, "town", FolderStorage(tmp_path), key)
+    shutil.copytree(ruled.folder, tmp_path, dirs_exist_ok=True)
     former = (tmp_path / POINTER).read_bytes()
     other = side_of("fitted")  # the same dataset with other numbers
     with pytest.raises(PublicationUnusable, match="Another workspace"):
