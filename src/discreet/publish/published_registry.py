@@ -40,15 +40,8 @@ from discreet.protect.dp_protector import DpProtector
 from discreet.protect.joint_residuals import StoredResiduals
 from discreet.protect.plan import read_plan
 from discreet.protect.protector import CellKeyProtector, Protector
+from discreet.publish import publication
 from discreet.publish.file_store import Storage
-from discreet.publish.publication import (
-    POINTER,
-    FileRef,
-    Publication,
-    PublishedDataset,
-    read_file,
-    read_publication,
-)
 from discreet.publish.release_file import StoredRelease, read_release, unpack
 from discreet.records.signing import PublicKey
 from discreet.release.checked_request import CheckedRequest, ParsedRequest, parse_listed_request
@@ -176,14 +169,18 @@ class PublishedTables(PublishedService):
     __slots__ = ("_cache", "_files", "_lock", "_place", "tables")
 
     def __init__(
-        self, stored: StoredDataset, documents: Mapping[str, Any], place: Storage, entry: PublishedDataset
+        self,
+        stored: StoredDataset,
+        documents: Mapping[str, Any],
+        place: Storage,
+        entry: publication.PublishedDataset,
     ) -> None:
         super().__init__(stored, documents)
         self._place = place
         listed = [(TableRequest(**request), ref) for request, ref in entry.tables]
         self.tables = tuple(request for request, _ in listed)
         self._files = {request.identity: ref for request, ref in listed}
-        self._cache: LRUCache[FileRef, StoredRelease] = LRUCache(
+        self._cache: LRUCache[publication.FileRef, StoredRelease] = LRUCache(
             KEPT_CELLS, lambda r: r.arrays["values"].size
         )
         self._lock = threading.Lock()
@@ -263,13 +260,12 @@ class PublishedTables(PublishedService):
         return CheckedRequest(stored.dataset, stored.digest, asked, False, (), stored, stored.protector)
 
     def _read(self, asked: ParsedRequest) -> StoredRelease:
-        """The verified table of a request, cached."""
         ref = self._files[asked.request.identity]
         with self._lock:
             found = self._cache.get(ref)
         if found is None:
             with suppress(ValueError, KeyError, TypeError, zipfile.BadZipFile):
-                found = read_release(read_file(self._place, ref))
+                found = read_release(publication.read_file(self._place, ref))
         if found is None or found.request.identity != asked.request.identity:
             raise errors.PublicationUnusable(
                 f"{ref.name!r} is not the table that was published.", "Publish it again."
@@ -335,8 +331,8 @@ class PublishedRegistry(DatasetRegistry):
         self._lock = threading.RLock()
         self._open: dict[str, OpenDataset] = {}
         self._refused: dict[str, errors.DiscreetError] = {}
-        self._mark: Hashable = place.mark(POINTER)
-        self._publication, self.signer = read_publication(place, trusted)
+        self._mark: Hashable = place.mark(publication.POINTER)
+        self._publication, self.signer = publication.read_publication(place, trusted)
 
     def at(self, version: str) -> DatasetRegistry:
         return PublishedRegistry(self._place, self._trusted, version, self._gate) if version else self
@@ -360,7 +356,7 @@ class PublishedRegistry(DatasetRegistry):
 
     def mark(self, dataset_id: str) -> Hashable:
         """A stamp that changes with the publication and with refused datasets."""
-        return dataset_id, self._version, self._place.mark(POINTER), tuple(self._refused)
+        return dataset_id, self._version, self._place.mark(publication.POINTER), tuple(self._refused)
 
     def prepare(self, *, wait: bool = False) -> None:
         """Nothing to prepare: no records are counted."""
@@ -404,7 +400,7 @@ class PublishedRegistry(DatasetRegistry):
         entry = self._entry(dataset_id)
         try:
             for ref in entry.files():
-                read_file(self._place, ref)
+                publication.read_file(self._place, ref)
                 pace(ref.bytes)
         except errors.PublicationUnusable as error:
             with self._lock:
@@ -418,18 +414,18 @@ class PublishedRegistry(DatasetRegistry):
     def close(self) -> None:
         self._open.clear()
 
-    def _now(self) -> Publication:
+    def _now(self) -> publication.Publication:
         """The current publication; a new one is verified before it is used."""
         with self._lock:
-            mark = self._place.mark(POINTER)
+            mark = self._place.mark(publication.POINTER)
             if mark != self._mark:
-                self._publication, self.signer = read_publication(self._place, self._trusted)
+                self._publication, self.signer = publication.read_publication(self._place, self._trusted)
                 self._mark = mark
                 self._open.clear()
                 self._refused.clear()
             return self._publication
 
-    def _entry(self, dataset_id: str) -> PublishedDataset:
+    def _entry(self, dataset_id: str) -> publication.PublishedDataset:
         datasets = self._now().datasets
         if dataset_id not in datasets:
             raise errors.UnknownDataset(
@@ -448,18 +444,17 @@ class PublishedRegistry(DatasetRegistry):
             return self._open[dataset_id]
 
 
-def _open_dataset(place: Storage, dataset_id: str, entry: PublishedDataset) -> OpenDataset:
-    """Read and verify the files of a dataset."""
+def _open_dataset(place: Storage, dataset_id: str, entry: publication.PublishedDataset) -> OpenDataset:
     try:
-        documents = unpack(read_file(place, entry.parts))
+        documents = unpack(publication.read_file(place, entry.parts))
         dataset = PublicParts(
             documents["description"],
             Revisions(**documents["revisions"]),
             documents["wording"],
-            {name: read_file(place, ref) for name, ref in entry.boundaries.items()},
+            {name: publication.read_file(place, ref) for name, ref in entry.boundaries.items()},
         ).dataset()
-        residuals = b"" if entry.universe is None else read_file(place, entry.universe)
-        protector = public_protector(dataset, read_file(place, entry.noise).decode(), residuals)
+        residuals = b"" if entry.universe is None else publication.read_file(place, entry.universe)
+        protector = public_protector(dataset, publication.read_file(place, entry.noise).decode(), residuals)
         stored = StoredDataset(
             dataset,
             entry.digest,

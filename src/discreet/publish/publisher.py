@@ -19,17 +19,8 @@ from discreet.model.dataset import Dataset
 from discreet.model.description.sections import FileOptions
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
+from discreet.publish import publication
 from discreet.publish.file_store import Storage
-from discreet.publish.publication import (
-    POINTER,
-    FileRef,
-    Publication,
-    PublishedDataset,
-    read_file,
-    read_publication,
-    ref_to,
-    write_pointer,
-)
 from discreet.publish.published_registry import distributions_of, public_protector
 from discreet.publish.release_file import ARRAYS, REQUEST_FIELDS, pack, read_release, write_release
 from discreet.records.signing import SigningKey
@@ -219,12 +210,12 @@ def publish(
     former = _former(place, key)
     plan = plan_publication(registry, dataset_id, limits)
     service, parts = registry.open(dataset_id), registry.public_parts(dataset_id)
-    written: list[FileRef] = []
+    written: list[publication.FileRef] = []
 
-    def keep(content: bytes) -> FileRef:
-        ref = ref_to(content)
+    def keep(content: bytes) -> publication.FileRef:
+        ref = publication.ref_to(content)
         with suppress(PublicationUnusable):  # one that is damaged is written again
-            if place.size(ref.name) == ref.bytes and read_file(place, ref):
+            if place.size(ref.name) == ref.bytes and publication.read_file(place, ref):
                 return ref
         place.write(ref.name, content)
         written.append(ref)
@@ -250,7 +241,7 @@ def publish(
         "budget": service.budget() if service.dataset.protection.is_dp else None,
         "budget_left": service.budget_left(),
     }
-    entry = PublishedDataset(
+    entry = publication.PublishedDataset(
         service.digest,
         keep(pack(documents)),
         keep(service.noise_text().encode()),
@@ -258,8 +249,8 @@ def publish(
         keep(parts.residuals) if service.dataset.publish.universe else None,
         tuple(tables),
     )
-    changed = write_pointer(
-        place, Publication({**former.datasets, dataset_id: entry}, options or former.options), key
+    changed = publication.write_pointer(
+        place, publication.Publication({**former.datasets, dataset_id: entry}, options or former.options), key
     )
     files = set(entry.files())
     return PublishReport(
@@ -275,12 +266,12 @@ def publish(
     )
 
 
-def _former(place: Storage, key: SigningKey) -> Publication:
+def _former(place: Storage, key: SigningKey) -> publication.Publication:
     """The publication that is there; that of another workspace is refused."""
-    if place.size(POINTER) is None:
-        return Publication({})
+    if place.size(publication.POINTER) is None:
+        return publication.Publication({})
     try:
-        return read_publication(place, key.public)[0]
+        return publication.read_publication(place, key.public)[0]
     except SignatureUnusable:
         raise PublicationUnusable(
             "Another workspace's publication stands there.", "Choose a folder of its own for this workspace."
@@ -305,7 +296,6 @@ def _distributions(service: DatasetService, parts: PublicParts) -> Any:
 
 
 def _description_values(dataset: Dataset) -> list[Any]:
-    """The values of a description, with variables by value."""
     plain = [
         getattr(dataset, each.name) for each in fields(Dataset) if each.compare and each.name != "variables"
     ]
@@ -313,7 +303,6 @@ def _description_values(dataset: Dataset) -> list[Any]:
 
 
 def _release_bytes(release: Release, question: CheckedRequest, distributions: Any) -> bytes:
-    """A release as a file, verified by reading it back."""
     content = write_release(release, question.asked)
     again = read_release(content).for_request(question.asked, release.dataset, release.digest, distributions)
     if not same_release(release, again):

@@ -89,7 +89,6 @@ def table_responses() -> dict[int | str, dict[str, Any]]:
 
 
 def _formats() -> list[Format]:
-    """The installed formats."""
     return [form for form in formats() if form.installed]
 
 

@@ -30,15 +30,7 @@ from discreet.release.budget_document import BudgetDocument, LedgerDocument
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.web.admission import LISTED, PICTURE, reserve_cells
-from discreet.web.api import openapi
-from discreet.web.api.dataset_documents import (
-    DatasetDocument,
-    ListDocument,
-    VersionsDocument,
-    dataset_document,
-    dataset_summary,
-    open_datasets,
-)
+from discreet.web.api import dataset_documents, openapi
 from discreet.web.i18n.translation import dataset_in_language, listing_in_language, release_in_language
 from discreet.web.negotiation import choose_format
 from discreet.web.pages import inference_pages
@@ -95,25 +87,25 @@ def api_router(registry: DatasetRegistry, nonzero_cells: int | None = None) -> A
 def _add_datasets(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets",
-        response_model=ListDocument,
+        response_model=dataset_documents.ListDocument,
         responses=openapi.problem_responses(400, 414, 503),
         openapi_extra={"parameters": [openapi.language_parameter()]},
     )
     def list_datasets(request: Request) -> Response:
         """All datasets, in a few words each."""
         refuse_unknown(request.query_params, ())
-        found = open_datasets(registry)
+        found = dataset_documents.open_datasets(registry)
 
         def document() -> Response:
-            listed = [dataset_summary(dataset_in_language(each.dataset)) for each in found]
-            return as_json(ListDocument(datasets=listed))
+            listed = [dataset_documents.dataset_summary(dataset_in_language(each.dataset)) for each in found]
+            return as_json(dataset_documents.ListDocument(datasets=listed))
 
         tag = strong_etag("datasets", [each.edition for each in found])
         return conditional(request, tag, document, lasting=True)
 
     @router.get(
         "/datasets/{dataset_id}",
-        response_model=DatasetDocument,
+        response_model=dataset_documents.DatasetDocument,
         responses=openapi.problem_responses(400, 404, 410, 414, 503),
         openapi_extra={"parameters": [openapi.version_parameter(), openapi.language_parameter()]},
     )
@@ -122,7 +114,9 @@ def _add_datasets(router: APIRouter, registry: DatasetRegistry) -> None:
         refuse_unknown(request.query_params, ("version",))
         service = open_service(registry, request, dataset_id)
         tag = strong_etag("dataset", service.edition)
-        return conditional(request, tag, lambda: as_json(dataset_document(service)), lasting=True)
+        return conditional(
+            request, tag, lambda: as_json(dataset_documents.dataset_document(service)), lasting=True
+        )
 
 
 def _add_tables(router: APIRouter, registry: DatasetRegistry, nonzero_cells: int | None) -> None:
@@ -287,13 +281,13 @@ def _add_inference(router: APIRouter, registry: DatasetRegistry) -> None:
 def _add_versions(router: APIRouter, registry: DatasetRegistry) -> None:
     @router.get(
         "/datasets/{dataset_id}/versions",
-        response_model=VersionsDocument,
+        response_model=dataset_documents.VersionsDocument,
         responses=openapi.problem_responses(400, 404, 414, 503),
     )
     def versions(request: Request, dataset_id: openapi.DatasetId) -> Response:
         """The versions of a dataset, the newest last, and why a version is not answered."""
         refuse_unknown(request.query_params, ())
-        document = asdict(VersionsDocument(dataset_id, list(registry.versions(dataset_id))))
+        document = asdict(dataset_documents.VersionsDocument(dataset_id, list(registry.versions(dataset_id))))
         return conditional(request, strong_etag("versions", document), lambda: as_json(document))
 
     @router.get(

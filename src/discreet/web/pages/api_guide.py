@@ -80,7 +80,6 @@ async def _context(request: Request, found: Sequence[DatasetService], options: O
 
 
 def _examples(table: TableRequest) -> Iterator[tuple[str, str, Iterable[Example]]]:
-    """The examples by interface."""
     place, names = f"/api/datasets/{table.dataset}", (*table.rows, *table.columns)
     csv, pxweb, flow = api_path(table, "csv"), "/api/pxweb/v2", "-".join((table.dataset, *names))
     http = {
@@ -111,7 +110,6 @@ def _examples(table: TableRequest) -> Iterator[tuple[str, str, Iterable[Example]
 
 
 async def _run_example(request: Request, example: Example) -> Example:
-    """The example with its current response."""
     path, _, query = link(example.path).partition("?")
     scope = {
         **{name: request.scope[name] for name in _SHARED_SCOPE if name in request.scope},

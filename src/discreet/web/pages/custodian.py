@@ -56,7 +56,6 @@ def custodian_router(state: ServerState) -> APIRouter:
 
     @router.get("/custodian/alerts", include_in_schema=False)
     def alerts_page(request: Request) -> Response:
-        """The same as a page."""
         refuse_unknown(request.query_params, ())
         require_custodian()
         sentences = {detector.name: detector.sentence for detector in DETECTORS}

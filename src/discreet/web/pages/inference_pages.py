@@ -90,7 +90,6 @@ def noise_uncertainty(release: Release) -> Uncertainty | None:
 
 
 def _by_number(release: Release, distribution: CellDistribution) -> Uncertainty | None:
-    """Noise that depends on the count: the interval of each number shown."""
     shown = np.unique(release.noisy[release.status == 0])
     try:
         low, high = cell_intervals(shown, distribution, DEFAULT_LEVEL)
@@ -473,8 +472,6 @@ def _comparison_page(
 
 
 def _lines(found: VersionComparison) -> list[dict[str, Any]]:
-    """The cells with their labels and formatted numbers."""
-
     def number(value: float | None, pattern: str) -> str:
         if value is None:
             return "–"

@@ -246,7 +246,6 @@ def _chosen(dataset: Dataset, name: str, request: TableRequest) -> tuple[set[int
 
 
 def _parent(dataset: Dataset, variable: Variable, category: Category) -> str:
-    """The label of the category's parent."""
     for hierarchy in dataset.hierarchies if category.parent else ():
         if variable.name in hierarchy.levels[1:]:
             upper = dataset.variable(hierarchy.levels[hierarchy.levels.index(variable.name) - 1])

@@ -202,14 +202,10 @@ class Layout:
 def axis_lines(axis: Axis, places: Iterable[int], naming: str) -> list[AxisLine]:
     """The rows or columns at some places of an axis, categories named by a word of `NAMINGS`."""
     names = [_category_names(dimension, naming) for dimension in axis]
-    inner = axis[-1].outputs if axis else ()
+    inner, lengths = axis[-1].outputs if axis else (), tuple(dimension.length for dimension in axis)
     lines = []
     for place in places:
-        at: list[int] = []
-        rest = place
-        for dimension in reversed(axis):
-            rest, position = divmod(rest, dimension.length)
-            at.insert(0, position)
+        at = [int(position) for position in np.unravel_index(place, lengths)]
         codes = [
             TOTAL if position == len(dimension.outputs) else dimension.outputs[position].code
             for dimension, position in zip(axis, at, strict=True)

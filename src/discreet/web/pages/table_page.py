@@ -185,7 +185,6 @@ def _form_context(
     checked: CheckedRequest | None,
     error: DiscreetError | None = None,
 ) -> dict[str, Any]:
-    """The template's variables with and without a table."""
     query, dataset = request.query_params, translate_dataset(service.dataset)
     table = lenient_request(service.dataset, query) if checked is None else checked.request
     try:
