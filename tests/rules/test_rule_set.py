@@ -9,10 +9,11 @@ import pytest
 from tests.rules.refusals import first_refusal
 from tests.web.detectors.readers import census, sliver_dataset
 
+from discreet.api.server_url import parse_table_query
 from discreet.errors import BadDescription, Refused
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.hierarchy import level_groups, level_names
-from discreet.model.request import canonical, request_from_text
+from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.rules.kinds.groups import close_groups
 from discreet.rules.rule import drop_one_variable, kinds, use_larger_areas
@@ -25,46 +26,45 @@ PAIRS = {
     "max-variables": (
         {"most": 1, "level": "area"},
         "too-many-variables",
-        {"rows": ["area"], "columns": ["sex"], "filters": ["job=1"]},
-        {"rows": ["region"], "columns": ["sex"], "filters": ["job=1"]},
+        "rows=area&columns=sex&filter=job=1",
+        "rows=region&columns=sex&filter=job=1",
     ),
-    "max-cells": (
-        {"most": 40},
-        "too-many-cells",
-        {"rows": ["area"], "columns": ["sex", "age"]},
-        {"rows": ["region"], "columns": ["sex", "age"]},
-    ),
+    "max-cells": ({"most": 40}, "too-many-cells", "rows=area&columns=sex,age", "rows=region&columns=sex,age"),
     "forbidden-combination": (
         {"variables": ["age", "job"], "level": "area"},
         "forbidden-combination",
-        {"rows": ["sex"], "columns": ["job"], "filters": ["area=N1", "age=old"]},
-        {"rows": ["sex"], "columns": ["job"], "filters": ["region=N", "age=old"]},
+        "rows=sex&columns=job&filter=area=N1&filter=age=old",
+        "rows=sex&columns=job&filter=region=N&filter=age=old",
     ),
     "mandatory-variables": (
         {"variable": "job", "needs": ["age"]},
         "mandatory-variables",
-        {"rows": ["sex"], "columns": ["job"], "filters": ["age=old"]},
-        {"rows": ["sex"], "columns": ["job", "age"]},
+        "rows=sex&columns=job&filter=age=old",
+        "rows=sex&columns=job,age",
     ),
     "minimum-area-size": (
         {"variable": "area", "least": 100, "figures": {"N2": 80, "S3": 99, "S1": 100}},
         "minimum-area-size",
-        {"rows": ["sex"], "filters": ["area=N2,S3"]},
-        {"rows": ["sex"], "filters": ["area=S1"]},
+        "rows=sex&filter=area=N2,S3",
+        "rows=sex&filter=area=S1",
     ),
     "free-groups": (
         {"variables": ["job"], "allowed": False},
         "too-many-groups",
-        {"rows": ["job"], "groups": ["job=1+2"]},
-        {"rows": ["job"], "columns": ["age"], "groups": ["age=adult+old"]},
+        "rows=job&group=job=1%2B2",
+        "rows=job&columns=age&group=age=adult%2Bold",
     ),
     "nested-groups": (
         {"fewer_than": 2},
         "nested-groups",
-        {"rows": ["job"], "groups": ["job=0+1+2"]},
-        {"rows": ["job"], "groups": ["job=1+2"]},
+        "rows=job&group=job=0%2B1%2B2",
+        "rows=job&group=job=1%2B2",
     ),
 }
+
+
+def asked_of(dataset, query):
+    return canonical(parse_table_query("town", query), dataset)
 
 
 @pytest.fixture
@@ -74,19 +74,17 @@ def refusal_by(dataset):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-def test_a_rule_refuses_with_its_code_and_its_advice_followed_gives_a_table(
-    kind, rules, ask, dataset, refusal_by
-):
+def test_a_rule_refuses_with_its_code_and_its_advice_followed_gives_a_table(kind, rules, dataset, refusal_by):
     section, code, refused, followed = PAIRS[kind]
     declared = rules({"kind": kind, **section})
-    request, _ = ask(**refused)
+    request = asked_of(dataset, refused)
     refusal_of = refusal_by(declared)
     refusal = refusal_of(request)
     assert (refusal.code, refusal.cacheable) == (code, True)
     assert refusal.message
     assert refusal.advice
     assert refusal_by(())(request) is None
-    assert refusal_of(ask(**followed)[0]) is None
+    assert refusal_of(asked_of(dataset, followed)) is None
     instead = next(find_alternatives(request, dataset, declared, refusal_of), None)  # by one click
     assert instead not in {None, request}
     assert refusal_of(instead) is None
@@ -108,12 +106,9 @@ def test_rules_are_evaluated_in_their_order(rules, ask, dataset):
 
 #: Refused by [protection] alone: the code of the refusal, a request, the same with the advice followed.
 PROTECTED = {
-    "too-many-variables": ({"rows": ["sex", "age"], "filters": ["job=1"]}, {"rows": ["sex", "age"]}),
-    "groups-on-geography": ({"rows": ["area"], "groups": ["area=N1+S1"]}, {"rows": ["region"]}),
-    "too-many-cells": (
-        {"rows": ["area"], "columns": ["age", "sex"]},
-        {"rows": ["region"], "columns": ["age"]},
-    ),
+    "too-many-variables": ("rows=sex,age&filter=job=1", "rows=sex,age"),
+    "groups-on-geography": ("rows=area&group=area=N1%2BS1", "rows=region"),
+    "too-many-cells": ("rows=area&columns=age,sex", "rows=region&columns=age"),
 }
 
 
@@ -124,7 +119,7 @@ def strict(town):
 
 @pytest.mark.parametrize("code", PROTECTED)
 def test_a_rule_of_the_protection_refuses_and_its_advice_followed_gives_a_table(strict, code):
-    refused, followed = (canonical(request_from_text("town", **parts), strict) for parts in PROTECTED[code])
+    refused, followed = (asked_of(strict, query) for query in PROTECTED[code])
     refusal = first_refusal(refused, table_shape(refused, strict), strict)
     assert refusal.code == code
     assert refusal.message
