@@ -286,11 +286,9 @@ class Monitor:
 
 def read_request_lines(folder: Path) -> list[dict[str, Any]]:
     """All lines of a log with a query, ordered by time."""
-    found: list[dict[str, Any]] = []
-    for path in folder.glob(f"{PREFIX}-*.jsonl"):
-        with path.open("rb") as file:
-            found += [line for raw in file if (line := _parse_line(raw)) is not None]
-    return sorted(found, key=lambda line: str(line["at"]))
+    lines = (line for path in folder.glob(f"{PREFIX}-*.jsonl") for line in read_log_file(path))
+    asked = (line for line in lines if "asked" in line and "at" in line)
+    return sorted(asked, key=lambda line: str(line["at"]))
 
 
 def line_client(line: dict[str, Any]) -> str:

@@ -114,16 +114,18 @@ def code_lists(dataset: Dataset, variable: str) -> list[CodeList]:
         CodeList(f"agg_{start}.{level}", level_label(dataset, level), variable, (level,), aggregates=True)
         for level in coarser
     ]
-    nested = []
-    for hierarchy in dataset.hierarchies:
-        levels = (
-            hierarchy.levels[: hierarchy.levels.index(variable) + 1] if variable in hierarchy.levels else ()
+    paths = [h.levels[: h.levels.index(variable) + 1] for h in dataset.hierarchies if variable in h.levels]
+    nested = [
+        CodeList(
+            f"vs_{start}.{'-'.join(levels)}",
+            " > ".join(level_label(dataset, each) for each in levels),
+            variable,
+            levels,
+            aggregates=False,
         )
-        if len(levels) > 1:
-            label = " > ".join(level_label(dataset, level) for level in levels)
-            nested.append(
-                CodeList(f"vs_{start}.{'-'.join(levels)}", label, variable, levels, aggregates=False)
-            )
+        for levels in paths
+        if len(levels) > 1
+    ]
     return [own, *groups, *nested]
 
 

@@ -184,9 +184,5 @@ def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> di
 
 def _stack(lists: list[list[Any]], shape: tuple[int, ...], axis: int) -> list[Any]:
     """Lists over the cells of a table, stacked along a new axis."""
-    arrays = []
-    for items in lists:
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        arrays.append(array.reshape(shape))
+    arrays = [np.array(items, dtype=object).reshape(shape) for items in lists]
     return [*np.stack(arrays, axis=axis).ravel().tolist()]
