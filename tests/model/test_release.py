@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import PRIVATE_TOWN
 
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
 from discreet.formats import format_by_name, formats
@@ -74,25 +75,6 @@ population_size = 120000
 largest_weight = 50
 relative_variance = 0.0625
 """
-DP = """
-[protection]
-method = "dp"
-non_negative = CLIPS
-
-[protection.universe]
-margins = "own"
-variables = ["sex", "age", "job"]
-up_to = 1
-tables = [["sex", "age"], ["age", "job"]]
-
-[protection.budget]
-calibrate = false
-name = "town"
-epsilon = 4.0
-delta = 1e-9
-cap_epsilon = 9.0
-cap_delta = 1e-6
-"""
 NESTED = {"rows": ["area"], "columns": ["sex"], "levels": ["area=region,area"]}
 #: What is asked under which protection.
 TABLES = {
@@ -122,7 +104,7 @@ def loaded(town, name, folder):
         records = records.append_column("w", pa.array(np.resize([30, 50], len(records))))
     if name.endswith("dp"):
         clips = "true" if name == "clipped dp" else "false"
-        text = text[: text.index("[protection]")] + DP.replace("CLIPS", clips)
+        text = PRIVATE_TOWN.replace('method = "dp"', f'method = "dp"\nnon_negative = {clips}')
     return town.load(folder, text, records).stored("town")
 
 

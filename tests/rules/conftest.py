@@ -1,7 +1,5 @@
 """Fixtures of the rules' tests: the town with more geography, and noisy tables made of plain integers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -60,12 +58,8 @@ def noisy(dataset):
 def of_areas(verdict, flags):
     """What a mask of a verdict says of the areas of the finest level, and of the total over areas."""
     (place,) = verdict.places
-    finest = max(output.depth for output in place.outputs)
-    return [
-        bool(flag)
-        for flag, depth in zip(flags, [*(o.depth for o in place.outputs), finest], strict=True)
-        if depth == finest
-    ]
+    finest = np.append(place.depths == place.depths.max(), np.True_)
+    return flags[finest].tolist()
 
 
 @pytest.fixture(scope="session")

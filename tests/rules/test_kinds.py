@@ -193,17 +193,15 @@ def test_structural_zeros_are_not_sparse(ask, noisy, rules, dataset):
 def test_a_rule_may_look_at_small_areas_only_and_at_tables_with_enough_variables(
     ask, noisy, rules, dataset, by_rule
 ):
-    zeros = {"kind": "share-of-zeros", "most": 0.5}
-    empty = 0 * np.array(1)
-    by_area, _ = ask(rows=["area"], columns=["sex"])
-    by_region, _ = ask(rows=["region"], columns=["sex"])
-    small = rules({**zeros, "level": "area"})
-    verdict = verdict_of(small, noisy(by_area, empty), dataset)
-    assert by_rule(verdict) == [True] * 5 + [False]  # the total is no small area
-    assert verdict_of(small, noisy(by_region, empty), dataset).withheld == 0
-    crossed = rules({**zeros, "from_variables": 2})
-    assert verdict_of(crossed, noisy(by_area, empty), dataset).withheld == 0
-    assert verdict_of(rules(zeros), noisy(by_area, empty), dataset).mask.all()
+    nobody = np.array(0)
+    areas, regions = (noisy(ask(rows=[rows], columns=["sex"])[0], nobody) for rows in ("area", "region"))
+
+    def judged(table, **more):
+        return verdict_of(rules({"kind": "share-of-zeros", "most": 0.5, **more}), table, dataset)
+
+    assert by_rule(judged(areas, level="area")) == [True] * 5 + [False]  # the total is no small area
+    assert judged(regions, level="area").withheld == judged(areas, from_variables=2).withheld == 0
+    assert judged(areas).mask.all()
 
 
 def slow(kind, section, cells, possible):
@@ -218,12 +216,9 @@ def slow(kind, section, cells, possible):
     if kind == "mean-cell-size":
         return total < section["least"] * len(places)
     if kind == "marginal-dominance":
-        largest = [
-            max(cells.take(i, axis).sum() for i in range(cells.shape[axis]))
-            for axis in range(cells.ndim)
-            if cells.shape[axis] > 1
-        ]
-        return any(one > section["most"] * max(total, 0) for one in largest)
+        axes = [axis for axis in range(cells.ndim) if cells.shape[axis] > 1]
+        sums = [cells.take(place, axis).sum() for axis in axes for place in range(cells.shape[axis])]
+        return any(each > section["most"] * max(total, 0) for each in sums)
     rows = telling = 0
     for axis in range(cells.ndim):
         for others in itertools.product(*(range(n) for a, n in enumerate(cells.shape) if a != axis)):
@@ -242,17 +237,12 @@ def test_every_rule_agrees_with_its_slow_definition(seed, mean, kind, ask, noisy
     rng = np.random.default_rng(seed)
     names = rng.permutation(["sex", "age", "job"])[: rng.integers(1, 4)].tolist()
     request, _ = ask(rows=["area"], columns=names)
-    section = dict(SPARSE[kind][0])
-    table = noisy(
-        request,
-        rng.poisson(mean, (5, *noisy(request, 1).noisy.shape[1:])).astype(int)[
-            (slice(None), *(slice(-1),) * len(names))
-        ]
-        - (rng.random() < 0.3),
-    )
+    section = SPARSE[kind][0]
+    inside = (slice(-1),) * len(names)
+    lengths = (5, *(length - 1 for length in noisy(request, 1).noisy.shape[1:]))
+    table = noisy(request, rng.poisson(mean, lengths) - int(rng.random() < 0.3))
     (rule,) = rules({"kind": kind, **section})
     found = rule.withholds(slices_of(table, dataset))
-    inside = tuple(slice(-1) for _ in names)
     for area in range(len(found)):
         expected = slow(kind, section, table.noisy[area][inside], ~table.impossible[area][inside])
         assert found[area] == expected

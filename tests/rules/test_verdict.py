@@ -73,12 +73,12 @@ def test_what_is_exact_filtered_or_of_several_levels_is_not_shown_to_rules(ask, 
         with pytest.raises(error, match=said):
             NoisyTable(shape, *given)
     assert repr(NoisyTable(shape, counts, nothing)) == "<NoisyTable of 3 cells>"
-    for parts in ({"rows": ["sex"], "filters": ["age=old"]}, {"rows": ["sex"], "totals": False}):
+    for said, parts in (
+        ("unfiltered", {"rows": ["sex"], "filters": ["age=old"]}),
+        ("unfiltered", {"rows": ["sex"], "totals": False}),
+        ("finest", {"rows": ["region"], "columns": ["area"]}),
+    ):
         _, shape = ask(**parts)
         zeros = np.zeros(shape.lengths, dtype=np.int64)
-        with pytest.raises(ValueError, match="unfiltered"):
-            NoisyTable(shape, zeros, zeros.astype(bool))
-    _, shape = ask(rows=["region"], columns=["area"])
-    zeros = np.zeros(shape.lengths, dtype=np.int64)
-    with pytest.raises(ValueError, match="finest"):
-        slices_of(NoisyTable(shape, zeros, zeros.astype(bool)), dataset)
+        with pytest.raises(ValueError, match=said):
+            slices_of(NoisyTable(shape, zeros, zeros.astype(bool)), dataset)

@@ -99,13 +99,13 @@ def values(thing, depth=8):
         if id(each) in seen or not left:
             continue
         seen.add(id(each))
+        inside = (
+            each.values() if isinstance(each, Mapping) else each if isinstance(each, tuple | list) else ()
+        )
         if dataclasses.is_dataclass(each) and type(each).__module__.startswith("discreet"):
             found.append(each)
-            waiting += [(getattr(each, field.name), left - 1) for field in dataclasses.fields(each)]
-        elif isinstance(each, Mapping):
-            waiting += [(value, left - 1) for value in each.values()]
-        elif isinstance(each, tuple | list):
-            waiting += [(value, left - 1) for value in each]
+            inside = [getattr(each, field.name) for field in dataclasses.fields(each)]
+        waiting += [(value, left - 1) for value in inside]
     return found
 
 
