@@ -20,10 +20,9 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-
-from filelock import FileLock
+from typing import Any
 
 from discreet.errors import BadData, BadDescription, NotFound, UnknownDataset, WorkspaceUnusable
 from discreet.model.file_io import toml_string
@@ -31,7 +30,7 @@ from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records
 from discreet.records.keys import Purpose, create_secret, read_secret
 from discreet.workspace.options import read_options
-from discreet.workspace.sealed import replace_file
+from discreet.workspace.sealed import file_lock, replace_file
 from discreet.workspace.versions.history import VersionFacts, match_version, version_facts
 from discreet.workspace.versions.version import current_digest
 
@@ -106,11 +105,9 @@ def find_version(home: Path, word: str) -> VersionFacts:
     return match_version(list_versions(home), word)
 
 
-@contextmanager
-def lock_dataset(home: Path) -> Iterator[None]:
+def lock_dataset(home: Path) -> AbstractContextManager[Any]:
     """Hold the lock of a dataset, so that no load runs."""
-    with FileLock(home / ".lock", mode=0o600):
-        yield
+    return file_lock(home / ".lock")
 
 
 def folder_size(folder: Path) -> int:

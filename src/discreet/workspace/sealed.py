@@ -11,6 +11,8 @@ their own (`versions/version_engine.py`): they can answer while the records are 
 Source: docs/decisions/0008-sealed-records.md.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
@@ -23,12 +25,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, LedgerUnusable, WorkspaceUnusable
 from discreet.records.keys import Purpose, Secret
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 #: Called with the number of bytes after each chunk; it may wait to limit the rate.
 Pace = Callable[[int], None]
@@ -147,9 +150,18 @@ def load_again(message: str) -> WorkspaceUnusable:
     return WorkspaceUnusable(message, "Load the dataset again.")
 
 
+def file_lock(path: Path) -> FileLock:
+    """A lock between processes and hosts, to be held by `with`."""
+    from filelock import FileLock  # noqa: PLC0415 - a table starts faster without it
+
+    return FileLock(path, mode=0o600)
+
+
 def try_lock(path: Path) -> FileLock | None:
     """Take a file lock and keep it; None if another process holds it."""
-    lock = FileLock(path, mode=0o600)
+    from filelock import Timeout  # noqa: PLC0415
+
+    lock = file_lock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from filelock import FileLock
-
 from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.workspace.demo.census import (
     DP_ROWS,
@@ -30,6 +28,7 @@ from discreet.workspace.demo.census import (
 from discreet.workspace.demo.geography import census_boundaries
 from discreet.workspace.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
 from discreet.workspace.options import default_folder
+from discreet.workspace.sealed import file_lock
 from discreet.workspace.versions.version import current_digest, read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> boo
     from discreet.workspace.versions.load_version import LoadJob, load  # noqa: PLC0415 - only a build loads
 
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / LOCK, mode=0o600):
+    with file_lock(folder / LOCK):
         missing = _missing_demos(folder)
         for name in missing:
             demo = DEMOS[name]

@@ -80,8 +80,10 @@ def census_batches(
         raise BadRequest(f"The chunk is {chunk} records.", "Ask for at least 1 record at a time.")
     _check_rows(rows)
     areas = draw_areas(rows, seed, most_areas)
-    places = {each.name: each.codes for each in census_places(rows, most_areas)}
-    lists = {name: pa.array(codes, pa.string()) for name, codes in (places | _question_codes()).items()}
+    places = {each.name: list(each.codes) for each in census_places(rows, most_areas)}
+    asked = tomllib.loads(data_text("census_questions.toml"))["variable"]
+    places |= {each["name"]: [category["code"] for category in each["categories"]] for each in asked}
+    lists = {name: pa.array(codes, pa.string()) for name, codes in places.items()}
     names, codes = ["person_id", *lists], list(lists.values())
     parts = (_records(areas, seed, at, min(at + chunk, rows)) for at in range(0, rows, chunk))
     return (pa.RecordBatch.from_arrays(_arrow(part, codes), names=names) for part in parts)
@@ -90,11 +92,6 @@ def census_batches(
 def _check_rows(rows: int) -> None:
     if not 1 <= rows < 1 << ID_BITS:
         raise BadRequest(f"The census has {rows} records.", f"Ask for 1 to 2^{ID_BITS} - 1 records.")
-
-
-def _question_codes() -> dict[str, list[str]]:
-    variables = tomllib.loads(data_text("census_questions.toml"))["variable"]
-    return {each["name"]: [category["code"] for category in each["categories"]] for each in variables}
 
 
 def _records(areas: Areas, seed: int, first: int, last: int) -> list[NDArray[Any]]:
@@ -234,7 +231,9 @@ def birthplace_weights() -> NDArray[np.float64]:
 
 def education_weights() -> NDArray[np.float64]:
     """By milieu, birthplace, sex and age: weights of the nine educations."""
-    adults = np.concatenate([_FIGURES["age_15"][:, None], _FIGURES["age_20"][:, None], _cohorts()], axis=1)
+    age = np.clip(np.arange(16) / 12, 0, 1)[:, None]  # from 25 on, a straight line from young to old
+    line = (1 - age) * _FIGURES["young"][:, None] + age * _FIGURES["old"][:, None]
+    adults = np.concatenate([_FIGURES["age_15"][:, None], _FIGURES["age_20"][:, None], line], axis=1)
     weights = np.zeros((len(Milieu), 5, 2, BANDS, 9))
     tilt = (
         _FIGURES["education_by_milieu"][:, None, None, None] * _FIGURES["education_by_birth"][:, None, None]
@@ -242,13 +241,6 @@ def education_weights() -> NDArray[np.float64]:
     weights[..., ADULT:, :8] = tilt * adults
     weights[..., :ADULT, CHILD_EDUCATION] = 1
     return weights
-
-
-def _cohorts() -> NDArray[np.float64]:
-    """Education of those aged 25 and over, by sex and band: a straight line from young to old."""
-    age = np.clip(np.arange(16) / 12, 0, 1)[:, None]
-    line: NDArray[np.float64] = (1 - age) * _FIGURES["young"][:, None] + age * _FIGURES["old"][:, None]
-    return line
 
 
 def employment_weights() -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ CODES = {
     for variable in tomllib.loads(data_text("spudlandia.toml"))["variable"]
 }
 #: Of the population and of its answers; the file says what each one is.
-_FIGURES = {k: np.array(each) for k, each in tomllib.loads(data_text("spudlandia_people.toml")).items()}
+FIGURES = {k: np.array(each) for k, each in tomllib.loads(data_text("spudlandia_people.toml")).items()}
 #: From the youngest to the oldest, around the middle.
 _STEPS = np.arange(-4, 5)
 
@@ -61,35 +61,35 @@ def spudlandia_batches(*, seed: int = SEED) -> Iterator[pa.RecordBatch]:
 def _respondents(seed: int) -> list[NDArray[np.int64]]:
     """Positions of the categories of age, gender, state, likes and frequency of each respondent."""
     chance = philox_words(seed, RECORDS, 0, SAMPLE)
-    state = np.repeat(np.arange(3), _FIGURES["state_sample"])
+    state = np.repeat(np.arange(3), FIGURES["state_sample"])
     # One die for each state; its faces are the combinations of age and gender.
-    answers = _FIGURES["answer_by_age"][:, None] * _FIGURES["answer_by_gender"]
+    answers = FIGURES["answer_by_age"][:, None] * FIGURES["answer_by_gender"]
     dice = Dice.with_weights((_population() * answers).reshape(3, -1))
     who = dice.throw(state, chance[:, 0]).astype(np.int64)
     age, gender = who // 3, who % 3
     dislikes = Dice.with_weights(_likes_weights()).throw((state * 9 + age) * 3 + gender, chance[:, 1])
-    by_age = np.exp(np.outer(_STEPS, _FIGURES["often_tilt_by_age"]))
-    often = _FIGURES["often"][None, :, None] * _FIGURES["often_by_state"][:, None, None] * by_age
+    by_age = np.exp(np.outer(_STEPS, FIGURES["often_tilt_by_age"]))
+    often = FIGURES["often"][None, :, None] * FIGURES["often_by_state"][:, None, None] * by_age
     frequency = Dice.with_weights(often).throw((state * 2 + dislikes) * 9 + age, chance[:, 2])
     return [age, gender, state, dislikes.astype(np.int64), frequency.astype(np.int64)]
 
 
 def _population() -> NDArray[np.float64]:
     """The persons of Spudlandia by state, age and gender: what the survey is raked to."""
-    ages = _FIGURES["age"] * np.exp(_FIGURES["age_tilt_by_state"][:, None] * _STEPS)
-    genders = np.ones((9, 3)) * _FIGURES["gender"]
-    genders[:, 2] *= _FIGURES["others_by_age"]
-    genders[:, 1] *= _FIGURES["women_by_age"]
+    ages = FIGURES["age"] * np.exp(FIGURES["age_tilt_by_state"][:, None] * _STEPS)
+    genders = np.ones((9, 3)) * FIGURES["gender"]
+    genders[:, 2] *= FIGURES["others_by_age"]
+    genders[:, 1] *= FIGURES["women_by_age"]
     persons = ages[:, :, None] * genders
     shares = persons / persons.sum(axis=(1, 2), keepdims=True)
-    scaled: NDArray[np.float64] = shares * _FIGURES["state_population"][:, None, None]
+    scaled: NDArray[np.float64] = shares * FIGURES["state_population"][:, None, None]
     return scaled
 
 
 def _likes_weights() -> NDArray[np.float64]:
     """By state, age and gender: the chance to like potatoes, a logistic model, and the chance not to."""
-    by_person = _FIGURES["likes_by_state"][:, None, None] + _FIGURES["likes_by_age"][:, None]
-    score = by_person + _FIGURES["likes_by_gender"] + _FIGURES["likes_mean"]
+    by_person = FIGURES["likes_by_state"][:, None, None] + FIGURES["likes_by_age"][:, None]
+    score = by_person + FIGURES["likes_by_gender"] + FIGURES["likes_mean"]
     chance = 1 / (1 + np.exp(-score))
     return np.stack([chance, 1 - chance], axis=-1)
 
@@ -103,9 +103,9 @@ def _weights(
     population. Twenty rounds bring every group within a millionth of it.
     """
     persons = _population()
-    group = _FIGURES["age_groups"]
+    group = FIGURES["age_groups"]
     sides = [
-        (state, _FIGURES["state_population"].astype(np.float64)),
+        (state, FIGURES["state_population"].astype(np.float64)),
         (group[age], np.bincount(group, persons.sum(axis=(0, 2)))),
         ((gender > 0).astype(np.int64), np.array([persons[..., 0].sum(), persons[..., 1:].sum()])),
     ]

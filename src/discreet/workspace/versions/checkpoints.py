@@ -10,17 +10,14 @@ refused. Restoring a whole old workspace, ledger and checkpoints together, is no
 Source: docs/methods/ledger.md.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
 
 from discreet.errors import LedgerUnusable
 from discreet.ledger.entries import Checkpoint
 from discreet.records.keys import Purpose, Secret
-from discreet.workspace.sealed import read_sealed, write_sealed
+from discreet.workspace.sealed import file_lock, read_sealed, write_sealed
 from discreet.workspace.versions.version import MARK, version_files
 
 
@@ -95,8 +92,6 @@ def read_checkpoint(place: Path, digest: str, secret: Secret) -> Checkpoint | No
     return None if found is None else Checkpoint(int(found["position"]), str(found["tag"]))
 
 
-@contextmanager
-def lock_checkpoints(home: Path) -> Iterator[None]:
+def lock_checkpoints(home: Path) -> AbstractContextManager[Any]:
     """Hold the lock on all checkpoints of a dataset."""
-    with FileLock(home / ".mark.lock", mode=0o600):
-        yield
+    return file_lock(home / ".mark.lock")

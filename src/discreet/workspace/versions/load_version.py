@@ -18,10 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock
-
 from discreet.errors import BadDescription, BadRecords, BadRequest, DiscreetError, InfeasibleDesign, NotFound
-from discreet.ledger.entries import Checkpoints, LineageEntry, Receipt
+from discreet.ledger.entries import LineageEntry, Receipt
 from discreet.ledger.ledger import Ledger
 from discreet.model.boundaries import Boundaries, read_boundaries
 from discreet.model.dataset import Dataset
@@ -43,7 +41,7 @@ from discreet.records.engine import DEFAULT_ENGINE, Engine, EngineKind, engine_k
 from discreet.records.keys import Secret, create_secret, read_secret
 from discreet.records.staging import Progress, load_records
 from discreet.rules.rule_set import parse_rules
-from discreet.workspace.folder_layout import refuse_newer_workspace, write_schema
+from discreet.workspace.folder_layout import lock_dataset, refuse_newer_workspace, write_schema
 from discreet.workspace.ledger_location import (
     LEDGER,
     chain_key,
@@ -223,13 +221,15 @@ def load(job: LoadJob) -> LoadReport:
         write_version(loading, version, digest, secret)
         fsync_tree(loading)
         checkpoints = VersionCheckpoints(folder, secret, loading, digest)
-        receipt = charge_load(folder, dataset, noise, loaded.fingerprint, checkpoints)
+        with closing(ledger_for_loading(folder)) as opened:
+            ledger = opened.with_checkpoints(checkpoints)
+            receipt = _record_load(ledger, dataset, noise, loaded.fingerprint, spend=True)
         # Serve: rename the folder, verify it, and make it the current version.
         version = _settle(loading, home / digest, version, secret)
         cautions: tuple[str, ...] = ()
         if job.inspect is not None:
-            with closing(open_engine(home / digest, version, secret)) as opened:
-                cautions = job.inspect(version.dataset, opened)
+            with closing(open_engine(home / digest, version, secret)) as counting:
+                cautions = job.inspect(version.dataset, counting)
         write_history(home, history, secret)
         set_current(home, digest)
     return replace(report, digest=digest, overlaps=overlaps, receipt=receipt, cautions=cautions)
@@ -280,26 +280,15 @@ def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
             ledger.check_lineage(_lineage_entry(dataset))
 
 
-def charge_load(
-    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, checkpoints: Checkpoints
+def _record_load(
+    ledger: Ledger, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, *, spend: bool
 ) -> Receipt | None:
-    """Enter the lineage and charge its universe before the version can be seen, then write its checkpoint.
-
-    Returns:
-        The receipt; None under the cell key method.
+    """Enter the lineage and charge its universe; without `spend` everything is checked and nothing is written.
 
     Raises:
         BadDescription: The lineage has another method or budget, or the version has other records.
         BudgetSpent: Nothing was charged.
     """
-    with closing(ledger_for_loading(folder)) as ledger:
-        return _record_load(ledger.with_checkpoints(checkpoints), dataset, noise, fingerprint, spend=True)
-
-
-def _record_load(
-    ledger: Ledger, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, *, spend: bool
-) -> Receipt | None:
-    """The entries of a load; without `spend` everything is checked and nothing is written."""
     if isinstance(noise, NoisePlan):
         charge = version_charge(noise, dataset, dataset.version, fingerprint)
         names = (dataset.id, dataset.version, fingerprint)
@@ -321,7 +310,7 @@ def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
         make_private_folder(private)
     write_schema(folder)
     secret = _workspace_secret(folder)
-    with FileLock(home / ".lock", mode=0o600):
+    with lock_dataset(home):
         for left in home.glob(".loading-*"):  # by a load that died
             _delete_loading(left)
         for mark in home.glob(".mark-*"):
