@@ -287,12 +287,12 @@ def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
                 name=scale.name,
             )
             raise BadRequest(text, end if side else begin)
-    ends = [str(bounds[side]) for bounds in scale.bounds.values() if math.isfinite(bounds[side])]
+    known = first_few([str(each[side]) for each in scale.bounds.values() if math.isfinite(each[side])])
     if side:
         none = message('No category of "{name}" ends at {number}.', name=scale.name, number=number)
-        raise BadRequest(none, message("Categories end at {known}.", known=first_few(ends)))
+        raise BadRequest(none, message("Categories end at {known}.", known=known))
     none = message('No category of "{name}" begins at {number}.', name=scale.name, number=number)
-    raise BadRequest(none, message("Categories begin at {known}.", known=first_few(ends)))
+    raise BadRequest(none, message("Categories begin at {known}.", known=known))
 
 
 def match_form(form: Iterable[str], codes: Iterable[str]) -> tuple[int, ...]:
@@ -397,10 +397,7 @@ def _refuse_taken(
     others = any(
         _members(scale, place) != members
         for scale in declared
-        for place in (
-            *scale.labels.get(name.casefold(), ()),
-            *((scale.codes[name],) if name in scale.codes else ()),
-        )
+        for place in {*scale.labels.get(name.casefold(), ()), scale.codes.get(name, -1)} - {-1}
     )
     totals = {"total", TOTAL.casefold(), f"total (all {unit})".casefold()}
     if others or name.casefold() in totals or name in {scale.name for scale in declared}:

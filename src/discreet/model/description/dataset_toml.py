@@ -19,6 +19,7 @@ from discreet.model.description.sections import (
     CATEGORY_KEYS,
     attach_labels,
     check_type,
+    check_value,
     parse_about,
     parse_engine,
     parse_file_options,
@@ -198,8 +199,7 @@ def _variable(entry: dict[str, Any]) -> Variable:
         label=str(entry.get("label", entry["name"])),
         categories=categories,
         column=str(entry.get("column", "")),
-        not_stated=str(entry["not_stated"]) if "not_stated" in entry else None,
-        unlisted=str(entry["unlisted"]) if "unlisted" in entry else None,
+        **{key: str(entry[key]) for key in ("not_stated", "unlisted") if key in entry},
         categories_from=_text(entry, "categories_from", where),
         boundaries=str(entry.get("boundaries", "")),
         **{word: _text(entry, word, where) for word in _WORDS},
@@ -211,11 +211,12 @@ def _variable(entry: dict[str, Any]) -> Variable:
 
 
 def _text(entry: dict[str, Any], key: str, where: str) -> str:
-    if not isinstance(entry.get(key, ""), str):
+    text = entry.get(key, "")
+    if not isinstance(text, str):
         raise BadDescription(f"The {key} of {where} is not text.", "Put it in quotes.")
-    if key == "classification" and not str(entry.get(key, "https://")).startswith(("https://", "http://")):
+    if key == "classification" and key in entry and not text.startswith(("https://", "http://")):
         raise BadDescription(f"The classification of {where} is no web address.", "Begin it with https://.")
-    return str(entry.get(key, ""))
+    return text
 
 
 def _category(entry: Any, where: str) -> Category:
@@ -238,9 +239,8 @@ def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
     refuse_unknown_keys(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
     require_keys(entry, ("name", "levels"), "[[hierarchy]]")
     if not isinstance(entry["levels"], list):
-        raise BadDescription(
-            "The levels of a hierarchy are not a list.", 'Write levels = ["coarse", "fine"].'
-        )
+        advice = 'Write levels = ["coarse", "fine"].'
+        raise BadDescription("The levels of a hierarchy are not a list.", advice)
     name, levels = str(entry["name"]), tuple(map(str, entry["levels"]))
     return Hierarchy(name, str(entry.get("label", name)), levels, bool(entry.get("geography", False)))
 
@@ -252,10 +252,8 @@ def _structural_zero(entry: dict[str, Any]) -> StructuralZero:
         raise BadDescription("A structural zero has no `where`.", "Add `where = { variable = [codes] }`.")
     conditions = tuple(sorted((name, frozenset(map(str, codes))) for name, codes in where.items()))
     moved = entry.get("move_to", {})
-    if not isinstance(moved, dict) or not all(isinstance(code, str) for code in moved.values()):
-        raise BadDescription(
-            f"`move_to` of a structural zero is {moved!r}.", 'Write move_to = { variable = "code" }.'
-        )
+    fits = isinstance(moved, dict) and all(isinstance(code, str) for code in moved.values())
+    check_value(fits, moved, "`move_to` of a structural zero", 'Write move_to = { variable = "code" }.')
     return StructuralZero(str(entry.get("label", "")), conditions, tuple(sorted(moved.items())))
 
 

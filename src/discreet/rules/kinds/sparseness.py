@@ -118,12 +118,8 @@ class AttributeDisclosure(CountRule):
 
     @property
     def reason(self) -> str:
-        share = (
-            message("more than {most:.0%} of the rows have", most=self.most)
-            if self.most
-            else message("a row has")
-        )
-        return message("{share} everybody in one cell", share=share)
+        many = message("more than {most:.0%} of the rows have", most=self.most)
+        return message("{share} everybody in one cell", share=many if self.most else message("a row has"))
 
 
 def _rescuable(value: object, dataset: object) -> tuple[str, ...]:
@@ -162,11 +158,8 @@ class MeanCellSize(CountRule):
         withheld = message("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
         if self.rescue is None:
             return withheld
-        others = (
-            message("rules on sparse areas")
-            if self.rescues is None
-            else message("the rules {rescues}", rescues=quote_names(self.rescues))
-        )
+        named = message("the rules {rescues}", rescues=quote_names(self.rescues or ()))
+        others = message("rules on sparse areas") if self.rescues is None else named
         return message(
             "{withheld} From {rescue:g} people a cell on {others} withhold nothing.",
             withheld=withheld,
