@@ -1,8 +1,4 @@
-"""The defaults of every key that a description may leave out, by revision.
-
-A lineage keeps the defaults of its first load. Where one of these must become another, `model/revision.py` begins the
-next revision and says what it was before; the new values are then recorded under the new number.
-"""
+"""The defaults of every key that a description may leave out, by revision (`model/revision.py`): new ones are recorded."""
 
 from dataclasses import asdict, fields
 

@@ -1,9 +1,4 @@
-"""The plan of a joint universe: what is claimed is what was granted, and follows from the integers that ship.
-
-Errors of cells from the variances of residuals: those of a table of one variable, by hand.
-
-Chains: levels of one hierarchy together, coarse to fine, and margins as levels of them.
-"""
+"""The plan of a joint universe: what is claimed is what was granted, and follows from the integers that ship."""
 
 import math
 from dataclasses import replace
@@ -88,12 +83,17 @@ def exact_delta(noise, grid, epsilon):
     return float(max(np.maximum(one - math.exp(epsilon) * other, 0).sum() for one, other in ways))
 
 
+def two_cells(sigma, grid):
+    """The plan of one variable of two categories, and its noise."""
+    ((_, noise),) = gaussian_tables(sigma)
+    residuals = (joint_plan.Residual((), (0,), grid, noise), joint_plan.Residual(("sex",), (1,), grid, noise))
+    space = ResidualSpace((flat_attribute(2),), ((1,),))
+    return joint_plan.JointPlan((("sex",),), space, residuals), noise
+
+
 def test_the_claim_holds_for_the_shipped_integers_summed_up():
     """A universe of one variable of two categories, so small that every outcome is summed: total and difference."""
-    space = ResidualSpace((flat_attribute(2),), ((1,),))
-    ((_, noise),) = gaussian_tables(9.0)
-    residuals = (joint_plan.Residual((), (0,), 5, noise), joint_plan.Residual(("sex",), (1,), 5, noise))
-    plan = joint_plan.JointPlan((("sex",),), space, residuals)
+    plan, noise = two_cells(9.0, 5)
     terms = parse_terms({"name": "b", "epsilon": 4, "cap_epsilon": 4, "delta": 0.001})
     epsilon, delta = plan.epsilon(terms, 1e-3)
     assert exact_delta(noise, 5, epsilon) <= 1e-3
@@ -106,11 +106,8 @@ def test_the_claim_holds_for_the_shipped_integers_summed_up():
 
 def test_very_wide_noise_has_a_claim():
     """Wrong alternative: the grid's part of a δ that floats round to zero, at the ε where the search begins."""
-    space = ResidualSpace((flat_attribute(2),), ((1,),))
-    ((_, noise),) = gaussian_tables(6000.0)
-    residuals = (joint_plan.Residual((), (0,), 1, noise), joint_plan.Residual(("sex",), (1,), 1, noise))
     terms = parse_terms({"name": "b", "epsilon": 0.001, "cap_epsilon": 4, "delta": 1e-9})
-    epsilon, delta = joint_plan.JointPlan((("sex",),), space, residuals).epsilon(terms, 1e-9)
+    epsilon, delta = two_cells(6000.0, 1)[0].epsilon(terms, 1e-9)
     assert gaussian_delta(math.sqrt(1.5) / 6000, epsilon) == pytest.approx(1e-9, rel=0.01)
     assert 0 < delta <= 1e-9
 

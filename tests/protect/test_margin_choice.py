@@ -20,39 +20,42 @@ def parts_of(dataset, entry, variances=None, known=False, **request):
 OWN = {"variables": ["sex", "age", "region", "area"], "up_to": 2}
 
 
-def test_every_total_is_answered_by_the_margin_that_is_it(dataset):
-    parts = parts_of(dataset, OWN, rows=("sex",), columns=("age",))
-    assert [part.margin for part in parts] == [("age", "sex"), ("sex",), ("age",), ()]
-    assert all((part.terms() == 1).all() for part in parts)
+SUMS = {"variables": ["sex", "age"], "up_to": 2, "margins": "sums"}
+FINE = {"variables": ["area"], "up_to": 1}
+WHOLE = (("area", (("N1", "N2"), ("S1", "S2", "S3"))),)
+MIXED = (("area", (("N1",), ("S1", "S2", "S3"))),)
+
+
+@pytest.mark.parametrize(
+    ("entry", "asked", "wanted"),
+    [
+        (
+            OWN,
+            {"rows": ("sex",), "columns": ("age",)},
+            {"age,sex": [1] * 6, "sex": [1] * 2, "age": [1] * 3, "": [1]},
+        ),
+        (OWN, {"rows": ("region",), "totals": False}, {"region": [1, 1]}),
+        (FINE, {"rows": ("region",), "totals": False}, {"area": [2, 3]}),
+        # A filter on a finer level that takes whole regions is answered where the region is.
+        (OWN, {"rows": ("area",), "groups": WHOLE, "totals": False}, {"region": [1, 1]}),
+        (OWN, {"rows": ("area",), "groups": MIXED, "totals": False}, {"area": [1, 3]}),
+        # Two levels of one hierarchy share an axis.
+        (
+            OWN,
+            {"rows": ("region",), "columns": ("area",), "totals": False},
+            {"area": [1, 1, 0, 0, 0, 0, 0, 1, 1, 1]},
+        ),
+    ],
+)
+def test_a_block_is_answered_by_the_margin_that_is_it_or_by_the_finer_one(dataset, entry, asked, wanted):
+    parts = parts_of(dataset, entry, **asked)
+    assert {",".join(part.margin): part.terms().ravel().tolist() for part in parts} == wanted
 
 
 def test_sums_answer_totals_from_interior_cells(dataset):
-    entry = {"variables": ["sex", "age"], "up_to": 2, "margins": "sums"}
-    parts = parts_of(dataset, entry, rows=("sex",), columns=("age",))
+    parts = parts_of(dataset, SUMS, rows=("sex",), columns=("age",))
     assert {part.margin for part in parts} == {("age", "sex")}
     assert [part.terms().ravel().tolist() for part in parts] == [[1] * 6, [3, 3], [2, 2, 2], [6]]
-
-
-def test_a_coarser_level_is_answered_by_its_own_margin_or_by_the_finer_one(dataset):
-    assert parts_of(dataset, OWN, rows=("region",))[0].margin == ("region",)
-    fine = {"variables": ["area"], "up_to": 1}
-    part = parts_of(dataset, fine, rows=("region",))[0]
-    assert (part.margin, part.terms().tolist()) == (("area",), [2, 3])
-
-
-def test_all_areas_of_a_region_are_the_region(dataset):
-    """A filter on a finer level that takes whole regions is answered where the region is."""
-    group = (("area", (("N1", "N2"), ("S1", "S2", "S3"))),)
-    part = parts_of(dataset, OWN, rows=("area",), groups=group, totals=False)[0]
-    assert (part.margin, part.terms().tolist()) == (("region",), [1, 1])
-    mixed = (("area", (("N1",), ("S1", "S2", "S3"))),)
-    assert parts_of(dataset, OWN, rows=("area",), groups=mixed, totals=False)[0].margin == ("area",)
-
-
-def test_two_levels_of_one_hierarchy_share_an_axis(dataset):
-    part = parts_of(dataset, OWN, rows=("region",), columns=("area",), totals=False)[0]
-    assert part.margin == ("area",)
-    assert part.terms().tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
 
 
 def test_a_larger_table_with_much_less_noise_wins(dataset):

@@ -1,9 +1,4 @@
-"""A load cautions the custodian, and the caution is said before anything is served.
-
-A custodian is told in plain words what may be wrong, and what readers lose.
-
-Declared groups that differ by a handful of people are named to the custodian.
-"""
+"""A load cautions the custodian before anything is served: what may be wrong, what readers lose, and groups almost alike."""
 
 from dataclasses import replace
 
@@ -66,8 +61,7 @@ def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
     assert asked.startswith("household has 600 categories for 3,000 records: is it an id?")
 
 
-def test_what_looks_wrong_is_asked(town):
-    dataset = parse_dataset(town.description)
+def test_what_looks_wrong_is_asked(dataset):
     told = " ".join(load_cautions.description_cautions(replace(dataset, id_column="row number"), 2))
     assert "no [[rule]]" in told
     assert "places in the file" in told
@@ -79,8 +73,8 @@ def test_what_looks_wrong_is_asked(town):
     assert "40 variables make 10,700 tables" in " ".join(load_cautions.description_cautions(many, 3000))
 
 
-def test_what_disappears_is_named(town):
-    before = replace(parse_dataset(town.description), rules=({"kind": "nested-groups"}, {"kind": "x"}))
+def test_what_disappears_is_named(town, dataset):
+    before = replace(dataset, rules=({"kind": "nested-groups"}, {"kind": "x"}))
     fewer = town.description.replace('{ code = "old", label = "Old" }', "").replace(
         '"adult", "old"', '"adult"'
     )

@@ -1,9 +1,7 @@
-"""Weighted tables through the whole flow, each form against its definition worked out slowly.
+"""Weighted tables, each form against its definition worked out slowly; design-based errors against R survey.
 
-Design-based standard errors against R survey, on an invented survey in the manner of EU-SILC, without noise.
-
-Households in strata, two primary sampling units in each, skewed weights that are raked to sex and age. The numbers of R
-stand in `tests/oracles/r_survey.json`; where R and its package survey are here, its script is run again.
+The second survey is in the manner of EU-SILC: households in strata, two primary sampling units in each, skewed weights that
+are raked to sex and age. R's numbers are in `tests/oracles/r_survey.json`; where R is here, its script is run again.
 """
 
 from __future__ import annotations
@@ -74,17 +72,11 @@ def test_each_form_is_what_its_formula_says(form, frame, tmp_path):
     release = (
         load(tmp_path, frame, form).table("survey", rows=["age"], columns=["sex"], measure="weighted").release
     )
-    hundredths = {index: round(weight * 100) for index, weight in frame["w"].items()}
-    total = round(float(frame["w"].sum()), 2)
-    average = Fraction(round(total * 100), len(frame))
-    largest = round(frame["w"].max() * 100)
+    hundredths = (frame["w"] * 100).round().astype(int)
+    average, largest = Fraction(int(hundredths.sum()), len(frame)), int(hundredths.max())
     for place, inside in cells(frame, release):
-        noisy = int(release.noisy[place])
-        weight = sum(hundredths[index] for index in inside.index)
-        counted = {
-            "largest-weight": half_away(Fraction(weight, largest)),
-            "average-weight": len(inside),
-        }[form]
+        noisy, weight = int(release.noisy[place]), int(hundredths[inside.index].sum())
+        counted = half_away(Fraction(weight, largest)) if form == "largest-weight" else len(inside)
         assert abs(noisy - counted) <= 5, (form, place)  # D of the default noise
         exact = {"largest-weight": noisy * largest, "average-weight": half_away(noisy * average)}[form]
         assert int(release.values[place]) == max(0, half_away(Fraction(exact, 100))), (form, place)
