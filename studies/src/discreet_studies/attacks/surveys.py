@@ -140,7 +140,7 @@ class Sample:
 
     def outside(self, *, weights: bool) -> PublicFacts:
         """What the public knows: what was calibrated to what, the states' samples and, if wanted, all weights."""
-        ages = dict(zip(spudlandia.CODES["age"], map(str, spudlandia.AGE_GROUPS), strict=True))
+        ages = dict(zip(spudlandia.CODES["age"], map(str, spudlandia.FIGURES["age_groups"]), strict=True))
         classes = {
             "state": {code: code for code in spudlandia.CODES["state"]},
             "age": ages,
@@ -148,8 +148,8 @@ class Sample:
         }
         states = [frozenset({("state", code)}) for code in spudlandia.CODES["state"]]
         everybody: Cell = frozenset()
-        totals = dict(zip(states, map(float, spudlandia.STATE_POPULATION), strict=True))
-        counts = dict(zip(states, map(int, spudlandia.STATE_SAMPLE), strict=True))
+        totals = dict(zip(states, map(float, spudlandia.FIGURES["state_population"]), strict=True))
+        counts = dict(zip(states, map(int, spudlandia.FIGURES["state_sample"]), strict=True))
         least = float(self.weights.min()) / 10**spudlandia.WEIGHT_DECIMALS
         return PublicFacts(
             classes,
