@@ -228,6 +228,20 @@ def exhibit_of(paper, name):
     return PAPERS[paper].exhibits()[name](Look(quick=True) if paper == "yang2012" else QUICK)
 
 
+def finding_of(paper, name, what):
+    """The one finding of an exhibit with these words."""
+    (found,) = [finding for finding in exhibit_of(paper, name).findings if finding.what == what]
+    return found
+
+
+def assert_as_the_oracle_says(found, entry, tolerance):
+    """A printed number agrees, or is corrected with a reason, as the oracle says."""
+    assert found.printed == pytest.approx(entry["printed"], rel=1e-15)
+    assert found.agrees is (entry["status"] == "reproduces")
+    assert found.ours == pytest.approx(entry["value"], **tolerance)
+    assert found.agrees or found.why
+
+
 @pytest.mark.parametrize("paper", PROMISED)
 def test_every_promised_exhibit_is_there(paper):
     assert set(PROMISED[paper]) <= set(PAPERS[paper].exhibits())

@@ -1,12 +1,13 @@
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.stats import norm
-from tests.studies.test_exhibit import exhibit_of
+from tests.studies.test_exhibit import assert_as_the_oracle_says, exhibit_of, finding_of
 
 from discreet.inference.hypothesis_tests.log_linear_model import fit_log_linear
 from discreet.margins.holistic import round_half_up
@@ -26,23 +27,14 @@ FALSE_ALARM = 1e-4
 FIGURES = [name for name in EXHIBITS if name.startswith("figure")]
 
 
-def exhibit(name):
-    return exhibit_of("yang2012", name)
-
-
-def finding(name, what):
-    found = [f for f in exhibit(name).findings if f.what == what]
-    assert len(found) == 1, (name, what)
-    return found[0]
+exhibit, finding = partial(exhibit_of, "yang2012"), partial(finding_of, "yang2012")
 
 
 @pytest.mark.parametrize("entry", ORACLE, ids=lambda e: f"{e['exhibit']}: {e['what']}")
 def test_each_printed_number_agrees_or_is_corrected_as_the_oracle_says(entry):
-    ours = finding(entry["exhibit"], entry["what"])
-    assert ours.printed == entry["printed"]
-    assert ours.agrees is (entry["status"] == "reproduces")
-    assert ours.ours == pytest.approx(entry["value"], rel=1e-9, abs=entry["tol"])
-    assert ours.agrees or ours.why
+    assert_as_the_oracle_says(
+        finding(entry["exhibit"], entry["what"]), entry, {"rel": 1e-9, "abs": entry["tol"]}
+    )
 
 
 @pytest.mark.parametrize("name", EXHIBITS)
