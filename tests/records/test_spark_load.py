@@ -1,5 +1,6 @@
 """Parts of records, staged apart as on several machines: together they are the records of one load."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -83,8 +84,6 @@ def test_keys_and_notes_are_the_same_wherever_a_record_stands(town, staged, tmp_
 
 def test_no_id_and_no_plain_hash_of_one_is_written(town, staged, tmp_path):
     """A hash without a key can be guessed: whoever has a list of ids would find them."""
-    import hashlib
-
     staged([town.records])
     (file,) = (tmp_path / "staged").glob("*.parquet")
     written = set(pq.read_table(file)[ID].to_pylist())
@@ -102,19 +101,15 @@ def test_problems_are_told_with_their_place_among_all_records(town, dataset, sec
         problems.refuse(Source(None, 103, "parts"))
 
 
-def test_a_part_without_records_tells_nothing(dataset, staged, town):
-    (part,) = staged([town.records.slice(0, 0)])
-    assert (part.records, part.file) == (0, "")
-
-
 def test_a_machine_that_does_not_reach_the_workspace_says_so(town, dataset, secret, tmp_path):
     part = stage_partition(iter(town.records.to_batches()), dataset, str(tmp_path / "elsewhere"), 0)
     with pytest.raises(BadData, match="cannot read the folder of the workspace"):
         merge_reports([part], tmp_path, Fingerprint(secret, dataset.lineage), Problems(dataset), WeightSums())
 
 
-def test_what_a_part_tells_holds_no_key_and_no_value(town, staged, secret, dataset):
-    (part,) = staged([town.records])
+def test_what_a_part_reports_holds_no_key_and_no_value(town, staged, secret, dataset):
+    part, empty = staged([town.records, town.records.slice(0, 0)])
+    assert (empty.records, empty.file) == (0, "")
     told = json.loads(part.text)
     assert set(told) == {"number", "file", "records", "tags", "weights", "problems", "refused"}
     assert secret.derive("record-key", dataset.lineage).hex() not in part.text

@@ -127,8 +127,3 @@ def test_an_engine_that_is_not_installed_says_what_to_install(town, tmp_path):
     with pytest.raises(errors.MissingExtra):
         load_dataset(tmp_path / "w", town.description, town.records, engine="far")
     assert not (tmp_path / "w").exists()
-
-
-def test_a_name_is_given_once():
-    with pytest.raises(ValueError, match='"toy" is there already'):
-        register(EngineKind("toy", "another", lambda *_: None, lambda *_: None))
