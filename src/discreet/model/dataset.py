@@ -16,14 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.boundaries import Boundaries
-from discreet.model.description.sections import (
-    About,
-    FileOptions,
-    Publish,
-    check_section,
-    is_texts,
-    refuse_first,
-)
+from discreet.model.description import sections
 from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import Protection
 from discreet.model.survey import SamplingDesign, Survey
@@ -67,10 +60,10 @@ class Access:
 
 def parse_access(section: Any) -> Access:
     """Parse `[access]`."""
-    check_section(section, "access", [field.name for field in fields(Access)])
+    sections.check_section(section, "access", [field.name for field in fields(Access)])
     who, accounts = section.get("who", ""), section.get("accounts", [])
-    known, named = "who" not in section or who in AUDIENCES, is_texts(accounts) and all(accounts)
-    refuse_first(
+    known, named = "who" not in section or who in AUDIENCES, sections.is_texts(accounts) and all(accounts)
+    sections.refuse_first(
         (not known, f"`who` of [access] is {who!r}.", f"Give one of: {', '.join(AUDIENCES)}."),
         (not named, f"`accounts` of [access] is {accounts!r}.", "Give a list of names of accounts."),
         (
@@ -116,19 +109,19 @@ class Dataset:
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
     #: The kind in [engine], or empty.
     kept_by: str = ""
-    file: FileOptions = FileOptions()  # noqa: RUF009 - frozen value
+    file: sections.FileOptions = sections.FileOptions()  # noqa: RUF009 - frozen value
     #: The [[rule]] sections, unparsed; see `rules.rule_set.parse_rules`.
     rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
     #: The shapes of areas by variable, stored as separate files of a version.
     boundaries: Mapping[str, Boundaries] = field(default_factory=dict, hash=False, compare=False)
-    about: About = About()  # noqa: RUF009 - frozen value
-    publish: Publish = Publish()  # noqa: RUF009 - frozen value
+    about: sections.About = sections.About()  # noqa: RUF009 - frozen value
+    publish: sections.Publish = sections.Publish()  # noqa: RUF009 - frozen value
     access: Access = Access()
     #: A hash of the labels if they were corrected after the load; no number depends on it.
     wording: str = ""
 
     def __post_init__(self) -> None:
-        refuse_first(
+        sections.refuse_first(
             (
                 not _ID.match(self.id),
                 f"The dataset id {self.id!r} is not usable.",
@@ -223,7 +216,7 @@ class Dataset:
                     )
 
     def _check_survey(self, survey: Survey) -> None:
-        refuse_first(
+        sections.refuse_first(
             (
                 self.weight_column is None,
                 "[survey] needs weights.",

@@ -11,31 +11,11 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from discreet.errors import BadRequest
+from discreet.model import grammar, selection
 from discreet.model.dataset import Dataset
-from discreet.model.grammar import (
-    NO_TABLES,
-    canonical_fit_to,
-    escape,
-    parse_filter,
-    parse_group,
-    parse_levels,
-    parse_names,
-    write_filter,
-    write_group,
-)
 from discreet.model.hierarchy import coarse_to_fine
 from discreet.model.messages.text import Message, message, nearest, one_line
 from discreet.model.protection import ADDITIVITY
-from discreet.model.selection import (
-    NamedGroups,
-    canonical_names,
-    most_read,
-    refuse_many,
-    select,
-    shortest,
-    take_name,
-    write_named,
-)
 from discreet.model.variable import Variable
 from discreet.model.view import read_word, read_yes_no
 
@@ -143,7 +123,7 @@ COUNT = Measure(
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
 Levels = tuple[tuple[str, tuple[str, ...]], ...]
-Names = tuple[tuple[str, "NamedGroups"], ...]
+Names = tuple[tuple[str, "selection.NamedGroups"], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,27 +188,30 @@ class TableRequest:
     def to_query(self) -> list[tuple[str, str]]:
         """The request as URL parameters, without the dataset."""
         axes = [("rows", self.rows), ("columns", self.columns), ("layers", self.layers)]
-        query = [(name, ",".join(map(escape, names))) for name, names in axes if names]
+        query = [(name, ",".join(map(grammar.escape, names))) for name, names in axes if names]
         query += [("filter", text) for text in self.filter_lines()]
         query += [("group", text) for text in self.group_lines()]
-        query += [("levels", write_filter(*item)) for item in self.levels]
+        query += [("levels", grammar.write_filter(*item)) for item in self.levels]
         query += [] if self.totals else [("totals", "no")]
         query += [("measure", self.measure)] if self.measure != DEFAULT_MEASURE else []
         query += [("additivity", self.additivity)] if self.additivity else []
-        return [*query, ("fit_to", ",".join(map(escape, self.fit_to)))] if self.fit_to else query
+        return [*query, ("fit_to", ",".join(map(grammar.escape, self.fit_to)))] if self.fit_to else query
 
     def filter_lines(self) -> list[str]:
         """The filters in the query grammar."""
         written = dict(self.written)
-        return [write_filter(name, written.get((name, codes), codes)) for name, codes in self.filters]
+        return [grammar.write_filter(name, written.get((name, codes), codes)) for name, codes in self.filters]
 
     def group_lines(self) -> list[str]:
         """The groups in the query grammar, with their names; also groups of which only the names are left."""
         named, written = dict(self.names), dict(self.written)
         shown = {name: tuple((codes, "") for codes in groups) for name, groups in self.groups} | named
         return [
-            write_group(
-                name, tuple(write_named(written.get((name, codes), codes), label) for codes, label in groups)
+            grammar.write_group(
+                name,
+                tuple(
+                    selection.write_named(written.get((name, codes), codes), label) for codes, label in groups
+                ),
             )
             for name, groups in sorted(shown.items())
         ]
@@ -259,16 +242,16 @@ def request_from_text(
     """Build a request from the query grammar of URLs and the command line."""
     return TableRequest(
         dataset,
-        parse_names(list(rows)),
-        parse_names(list(columns)),
-        parse_names(list(layers)),
-        tuple(parse_filter(text) for text in filters if text.strip()),
-        tuple(parse_group(text) for text in groups if text.strip()),
+        grammar.parse_names(list(rows)),
+        grammar.parse_names(list(columns)),
+        grammar.parse_names(list(layers)),
+        tuple(grammar.parse_filter(text) for text in filters if text.strip()),
+        tuple(grammar.parse_group(text) for text in groups if text.strip()),
         totals,
-        tuple(parse_levels(text) for text in levels if text.strip()),
+        tuple(grammar.parse_levels(text) for text in levels if text.strip()),
         measure,
         additivity,
-        parse_names(list(fit_to)),
+        grammar.parse_names(list(fit_to)),
     )
 
 
@@ -310,7 +293,7 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
             message('The variable "{repeated}" is used twice.', repeated=repeated[0]),
             message("Use each variable once."),
         )
-    refuse_many(dataset, _items(request, dataset))
+    selection.refuse_many(dataset, _items(request, dataset))
     filters = _canonical_filters(request.filters, dataset)
     groups, names = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
@@ -334,9 +317,9 @@ def _canonical_fit_to(words: tuple[str, ...], additivity: str, dataset: Dataset)
         )
     if not words and not protection.fit_to:
         return ()
-    words = canonical_fit_to(words, dataset)
-    own = canonical_fit_to(protection.fit_to, dataset)
-    return () if words == own or (words == (NO_TABLES,) and not own) else words
+    words = grammar.canonical_fit_to(words, dataset)
+    own = grammar.canonical_fit_to(protection.fit_to, dataset)
+    return () if words == own or (words == (grammar.NO_TABLES,) and not own) else words
 
 
 def _items(request: TableRequest, dataset: Dataset) -> Iterator[tuple[str, str]]:
@@ -344,7 +327,7 @@ def _items(request: TableRequest, dataset: Dataset) -> Iterator[tuple[str, str]]
     for name, items in request.filters:
         yield from ((name.removesuffix("!"), item) for item in items)
     for name, groups in request.groups:
-        yield from ((name, item) for group in groups for item in take_name(dataset, name, group)[1])
+        yield from ((name, item) for group in groups for item in selection.take_name(dataset, name, group)[1])
 
 
 def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
@@ -353,7 +336,7 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
     left_out: dict[str, set[int]] = {}
     for written, items in filters:
         name = written.removesuffix("!")
-        places = {place for item in items for place in select(dataset, name, item)}
+        places = {place for item in items for place in selection.select(dataset, name, item)}
         (kept if name == written else left_out).setdefault(name, set()).update(places)
     found = {}
     for name in sorted(kept | left_out):
@@ -393,7 +376,9 @@ def _canonical_groups(
         if name in request.variables:  # names of single categories: the groups themselves regrouped nothing
             found[name] = {codes: given[name].get(codes, "") for codes in _singles(dataset, name, filters)}
     ordered = sorted(found.items())
-    shown = ((name, canonical_names(dataset, dataset.variable(name), called)) for name, called in ordered)
+    shown = (
+        (name, selection.canonical_names(dataset, dataset.variable(name), called)) for name, called in ordered
+    )
     regrouped = ((name, tuple(called)) for name, called in ordered)
     plain = tuple(each for each in regrouped if each[1] != _singles(dataset, each[0], filters))
     return plain, tuple((name, called) for name, called in shown if called)
@@ -415,8 +400,8 @@ def _read_groups(
     """The codes of each group, in their order, with its name."""
     found: list[tuple[list[int], str]] = []
     for group in groups:
-        name, items = take_name(dataset, variable.name, group)
-        asked = {place for item in items for place in select(dataset, variable.name, item)}
+        name, items = selection.take_name(dataset, variable.name, group)
+        asked = {place for item in items for place in selection.select(dataset, variable.name, item)}
         positions = sorted(asked & {variable.position(code) for code in kept})
         if not positions:
             raise BadRequest(
@@ -458,11 +443,11 @@ def _written(
 ) -> tuple[tuple[tuple[str, tuple[str, ...]], tuple[str, ...]], ...]:
     """Long lists of codes as ranges, where those are shorter and can be parsed again."""
     lists = [*request.filters, *((name, group) for name, groups in request.groups for group in groups)]
-    found = ((entry, shortest(dataset.variable(entry[0]), entry[1])) for entry in lists)
+    found = ((entry, selection.shortest(dataset.variable(entry[0]), entry[1])) for entry in lists)
     short = tuple((entry, items) for entry, items in found if items != entry[1])
     written = ((dataset.variable(name), item) for (name, _), items in short for item in items)
     ranges = [len(variable) for variable, item in written if item not in variable]
-    return short if len(ranges) <= most_read(ranges) else ()
+    return short if len(ranges) <= selection.most_read(ranges) else ()
 
 
 def _codes(variable: Variable, positions: Iterable[int]) -> tuple[str, ...]:

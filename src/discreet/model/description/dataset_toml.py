@@ -15,18 +15,7 @@ from typing import Any, NamedTuple
 from discreet.errors import BadDescription
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset, parse_access
-from discreet.model.description.sections import (
-    CATEGORY_KEYS,
-    attach_labels,
-    check_type,
-    check_value,
-    parse_about,
-    parse_engine,
-    parse_file_options,
-    parse_publish,
-    refuse_unknown_keys,
-    require_keys,
-)
+from discreet.model.description import sections
 from discreet.model.protection import parse_protection
 from discreet.model.revision import add_former_defaults, newest_defaults
 from discreet.model.survey import parse_survey
@@ -76,27 +65,27 @@ def dataset_from_document(
 ) -> Dataset:
     """The dataset of a parsed document; the arguments are those of `parse_dataset`."""
     former = add_former_defaults(description, newest_defaults() if defaults is None else defaults)
-    document = attach_labels(former)
+    document = sections.attach_labels(former)
     lists = {field for field, _ in _LISTS.values()}
     scalars = (
         {field.name for field in fields(Dataset)} - lists - _SECTIONS - {"rules", "kept_by", "boundaries"}
     )
-    refuse_unknown_keys(document, scalars | _SECTIONS | {*_LISTS}, "dataset.toml")
-    require_keys(document, ("id", "label", "id_column"), "dataset.toml")
+    sections.refuse_unknown_keys(document, scalars | _SECTIONS | {*_LISTS}, "dataset.toml")
+    sections.require_keys(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {key: value for key, value in document.items() if key in scalars}
     for key, value in plain.items():
-        check_type(value, int if key in {"weight_decimals", "key_decimals"} else str, f"`{key}`")
+        sections.check_type(value, int if key in {"weight_decimals", "key_decimals"} else str, f"`{key}`")
     plain |= {field: tuple(map(parse, _tables(document, key))) for key, (field, parse) in _LISTS.items()}
     dataset = Dataset(
         **plain,
         survey=parse_survey(document["survey"]) if "survey" in document else None,
         protection=parse_protection(document.get("protection", {}), document.get("survey")),
         rules=tuple(_tables(document, "rule")),
-        kept_by=parse_engine(document.get("engine", {}), BadDescription),
+        kept_by=sections.parse_engine(document.get("engine", {}), BadDescription),
         boundaries=boundaries,
-        file=parse_file_options(document.get("file", {})),
-        about=parse_about(document.get("about", {})),
-        publish=parse_publish(document.get("publish", {})),
+        file=sections.parse_file_options(document.get("file", {})),
+        about=sections.parse_about(document.get("about", {})),
+        publish=sections.parse_publish(document.get("publish", {})),
         access=parse_access(document.get("access", {})),
     )
     if dataset.protection.is_dp:
@@ -180,15 +169,17 @@ _WORDS = ("topic", "description", "universe", "notes", "source", "classification
 
 def _variable(entry: dict[str, Any]) -> Variable:
     known = {"name", "label", "categories", "categories_file", "column", "not_stated", "missing", "values"}
-    refuse_unknown_keys(entry, known | {"unlisted", "categories_from", "boundaries", *_WORDS}, "[[variable]]")
-    require_keys(entry, ("name",), "[[variable]]")
+    sections.refuse_unknown_keys(
+        entry, known | {"unlisted", "categories_from", "boundaries", *_WORDS}, "[[variable]]"
+    )
+    sections.require_keys(entry, ("name",), "[[variable]]")
     where = f'the variable "{entry["name"]}"'
     if "categories_file" in entry:
         raise BadDescription(
             f"{where} names a file of categories, and no folder to look for it is known.",
             "Give the description as a file; `categories_file` stands on a line of its own.",
         )
-    require_keys(entry, ("categories",), "[[variable]]")
+    sections.require_keys(entry, ("categories",), "[[variable]]")
     if not isinstance(entry["categories"], list):
         raise BadDescription(
             f"The categories of {where} are not a list.", 'Write [{ code = "1", label = "..." }, ...].'
@@ -226,8 +217,8 @@ def _category(entry: Any, where: str) -> Category:
         raise BadDescription(
             f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.'
         )
-    if not entry.keys() <= CATEGORY_KEYS:
-        refuse_unknown_keys(entry, sorted(CATEGORY_KEYS), where)
+    if not entry.keys() <= sections.CATEGORY_KEYS:
+        sections.refuse_unknown_keys(entry, sorted(sections.CATEGORY_KEYS), where)
     label = entry.get("label", entry["code"])
     parent = entry.get("parent")
     if not isinstance(label, str) or not (parent is None or isinstance(parent, str)):
@@ -236,8 +227,8 @@ def _category(entry: Any, where: str) -> Category:
 
 
 def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
-    refuse_unknown_keys(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
-    require_keys(entry, ("name", "levels"), "[[hierarchy]]")
+    sections.refuse_unknown_keys(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
+    sections.require_keys(entry, ("name", "levels"), "[[hierarchy]]")
     if not isinstance(entry["levels"], list):
         advice = 'Write levels = ["coarse", "fine"].'
         raise BadDescription("The levels of a hierarchy are not a list.", advice)
@@ -246,20 +237,22 @@ def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
 
 
 def _structural_zero(entry: dict[str, Any]) -> StructuralZero:
-    refuse_unknown_keys(entry, {"label", "where", "move_to"}, "[[structural_zero]]")
+    sections.refuse_unknown_keys(entry, {"label", "where", "move_to"}, "[[structural_zero]]")
     where = entry.get("where")
     if not isinstance(where, dict) or not all(isinstance(codes, list) for codes in where.values()):
         raise BadDescription("A structural zero has no `where`.", "Add `where = { variable = [codes] }`.")
     conditions = tuple(sorted((name, frozenset(map(str, codes))) for name, codes in where.items()))
     moved = entry.get("move_to", {})
     fits = isinstance(moved, dict) and all(isinstance(code, str) for code in moved.values())
-    check_value(fits, moved, "`move_to` of a structural zero", 'Write move_to = { variable = "code" }.')
+    sections.check_value(
+        fits, moved, "`move_to` of a structural zero", 'Write move_to = { variable = "code" }.'
+    )
     return StructuralZero(str(entry.get("label", "")), conditions, tuple(sorted(moved.items())))
 
 
 def _code_list(entry: dict[str, Any]) -> CodeList:
-    refuse_unknown_keys(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
-    require_keys(entry, ("name", "variable", "categories"), "[[code_list]]")
+    sections.refuse_unknown_keys(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
+    sections.require_keys(entry, ("name", "variable", "categories"), "[[code_list]]")
     groups = []
     for category in entry["categories"] if isinstance(entry["categories"], list) else [None]:
         members = category.get("members") if isinstance(category, dict) else None
