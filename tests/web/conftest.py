@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -292,6 +293,15 @@ class Page(HTMLParser):
     def all(self, tag, **attributes):
         names = {name.rstrip("_"): value for name, value in attributes.items()}
         return [e for e in self.elements if e["tag"] == tag and all(e.get(k) == v for k, v in names.items())]
+
+    def chosen(self):
+        """What each select shows, in order."""
+        selects = [i for i, e in enumerate(self.elements) if e["tag"] == "select"]
+        parts = pairwise([*selects, len(self.elements)])
+        shown = (
+            [e for e in self.elements[a:b] if e["tag"] == "option" and "selected" in e] for a, b in parts
+        )
+        return [found[0]["value"] if found else "" for found in shown]
 
     def texts(self, tag, **attributes):
         return [" ".join(element["text"].split()) for element in self.all(tag, **attributes)]

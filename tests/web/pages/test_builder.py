@@ -16,7 +16,6 @@ from discreet.web.pages.builder import (
 )
 
 from ..conftest import Page
-from .helpers import chosen
 
 ASKED = TableRequest(
     "people", ("age", "district"), ("sex",), filters=(("age!", ("1",)), ("sex", ("1",))), levels=(("district", ("region",)),)
@@ -117,7 +116,7 @@ def hidden(page):
 def test_the_form_is_filled_in_from_the_address(client):
     query = "rows=age&columns=sex&layers=region&filter=origin=2,3&group=age=0-14%2B15-64&totals=no"
     page = Page(client.get(f"/datasets/people?{query}"))
-    assert chosen(page) == ["age", "", "sex", "", "region", "", "", "", "region=R1"]
+    assert page.chosen() == ["age", "", "sex", "", "region", "", "", "", "region=R1"]
     assert hidden(page)[:2] == [("filter", "origin=2,3"), ("group", "age=0-14+15-64")]
     ticked = [e["value"] for e in page.all("input", type="checkbox") if "checked" in e]
     assert ticked == ["no"]
@@ -158,7 +157,7 @@ def test_a_hostile_category_can_be_filtered_by_its_box(client):
 def test_of_a_wrong_address_as_much_is_kept_as_can_be_read(client):
     """A form that fell back to the default table would lose the reader's choice."""
     page = Page(client.get("/datasets/people?rows=job,nothing&columns=sex%5C&filter=age&filter=origin=2"))
-    assert chosen(page)[:2] == ["job", ""]
+    assert page.chosen()[:2] == ["job", ""]
     assert hidden(page) == [("filter", "origin=2")]
 
 

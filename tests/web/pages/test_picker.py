@@ -7,7 +7,9 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from discreet.errors import BadRequest
+from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest, canonical
+from discreet.model.variable import Category, Hierarchy, Variable
 from discreet.web.pages.picker import (
     MOST_LISTED,
     add_group,
@@ -19,7 +21,18 @@ from discreet.web.pages.picker import (
 )
 
 from ..conftest import Page
-from .helpers import AREAS, LAND
+
+#: An invented land with many areas.
+REGIONS = tuple(Category(f"R{r}", f"Region {r}") for r in range(3))
+AREAS = tuple(Category(f"A{n:04}", f"Place {n}", f"R{n % 3}") for n in range(3000))
+AGES = tuple(Category(f"{5 * n}-{5 * n + 4}", f"{5 * n} to {5 * n + 4}") for n in range(20))
+LAND = Dataset(
+    "land",
+    "Land",
+    (Variable("region", "Region", REGIONS), Variable("area", "Area", AREAS), Variable("age", "Age", AGES)),
+    "id",
+    hierarchies=(Hierarchy("places", "Places", ("region", "area"), geography=True),),
+)
 
 
 def codes(name, search, within=""):

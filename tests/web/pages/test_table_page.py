@@ -26,7 +26,6 @@ from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import LoadJob
 
 from ..conftest import Page, people_description, people_records
-from .helpers import chosen
 
 
 def test_the_note_is_said_in_a_sentence_and_the_rest_of_it_is_one_click_away(client):
@@ -75,7 +74,7 @@ def test_wide_tables_have_sheets_for_paper_with_every_column(client):
 
 def test_without_a_choice_the_first_two_variables_beside_geography_are_shown(client):
     page = Page(client.get("/datasets/people"))
-    assert chosen(page) == ["age", "", "sex", "", "", "", ""]
+    assert page.chosen() == ["age", "", "sex", "", "", "", ""]
     assert page.texts("h2")[-1] == "Persons by age and sex"
     assert page.texts("th", scope="row") == ["0-14 years", "15-64 years", "65+ years", "Total"]
 
@@ -110,7 +109,7 @@ def test_a_refusal_is_a_friendly_box_and_the_form_stays_filled_in(client, query,
     assert page.all("p", role="alert")
     assert not page.all("table")
     if query.startswith("rows=sex&"):
-        assert chosen(page)[0] == "sex"
+        assert page.chosen()[0] == "sex"
 
 
 def test_a_table_beyond_the_page_is_counted_once_for_all_its_parts(watched, watched_client):

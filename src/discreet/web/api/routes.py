@@ -18,14 +18,7 @@ from discreet.inference.table_view import add_picture, apply_view, check_view
 from discreet.inference.version_comparison import ComparedDocument
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
-from discreet.model.view import (
-    PICTURE_PARAMETERS,
-    THEMES,
-    VIEW_PARAMETERS,
-    Picture,
-    View,
-    read_yes_no,
-)
+from discreet.model.view import PICTURE_PARAMETERS, THEMES, VIEW_PARAMETERS, Picture, View, read_yes_no
 from discreet.release.budget_document import BudgetDocument, LedgerDocument
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
@@ -301,10 +294,8 @@ def _add_versions(router: APIRouter, registry: DatasetRegistry) -> None:
         wanted = inference_pages.read_comparison(registry, request, dataset_id)
         if wanted is None:
             raise BadRequest("No version is named to compare with.", "Add with=, as in with=1.")
-        tag = wanted.etag("compare")
-        return conditional(
-            request, tag, lambda: as_json(wanted.answer().document()), metered=wanted.is_metered
-        )
+        tag, metered = wanted.etag("compare"), any(each.metered for each in wanted.checked)
+        return conditional(request, tag, lambda: as_json(wanted.answer().document()), metered=metered)
 
 
 def _add_boundaries(router: APIRouter, registry: DatasetRegistry) -> None:

@@ -384,11 +384,6 @@ class Comparison:
     checked: tuple[CheckedRequest, CheckedRequest]
     level: float
 
-    @property
-    def is_metered(self) -> bool:
-        """Whether one of them is counted by account."""
-        return any(each.metered for each in self.checked)
-
     def etag(self, *parts: object) -> str:
         """The ETag of a document of the comparison."""
         one, two = self.checked
