@@ -19,6 +19,7 @@ THROUGH = {
     "pictures/drawing_program.py": "pictures/test_drawing.py",
     "records/readers/arrow_parquet.py": "records/readers/test_readers.py",
     "records/readers/duckdb_sqlite.py": "records/readers/test_readers.py",
+    "records/readers/xlsx.py": "records/readers/test_readers.py",
     "release/measures/count.py": "release/test_pipeline.py",
     "rules/kinds/areas.py": "rules/test_kinds.py",
     "rules/kinds/groups.py": "rules/test_kinds.py",
