@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,10 @@ from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of, map_labels
 from discreet.model.messages.text import message
 from discreet.model.shape import Dimension, TableShape
-from discreet.model.universe import Invariant, Margin, Universe
+from discreet.model.universe import Margin, Universe
+
+if TYPE_CHECKING:  # only the description makes an invariant
+    from discreet.model.universe import Invariant
 
 #: The most base cells that one answer sums.
 MOST_BASE_CELLS = 30_000_000
