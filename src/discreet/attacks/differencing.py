@@ -110,7 +110,7 @@ def add_evidence(for_him: NDArray[np.float64], against: NDArray[np.float64]) -> 
         return np.nan_to_num(for_him - against, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
-#: Whom a pair of tables is about: everybody (no variable), or those with one of some codes of a variable.
+#: The people of a pair of tables: all (no variable), or those with one of some codes of a variable.
 Context = tuple[str, tuple[str, ...]] | None
 
 

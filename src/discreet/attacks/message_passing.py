@@ -147,8 +147,8 @@ def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[Floats]:
                 _unit(beliefs[id(cell)] / np.maximum(heard, _FLOOR))
                 for cell, heard in zip(line.cells, line.heard, strict=True)
             ]
-            for number, (cell, told) in enumerate(zip(line.cells, line.messages(said), strict=True)):
-                new = _unit(_unit(told) ** (1 - _DAMPING) * line.heard[number] ** _DAMPING)
+            for number, (cell, message) in enumerate(zip(line.cells, line.messages(said), strict=True)):
+                new = _unit(_unit(message) ** (1 - _DAMPING) * line.heard[number] ** _DAMPING)
                 changed = _unit(said[number] * new)
                 if changed.sum() > 0:
                     beliefs[id(cell)], line.heard[number] = changed, new

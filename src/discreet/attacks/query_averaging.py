@@ -13,7 +13,7 @@ The estimate is the mean of the answers, weighted by the inverse of their varian
     keyed by participants and description  every way has new noise
     dp                                     noise belongs to margins: a margin that was read adds nothing
 
-Beside it, bounds on every attack that follow from epsilon and delta alone, and the optimal attack against known noise:
+In addition, bounds on every attack that follow from epsilon and delta alone, and the optimal attack against known noise:
 
     distinguish two neighbours, even odds: success <= (1 + A)/2,  A = (e^eps - 1 + 2 delta)/(e^eps + 1)
     name a count exactly:                  P <= (1 + 2 sum_j e^(-j eps) delta_j)/(1 + 2 sum_j e^(-j eps)), any J terms,

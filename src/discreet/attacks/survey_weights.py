@@ -143,7 +143,7 @@ Class = tuple[str, ...]
 ErrorEvidence = Callable[[Cell, "ReleasedCell", Counts], Floats]
 
 COUNT, WEIGHTED = "count", "weighted"
-#: A weight of a class may be off by so much: weights are rounded to decimals.
+#: A weight of a class may be off by this: weights are rounded to decimals.
 _WEIGHT_ROUNDING = 0.001
 #: Calibrated weights add up to their populations to one in a million.
 _CALIBRATION = 1e-6
