@@ -93,7 +93,6 @@ def test_a_page_says_what_is_missing_what_must_be_told_and_what_was_not_run(name
 
 @pytest.mark.slow
 def test_pandas_reads_the_released_numbers_by_both_ways(run, released):
-    pytest.importorskip("pandas")
     names, printed = run("pandas")
     for frame in (names["table"], names["plain"]):
         assert told(frame["age"], frame["employment"], frame["value"]) == released
@@ -113,7 +112,6 @@ def test_polars_reads_the_released_numbers(run, released):
 
 @pytest.mark.slow
 def test_duckdb_reads_the_file_that_curl_fetched(run, released):
-    pytest.importorskip("duckdb")
     names, printed = run("duckdb")
     assert [row[1] for row in names["table"].fetchall()] == [
         value for (_, kind), value in released.items() if kind == "_T"

@@ -13,30 +13,11 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet.cli.main import app
-from discreet.workspace.demo import (
-    census_batches,
-    census_description,
-    dp_census_batches,
-    dp_census_description,
-    spudlandia_batches,
-    spudlandia_description,
-)
-from discreet.workspace.versions.load_version import load_dataset
 
 from .pages import blocks, run_python, text_of
 
 WITH_PYTHON = ["README.md", "start/first-table.md", "reference/question-language.md"]
 PAGES = [*WITH_PYTHON, "reference/cli.md", "book/02-noise-tables.md"]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """A small demo workspace."""
-    folder = tmp_path_factory.mktemp("demo")
-    load_dataset(folder, census_description(20_000), census_batches(20_000))
-    load_dataset(folder, dp_census_description(20_000), dp_census_batches(20_000))
-    load_dataset(folder, spudlandia_description(), spudlandia_batches())
-    return folder
 
 
 @pytest.mark.slow
@@ -50,31 +31,25 @@ def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
         run_python(path, code)
 
 
-@pytest.fixture(scope="module")
-def server(served, demo):
-    with served(demo) as address:
-        yield address
-
-
 @pytest.mark.slow
-def test_the_python_of_the_clients_page_runs_against_a_server(server, monkeypatch, tmp_path):
+def test_the_python_of_the_clients_page_runs_against_a_server(demo_address, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "example"}
     for code in blocks("how-to/from-python.md", "python"):
-        run_python("from-python.md", code.replace("https://example.org", server), names)
+        run_python("from-python.md", code.replace("https://example.org", demo_address), names)
     assert (tmp_path / "employment.xlsx").stat().st_size > 1000
     assert (tmp_path / "employment.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
-def test_r_reads_the_numbers_that_python_reads(server, demo, tmp_path):
+def test_r_reads_the_numbers_that_python_reads(demo_address, tmp_path):
     """The recipe as it stands, then the table as R has it, cell by cell; codes such as "01" stay text."""
     if not shutil.which("Rscript"):
         pytest.skip("R is not here (apt-get install r-base-core)")
-    recipe = "\n".join(blocks("how-to/from-r.md", "r")).replace("https://example.org", server)
+    recipe = "\n".join(blocks("how-to/from-r.md", "r")).replace("https://example.org", demo_address)
     wanted = "rows=age&columns=sex&filter=region=R01"
     more = f"""
-    other <- read_table("{server}", "census", "{wanted}")
+    other <- read_table("{demo_address}", "census", "{wanted}")
     write.csv(other, "{tmp_path}/r.csv", row.names = FALSE)
     cat(levels(other$age_label)[1:3], sep = "\\n", file = "{tmp_path}/levels")
     """
@@ -84,7 +59,7 @@ def test_r_reads_the_numbers_that_python_reads(server, demo, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "Employed" in done.stdout
-    with discreet.open(server) as catalogue:
+    with discreet.open(demo_address) as catalogue:
         frame = catalogue.table("census", rows="age", columns="sex", filters={"region": ["R01"]}).to_pandas()
     with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
@@ -163,10 +138,7 @@ def test_the_readme_states_the_guarantee_and_the_interval_of_its_table(demo, mon
 @pytest.mark.slow
 def test_the_commands_for_own_data_run_as_they_are_printed(town, tmp_path, monkeypatch, run_here):
     monkeypatch.chdir(tmp_path)
-    pc.write_csv(
-        town.records.drop_columns(["weight"]) if "weight" in town.records.column_names else town.records,
-        "people.csv",
-    )
+    pc.write_csv(town.records, "people.csv")
     commands = own_data_commands()
     assert [words[0] for words in commands] == ["describe", "load", "table", "serve"]
     for words in commands[:-1]:
