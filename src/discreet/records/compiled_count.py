@@ -27,6 +27,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from importlib.util import find_spec
@@ -125,10 +126,8 @@ class _Kernel:
         self.count: Kernel | None = None
 
     def make(self) -> None:
-        try:
+        with suppress(Exception):  # without Numba the engine counts
             self.count = _compile()
-        except Exception:  # noqa: BLE001 - without Numba the engine counts
-            self.count = None
 
 
 _KERNEL = _Kernel()
@@ -184,20 +183,10 @@ def count_dense(
     own_cores = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(own_cores(0)) if own_cores else os.cpu_count() or 1
     cuts, shared = _cuts(codes, moves, cells, threads or cores)
-    starts, widths = (
-        np.array([each[name] for name in moves], np.int64) for each in (codes.starts, codes.widths)
-    )
+    places = (np.array([each[name] for name in moves], np.int64) for each in (codes.starts, codes.widths))
     lookup = np.concatenate([np.empty(0, np.uint32), *moves.values()])
     offsets = np.cumsum([0, *(each.size for each in moves.values())], dtype=np.int64)
-    columns = (
-        codes.raw,
-        starts,
-        widths,
-        lookup,
-        offsets,
-        codes.starts[RECORD_KEY],
-        codes.starts.get(WEIGHT, 0),
-    )
+    columns = (codes.raw, *places, lookup, offsets, codes.starts[RECORD_KEY], codes.starts.get(WEIGHT, 0))
 
     def table() -> tuple[NDArray[Any], ...]:  # with one more place for filtered records
         size = cells + 1

@@ -81,8 +81,10 @@ def _values_line(values: dict[str, str]) -> str:
 
 
 def _category_text(category: DraftCategory) -> str:
-    within = f", parent = {toml_string(category.parent)}" if category.parent is not None else ""
-    return f"{{ code = {toml_string(category.code)}, label = {toml_string(category.label)}{within} }}"
+    given = category._asdict().items()
+    return (
+        "{ " + ", ".join(f"{key} = {toml_string(value)}" for key, value in given if value is not None) + " }"
+    )
 
 
 def code_list(categories: Sequence[DraftCategory]) -> str:
@@ -109,14 +111,9 @@ def rarest_lines(
     lines = (f"Rarest: {toml_string(smallest[0])} with {rare:,} record{'' if rare == 1 else 's'}.",)
     if rare >= fewest:
         return lines
-    many = next(
-        (
-            n
-            for n in range(2, len(smallest))
-            if counts[smallest[n]] >= fewest <= sum(counts[c] for c in smallest[:n])
-        ),
-        len(smallest),
-    )
+    sizes = [counts[code] for code in smallest]
+    enough = (n for n in range(2, len(sizes)) if sizes[n] >= fewest <= sum(sizes[:n]))
+    many = next(enough, len(smallest))
     codes = ", ".join(f'{toml_string(code)} = "other"' for code in smallest[:many])
     if parent is not None:
         coarser = f"leave this level out: {toml_string(parent)} is the next coarser one."
@@ -178,17 +175,16 @@ def survey_lines(roles: Roles) -> list[str]:
 
 def hierarchy_lines(name: str, levels: Sequence[str], *, geography: bool) -> list[str]:
     """A chain of nested variables, coarse to fine."""
-    note = (
-        "# These columns nest in the file, and their names are those of places."
+    places = (
+        ", and their names are those of places."
         if geography
-        else "# These columns nest in the file. Set geography = true if they are places."
+        else ". Set geography = true if they are places."
     )
-    listed = ", ".join(map(toml_string, levels))
     return [
-        note,
+        f"# These columns nest in the file{places}",
         "[[hierarchy]]",
         f"name = {toml_string(name)}",
-        f"levels = [{listed}]",
+        f"levels = [{', '.join(map(toml_string, levels))}]",
         f"geography = {str(geography).lower()}",
     ]
 

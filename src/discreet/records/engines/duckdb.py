@@ -142,12 +142,14 @@ def aggregate_sql(query: AggregateQuery) -> str:
 
 def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
     """The rows of a result as cells."""
+
+    def sums(name: str) -> NDArray[np.int64]:
+        return _plain(found.column(name)).astype(np.int64, copy=False)
+
     codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
-    weights = _plain(found.column("w")).astype(np.int64, copy=False) if query.weights else None
-    counts = _plain(found.column("n")).astype(np.int64, copy=False)
     keys = _plain(found.column("k")).astype(np.uint64, copy=False)
-    sums = tuple(_plain(found.column(f"s{place}")) for place in range(len(query.sums)))
-    return SparseCells(codes, counts, keys, weights, tuple(s.astype(np.int64, copy=False) for s in sums))
+    further = tuple(sums(f"s{place}") for place in range(len(query.sums)))
+    return SparseCells(codes, sums("n"), keys, sums("w") if query.weights else None, further)
 
 
 def _uncountable() -> WorkspaceUnusable:
