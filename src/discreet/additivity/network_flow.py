@@ -95,9 +95,8 @@ class Wishes:
         near = -away - STEEPEST * step
         back = np.where(near > 0, near, (-away - 1) % step + 1)
         units = np.where(away >= 0, further, np.minimum(back, -away))
-        least: NDArray[np.int64] = np.where(self.weight > 0, units, FREE).min(axis=0)
         bound = self.highest - x if up else x - self.lowest
-        room: NDArray[np.int64] = np.minimum(least, bound)
+        room: NDArray[np.int64] = np.minimum(np.where(self.weight > 0, units, FREE).min(axis=0), bound)
         return room
 
     def start(self) -> NDArray[np.int64]:

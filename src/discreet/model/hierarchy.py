@@ -169,9 +169,9 @@ def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> N
     narrow, down = _spread_down(dataset, name, kept, onto), ancestors(dataset, name, onto)
     if narrow is not None or down is None:
         return narrow
-    categories = len(dataset.variable(onto))
-    missed = np.bincount(down[~kept], minlength=categories)
-    whole: NDArray[np.bool_] = (missed == 0) & (np.bincount(down, minlength=categories) > 0)
+    whole = np.zeros(len(dataset.variable(onto)), dtype=np.bool_)
+    whole[down] = True
+    whole[down[~kept]] = False
     return whole
 
 
