@@ -160,10 +160,8 @@ def test_every_filter_reads_back_as_written_ranges_included(classes, case, long)
     again = canonical(request_from_text("town", rows=["sex"], filters=asked.filter_lines()), bad)
     assert (again, again.identity) == (asked, asked.identity)
     rest = tuple(code for code in variable.codes if code not in some)
-    other = request_from_text(
-        "town", rows=["sex"], filters=TableRequest("", filters=(("bad!", rest),)).filter_lines()
-    )
-    assert canonical(other, bad) == asked
+    lines = TableRequest("", filters=(("bad!", rest),)).filter_lines()
+    assert canonical(request_from_text("town", rows=["sex"], filters=lines), bad) == asked
 
 
 def test_long_lists_are_written_as_ranges_and_short_ones_as_before(classes):
@@ -237,9 +235,8 @@ def test_a_name_stays_with_what_the_filter_leaves_of_its_group(dataset):
     asked = ask(dataset, "age=Young:child+adult,old", filters=["age!=adult"])
     assert labels(asked, dataset) == ("Young", "Old", "Total")
     assert asked.groups == ()
-    assert canonical(replace(asked, filters=()), dataset).names == (
-        ("age", ((("child",), "Young"), (("adult",), ""), (("old",), ""))),
-    )
+    names = ((("child",), "Young"), (("adult",), ""), (("old",), ""))
+    assert canonical(replace(asked, filters=()), dataset).names == (("age", names),)
 
 
 def test_a_level_in_a_group_is_no_name_and_a_group_of_a_level_may_have_its_name(dataset):
@@ -282,9 +279,8 @@ def test_every_named_group_reads_back_as_written(dataset, data):
     parts = [tuple(c for c, place in zip(codes, places, strict=True) if place == part) for part in range(3)]
     groups = tuple((part, name) for part, name in zip(parts, names, strict=True) if part)
     assume(groups)
-    given_request = TableRequest(
-        "town", ("bad",), groups=(("bad", tuple(g for g, _ in groups)),), names=(("bad", groups),)
-    )
+    plain_groups = (("bad", tuple(group for group, _ in groups)),)
+    given_request = TableRequest("town", ("bad",), groups=plain_groups, names=(("bad", groups),))
     plain = canonical(replace(given_request, names=()), bad)
     try:
         asked = canonical(given_request, bad)

@@ -41,13 +41,10 @@ def test_recodes_that_contradict_themselves_are_refused(values, words):
         parse_recodes(values, CODES, "age")
 
 
-def test_ranges_that_only_touch_are_allowed():
+def test_ranges_that_only_touch_are_allowed_and_missing_values_may_be_ranges():
     found = parse_recodes({"0..<15": "child", "15..": "adult", "M ": "adult"}, CODES, "age")
     assert len(found.ranges) == 2
     assert found.single == (("M", "adult"),)
-
-
-def test_missing_values_may_be_ranges():
     found = parse_missing(["NA", "-99..-1"], "age")
     assert [value for value, _ in found.single] == ["NA"]
     assert found.ranges[0].holds(Decimal(-5))
