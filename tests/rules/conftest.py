@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.errors import Refused
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.rule_set import parse_rules
+from discreet.rules.rule_set import parse_rules, refuse_by_rules
 from discreet.rules.verdict import rule_table
 
 
@@ -53,6 +54,15 @@ def noisy(dataset):
         return NoisyTable(shape, counts, structural_zeros(shape, dataset))
 
     return table
+
+
+def first_refusal(*asked, **more):
+    """The refusal of the first rule that does not allow a request; None where all do."""
+    try:
+        refuse_by_rules(*asked, **more)
+    except Refused as refusal:
+        return refusal
+    return None
 
 
 def of_areas(verdict, flags):

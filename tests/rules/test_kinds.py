@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rules.refusals import first_refusal
+from tests.rules.conftest import first_refusal
 
 from discreet.api.server_url import parse_table_query
 from discreet.errors import TableNotReleased

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.rules.refusals import first_refusal
+from tests.rules.conftest import first_refusal
 from tests.web.detectors.readers import census, sliver_dataset
 
 from discreet.api.server_url import parse_table_query

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rules.refusals import first_refusal
+from tests.rules.conftest import first_refusal
 
 import discreet
 from discreet.errors import BadRequest, Refused, TableNotReleased, TooManyCells
