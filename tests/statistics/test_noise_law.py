@@ -72,19 +72,14 @@ def p_value(observed, probabilities):
 
 
 @pytest.mark.slow
-def test_the_noise_of_every_row_follows_the_table(changes):
+def test_the_noise_of_every_row_follows_the_table_and_a_table_five_percent_wrong_is_rejected(changes):
     counts, noise, table = changes
     for count in range(1, 9):
         observed = noise[np.minimum(counts, 8) == count]
         distribution = {value: float(p) for value, p in table.row(count).probabilities().items()}
         assert observed.size > 1500
         assert p_value(observed, distribution) > FALSE_ALARM
-
-
-@pytest.mark.slow
-def test_a_table_that_is_five_percent_wrong_is_rejected(changes):
-    """The same test on all counts from 3 up, against a distribution whose chance of no change is 5 % too small."""
-    counts, noise, table = changes
+    # All counts from 3 up, against a distribution whose chance of no change is 5 % too small.
     observed = noise[counts >= 3]
     truth = _mixture(counts[counts >= 3], table)
     assert p_value(observed, truth) > FALSE_ALARM

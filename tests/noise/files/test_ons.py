@@ -10,12 +10,12 @@ from discreet.privacy import audit
 
 
 def random_ons_table(keys, seed):
-    """Noise in no order at all: every (count, key) has its own value."""
+    """Noise in no order at all: every count has another value for each of 256 ranges of keys."""
     import pandas as pd
 
     rng = np.random.default_rng(seed)
     counts = np.repeat(np.arange(1, 751), keys)
-    noise = np.maximum(rng.integers(-4, 5, counts.size), -counts)
+    noise = np.maximum(np.repeat(rng.integers(-4, 5, 750 * 256), keys // 256), -counts)
     return pd.DataFrame({"pcv": counts, "ckey": np.tile(np.arange(keys), 750), "pvalue": noise})
 
 
