@@ -61,15 +61,8 @@ def records():
 
 def dataset_of(design):
     hierarchy = Hierarchy("geography", "", ("region", "area"), geography=True)
-    return Dataset(
-        "s",
-        "S",
-        VARIABLES,
-        "id",
-        weight_column="w",
-        hierarchies=(hierarchy,),
-        survey=replace(SURVEY, design=design),
-    )
+    survey = replace(SURVEY, design=design)
+    return Dataset("s", "S", VARIABLES, "id", weight_column="w", hierarchies=(hierarchy,), survey=survey)
 
 
 ASKED = {

@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""Printed errors are rounded up to public steps and need no exact count."""
 
 import inspect
 from fractions import Fraction
