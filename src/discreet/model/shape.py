@@ -2,7 +2,7 @@
 
 Each dimension lists its outputs. An output is a set of base categories: one category, a group, or a category of a coarser
 level that contains the outputs below it. The total, if any, is last in the arrays. Sizes are Python integers, so that a
-table of 10^300 cells can be refused before anything is allocated.
+table of 10^300 cells can be refused before anything is allocated. `Dimension.labels` makes the label of a total.
 """
 
 import itertools

@@ -132,7 +132,7 @@ def parse_missing(given: Any, where: str) -> Recodes:
     return Recodes(single, tuple(filter(None, ranges.values())))
 
 
-#: The code of a total, in every table and format.
+#: The code of a total, in every table and format; `Dimension.labels` (model/shape.py) makes its label.
 TOTAL = "_T"
 #: Column names of tables; a variable of this name would make a file ambiguous.
 RESERVED_NAMES = frozenset(

@@ -1,6 +1,6 @@
 """Rules on noisy counts, area by area: whether an area's part of the table is too sparse.
 
-`rules/verdict.py` turns the verdicts on all areas into the refusal of a table.
+`verdict_of` in `rules/verdict.py` writes the sentence that refuses a table; `rules/suppression.py` raises it.
 
 Every rule is a function of `Slices`, noisy counts without structural zeros. With x the interior cells of an area, n its
 total, K the cells that can occur:

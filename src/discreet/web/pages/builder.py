@@ -2,7 +2,8 @@
 
 Every control is a link to an edited request. Without scripts, a chip on a shelf is a select that the form sends;
 `static/js/shelves.js` adds drag and drop. Filters, groups and levels are hidden fields. A browser sends empty
-parameters, which `is_browser_form` detects; the page then redirects to the canonical URL.
+parameters, which `is_browser_form` detects; the page then redirects to the canonical URL. The route is `table_page` in
+`web/pages/table_page.py`: it reads the form here, and `release/pipeline.py` makes the numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
