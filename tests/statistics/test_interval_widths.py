@@ -16,6 +16,7 @@ from re import findall
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from discreet.inference import difference_interval, ratio_interval, share_interval, sum_interval
 from discreet.inference.confidence_intervals.tail_bounds import chernoff_bound, possible_rows
@@ -116,6 +117,15 @@ def interval(one, two, noise, level, target):
     return found.low, found.high
 
 
+def delta_method(one, two, noise, level):
+    """A wrong alternative: the share as if its estimate were normal, with the noise of the released counts."""
+    x, y = sum(one), sum(two)
+    p = x / (x + y)
+    variance = float(noise.variance) * ((1 - p) ** 2 * len(one) + p**2 * len(two)) / (x + y) ** 2
+    reach = norm.ppf((1 + level) / 2) * variance**0.5
+    return p - reach, p + reach
+
+
 def drawn(name, cells, mean, seed):
     """Released counts of one draw of a table."""
     noise, rng = NOISE[name], np.random.default_rng([seed, *map(ord, name)])
@@ -179,6 +189,28 @@ def test_a_width_of_1_9_times_the_exact_one_would_be_found_out():
     exact = inversion([4], [7], NOISE["maxent"], 0.95, "share")
     middle, half = sum(exact) / 2, (exact[1] - exact[0]) / 2
     assert ratio_of_widths((middle - 1.9 * half, middle + 1.9 * half), exact) > WIDEST
+
+
+def coverage(a, b, noise, level, limits):
+    """The exact chance that an interval of the share of two cells holds the true one."""
+    (t, p), (u, q) = distribution([a], noise), distribution([b], noise)
+    covered = 0.0
+    for (z, chance), (w, other) in product(zip(t, p, strict=True), zip(u, q, strict=True)):
+        low, high = 0.0, 1.0
+        if chance * other and a + z + b + w > 0:
+            low, high = limits([a + int(z)], [b + int(w)], noise, level)
+        covered += chance * other * (low - 1e-9 <= a / (a + b) <= high + 1e-9)
+    return covered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("counts", [(1, 8), (5, 4)])
+def test_the_coverage_of_a_share_is_exactly_enough_and_that_of_the_delta_method_is_not(counts):
+    noise = NOISE["maxent"]
+    for level in (0.9, 0.95):
+        assert coverage(*counts, noise, level, lambda *given: interval(*given, "share")) >= level - 1e-9
+    if counts == (1, 8):
+        assert coverage(*counts, noise, 0.95, delta_method) < 0.91
 
 
 def even_counts(cells, v, j, total, noise):
