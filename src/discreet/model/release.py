@@ -86,6 +86,7 @@ class Release:
         signed: The values before negative numbers became zero.
         unrounded: For a joint table, the values that `noisy` is rounded from.
         heading: The title in a requested language; empty for the default.
+        sampling: For a weighted table, what its errors depend on (`survey/generalised.py`); all of it is public.
     """
 
     dataset: Dataset
@@ -110,6 +111,7 @@ class Release:
     unrounded: NDArray[np.float64] | None = None
     heading: str = ""
     picture: Picture | None = None
+    sampling: Any = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)

@@ -17,7 +17,7 @@ Source: Wolter (2007), chapters 2-5; Lumley (2004), `svrepdesign`; Fay (1989); R
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,8 @@ from discreet.model.limits import MOST_REPLICATES
 from discreet.model.messages.text import message, nearest, one_line
 
 METHODS = ("jackknife", "brr", "fay", "bootstrap")
+#: The keys of `[survey]` that declare constants of printed errors.
+CONSTANT_KEYS = frozenset({"cluster_effects", "records_per_cluster", "degrees_of_freedom"})
 #: The keys of `[survey]` that are about the design.
 DESIGN_KEYS = frozenset({"strata", "clusters", "fpc", "replicates", "method", "coefficients", "scale", "fay"})
 _RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)\Z")
@@ -179,6 +181,78 @@ def _refuse(entry: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
             raise BadDescription(f"[survey] has `{name}` {why}.", f"Leave out `{name}`.")
 
 
+@dataclass(frozen=True, slots=True)
+class VariableEffect:
+    """The published constants of the categories of a variable, or of a level or code list.
+
+    Args:
+        cluster: D, by how much clusters raise the variance of a count; 1 without clusters.
+        weighted: The same of weighted counts.
+        spread: gamma, by how much the mean squared weight varies between categories.
+    """
+
+    cluster: float = 1.0
+    weighted: float = 1.0
+    spread: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyConstants:
+    """What the errors of weighted tables depend on beyond the declared facts; see `survey/published_constants.py`.
+
+    Args:
+        effects: By the name of a variable or level.
+        per_cluster: The records per cluster; 1 without clusters.
+        freedom: Clusters less strata; None without clusters.
+        mean_square: The sum of the squared weights over that of the weights.
+        calibration: The relative variance of the sum of the weights; 0 if they are calibrated.
+        stratum_clusters: The clusters in each stratum, if both are declared and the strata are a variable of tables.
+    """
+
+    effects: tuple[tuple[str, VariableEffect], ...] = ()
+    per_cluster: float = 1.0
+    freedom: int | None = None
+    mean_square: float = 0.0
+    calibration: float = 0.0
+    stratum_clusters: tuple[int, ...] = ()
+
+    def effect(self, level: str) -> VariableEffect:
+        """The constants of a level; those of simple random sampling if it has none."""
+        return dict(self.effects).get(level, VariableEffect())
+
+    def as_json(self) -> dict[str, Any]:
+        """The constants as data, for the methodology and for the file of a version."""
+        return {
+            "definition": DEFINITION,
+            "records_per_cluster": self.per_cluster,
+            "degrees_of_freedom": self.freedom,
+            "mean_square_weight": self.mean_square,
+            "calibration": self.calibration,
+            "stratum_clusters": list(self.stratum_clusters),
+            "effects": {name: asdict(effect) for name, effect in self.effects},
+        }
+
+
+def read_constants(document: Mapping[str, Any]) -> SurveyConstants:
+    """The constants of a document as `as_json` gives them."""
+    effects = ((name, VariableEffect(**entry)) for name, entry in document["effects"].items())
+    return SurveyConstants(
+        tuple(effects),
+        document["records_per_cluster"],
+        document["degrees_of_freedom"],
+        document["mean_square_weight"],
+        document["calibration"],
+        tuple(document["stratum_clusters"]),
+    )
+
+
+#: The definition of printed errors, and the name of its method in `dataset.toml`.
+DEFINITION, GENERALISED = "generalised-1", "generalised"
+#: The method of versions that 0.2.0 loaded: from exact weights, which may single out people of unusual weight.
+DESIGN_EFFECTS = "design-effects"
+#: The method of new versions.
+NEW_ERRORS = GENERALISED
+
 #: The forms of a weighted table, the default first; see `survey/weight_forms.py`.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
 #: Forms of the literature that are not served: their tables undo the noise (docs/methods/attack-weights.md).
@@ -198,6 +272,10 @@ class Survey:
         relative_variance: The variance of the weights over their squared mean.
         stratum: For `public-strata`, the variable of the strata, whose public weights are `stratum_weights`, by code.
         error_limit: A cell whose printed relative standard error is larger gets status `u`.
+        errors: How printed errors are computed: `GENERALISED`, or `DESIGN_EFFECTS` in versions of 0.2.0.
+        calibrated: Whether the weights add up to a known population in every sample that could have been drawn.
+        calibrated_to: The variables whose known distribution they reproduce.
+        constants: Declared under `dp`; else measured and published by the load.
     """
 
     form: str
@@ -209,6 +287,10 @@ class Survey:
     stratum_weights: tuple[tuple[str, Fraction], ...] = ()
     design: SamplingDesign = SamplingDesign()
     error_limit: Fraction = Fraction(1, 4)
+    errors: str = GENERALISED
+    calibrated: bool = False
+    calibrated_to: tuple[str, ...] = ()
+    constants: SurveyConstants = field(default=SurveyConstants(), compare=False)
 
     @property
     def only_weights(self) -> bool:
@@ -248,7 +330,13 @@ class Survey:
 
 def parse_survey(section: Any) -> Survey:
     """Parse `[survey]`."""
-    entry = check_section(section, "survey", {f.name for f in fields(Survey)} - {"design"} | DESIGN_KEYS)
+    entry = check_section(
+        section,
+        "survey",
+        {f.name for f in fields(Survey)} - {"design", "constants", "calibrated_to"}
+        | DESIGN_KEYS
+        | CONSTANT_KEYS,
+    )
     require_keys(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
     form = str(entry.get("form", FORMS[0]))
     if form in OPEN_FORMS:
@@ -274,4 +362,51 @@ def parse_survey(section: Any) -> Survey:
         tuple((str(code), _number(weight, "stratum_weights")) for code, weight in weights.items()),
         sampling_design(entry),
         _number(entry.get("error_limit", "0.25"), "error_limit"),
+        _method_of_errors(entry),
+        *_calibration(entry),
+        _declared_constants(entry),
+    )
+
+
+def _method_of_errors(entry: Mapping[str, Any]) -> str:
+    given = entry.get("errors", GENERALISED)
+    if given != GENERALISED:
+        raise BadDescription(f"`errors` of [survey] is {given!r}.", nearest(str(given), [GENERALISED]))
+    return NEW_ERRORS
+
+
+def _calibration(entry: Mapping[str, Any]) -> tuple[bool, tuple[str, ...]]:
+    """Whether the weights are calibrated, and to which variables: `true`, or a list of variables."""
+    given = entry.get("calibrated", False)
+    if isinstance(given, bool):
+        return given, ()
+    if not (isinstance(given, list) and given and all(isinstance(name, str) for name in given)):
+        raise BadDescription(
+            f"`calibrated` of [survey] is {given!r}.", 'Write true, or the variables, as in ["sex", "age"].'
+        )
+    return True, tuple(given)
+
+
+def _declared_constants(entry: Mapping[str, Any]) -> SurveyConstants:
+    """The constants that a description declares; a load under the cell key method measures them."""
+    effects = entry.get("cluster_effects", {})
+    if not isinstance(effects, dict):
+        raise BadDescription(
+            "`cluster_effects` of [survey] is no table.", "Write cluster_effects = { region = 1.6 }."
+        )
+    found = {str(name): float(_number(value, "cluster_effects")) for name, value in effects.items()}
+    per_cluster = float(_number(entry.get("records_per_cluster", 1), "records_per_cluster"))
+    freedom = entry.get("degrees_of_freedom")
+    if min([*found.values(), per_cluster]) < 1:
+        raise BadDescription(
+            "[survey] has a cluster effect or `records_per_cluster` below 1.",
+            "Give 1 without clusters, or more.",
+        )
+    if freedom is not None and (isinstance(freedom, bool) or not isinstance(freedom, int) or freedom < 1):
+        raise BadDescription(
+            f"`degrees_of_freedom` of [survey] is {freedom!r}.",
+            "Give the number of clusters less that of strata.",
+        )
+    return SurveyConstants(
+        tuple((name, VariableEffect(value, value)) for name, value in found.items()), per_cluster, freedom
     )

@@ -452,6 +452,7 @@ def _open_dataset(place: Storage, dataset_id: str, entry: publication.PublishedD
             Revisions(**documents["revisions"]),
             documents["wording"],
             {name: publication.read_file(place, ref) for name, ref in entry.boundaries.items()},
+            survey=documents.get("survey", {}),
         ).dataset()
         residuals = b"" if entry.universe is None else publication.read_file(place, entry.universe)
         protector = public_protector(dataset, publication.read_file(place, entry.noise).decode(), residuals)

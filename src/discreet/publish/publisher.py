@@ -236,6 +236,7 @@ def publish(
         "description": parts.description,
         "revisions": asdict(parts.revisions),
         "wording": parts.wording,
+        **({"survey": dict(parts.survey)} if parts.survey else {}),
         "versions": [asdict(each) for each in registry.versions(dataset_id)],
         "methodology": registry.methodology(dataset_id),
         "budget": service.budget() if service.dataset.protection.is_dp else None,

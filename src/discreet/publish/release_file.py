@@ -2,6 +2,7 @@
 
     release.json   the canonical request, notes, promise, verdict; labels that differ from the description's
     values.npy     and noisy, status, errors, noise_shares, signed, unrounded, added, if the release has them
+    sampling.*     what the errors of a weighted table depend on (`survey/generalised.py`)
 
 Dimensions, title and the distribution of the noise follow from the public description and noise and are not stored. A
 file has the cells of one request, and `StoredRelease.for_request` gives them in any layout.
@@ -38,6 +39,7 @@ from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import DistributionWithSums
 from discreet.release.checked_request import ParsedRequest
 from discreet.release.notes import names_note, table_note
+from discreet.survey.generalised import TableErrors, from_parts
 
 _KIND = "$"
 
@@ -111,6 +113,7 @@ def _unpack(value: Any) -> Any:
 Laws = Callable[[TableShape], tuple[NoiseDistribution, tuple[NoiseTable, ...]]]
 
 WORDS = "release.json"
+SAMPLING = "sampling."
 #: The arrays that a release may have; the first three always.
 ARRAYS = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
 #: The fields of a request that decide its cells.
@@ -120,6 +123,7 @@ REQUEST_FIELDS = (
 #: The fields of a release that a file stores or derives; a new field must be added to one of these sets.
 STORED_FIELDS = {
     *ARRAYS, "dataset", "digest", "request", "dimensions", "distribution", "notes", "promise", "verdict", "measure",
+    "sampling",
 }  # fmt: skip
 #: The fields of one reader's view, which are never in a file.
 READER_FIELDS = {"charged", "selection", "derived", "view", "heading", "picture"}
@@ -143,6 +147,7 @@ class StoredRelease:
     promise: tuple[str, ...]
     verdict: dict[str, Any] | None
     labels: Mapping[str, tuple[tuple[str, ...], str]]
+    sampling: TableErrors | None = None
 
     def for_request(
         self, asked: ParsedRequest, dataset: Dataset, digest: str, distributions: Laws
@@ -169,6 +174,7 @@ class StoredRelease:
             promise=self.promise,
             verdict=self.verdict,
             measure=asked.kind.measure,
+            sampling=self.sampling,
             **arrays,  # type: ignore[arg-type]
         )
 
@@ -187,7 +193,7 @@ def write_release(release: Release, asked: ParsedRequest) -> bytes:
     if unknown or release.charged or release.selection or release.derived or release.heading:
         raise ValueError(f"this is no whole release of the public: {sorted(unknown)}")
     named = names_note(release.request, release.dataset)
-    words = {
+    words: dict[str, Any] = {
         "request": {name: getattr(release.request, name) for name in REQUEST_FIELDS},
         "notes": tuple(note for note in release.notes[1:] if note != named),
         "promise": release.promise,
@@ -195,6 +201,9 @@ def write_release(release: Release, asked: ParsedRequest) -> bytes:
         "labels": _labels(release, asked),
     }
     arrays = {name: getattr(release, name) for name in ARRAYS}
+    if release.sampling is not None:
+        words["sampling"], further = release.sampling.parts()
+        arrays |= {f"{SAMPLING}{name}": each for name, each in further.items()}
     arrays["added"] = (
         release.distribution.added if isinstance(release.distribution, DistributionWithSums) else None
     )
@@ -222,9 +231,11 @@ def read_release(content: bytes) -> StoredRelease:
             name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False) for name in names
         }
     added = arrays.pop("added", None)
+    further = {name.removeprefix(SAMPLING): arrays.pop(name) for name in names if name.startswith(SAMPLING)}
+    sampling = from_parts(words["sampling"], further) if further else None
     return StoredRelease(
         TableRequest(**words["request"]), arrays, added, words["notes"], words["promise"], words["verdict"],
-        words["labels"],
+        words["labels"], sampling,
     )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ class Purpose(StrEnum):
     DESCRIPTION_NOISE = "description-noise"
     NAMED_NOISE = "named-noise"
     RESIDUAL_NOISE = "residual-noise"
+    SURVEY_CONSTANT = "survey-constant"
     # Sealed files, the ledger and the audit log
     SECRET_CHECK = "secret-check"  # noqa: S105 - a label
     VERSION_SEAL = "version-seal"

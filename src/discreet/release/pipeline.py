@@ -92,6 +92,7 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
         promise=protector.promise(dataset, asked.additivity, kind.measure.subject) + shown.promise,
         errors=_unless(withheld | layout.added, shown.errors),
         noise_shares=_unless(withheld | layout.added, shown.noise_shares),
+        sampling=None if shown.sampling is None else shown.sampling.hide(withheld, layout.added),
         verdict=None if verdict is None else verdict.as_json(),
         measure=kind.measure,
         charged=charged,

@@ -181,7 +181,8 @@ def estimate_limits(release: Release, level: float) -> tuple[NDArray[np.int64], 
     )
 
 
-def _quantile(release: Release, level: float) -> float:
+def check_weighted(release: Release, level: float) -> None:
+    """Refuse a wrong level, and numbers that were changed to add up."""
     if not 0 < level < 1:
         raise BadRequest(
             message("The level is {level}.", level=level),
@@ -193,6 +194,10 @@ def _quantile(release: Release, level: float) -> float:
             message("The numbers were changed to add up and have no relative standard errors of their own."),
             message("Ask with additivity=independent."),
         )
+
+
+def _quantile(release: Release, level: float) -> float:
+    check_weighted(release, level)
     return NormalDist().inv_cdf((1 + level) / 2)
 
 

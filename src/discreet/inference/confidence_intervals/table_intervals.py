@@ -37,6 +37,7 @@ from discreet.inference.confidence_intervals.count_intervals import (
 )
 from discreet.inference.confidence_intervals.normal_intervals import BoundedEstimate, WeightedInterval
 from discreet.inference.confidence_intervals.picked_cells import PickedCells
+from discreet.inference.confidence_intervals.survey_intervals import survey_interval, survey_limits
 from discreet.model.grammar import split, unescape
 from discreet.model.messages.text import Message, message, nearest
 from discreet.model.noise_distribution import depends_on_count
@@ -93,12 +94,7 @@ def interval_of(
             message("Give `over`; or `of`, `minus` or both. `minus_of` needs both."),
         )
     if release.measure.has_errors:
-        found = _estimate(release, one, whole, level)
-        if base:
-            found = found.over(normal_intervals.estimate_sum(release, base, level).as_base())
-        if others:
-            found -= _estimate(release, others, their_whole or whole, level)
-        return found.interval(level)
+        return _weighted_interval(release, one, whole, base, others, their_whole, level)
     if whole and others:
         raise BadRequest(
             message("A share and a difference are asked for at once."), message("Give `of` or `minus`.")
@@ -114,6 +110,27 @@ def interval_of(
     if whole:
         return _share(release, one, whole, level)
     return _count_interval(release, one, others, base, level)
+
+
+def _weighted_interval(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    base: list[Codes],
+    others: list[Codes],
+    their_whole: list[Codes],
+    level: float,
+) -> Interval:
+    if release.sampling is not None:
+        if whole:
+            _rest(release, one, whole)
+        return survey_interval(release, one, level, of=whole, over=base, minus=others, minus_of=their_whole)
+    found = _estimate(release, one, whole, level)
+    if base:
+        found = found.over(normal_intervals.estimate_sum(release, base, level).as_base())
+    if others:
+        found -= _estimate(release, others, their_whole or whole, level)
+    return found.interval(level)
 
 
 def _count_interval(
@@ -141,6 +158,8 @@ def every_interval(
     Cells with the same distribution and released count share one computation. In a weighted table these are the limits of
     population totals; -1 where a cell has no error.
     """
+    if release.sampling is not None:
+        return survey_limits(release, level)
     if release.measure.has_errors:
         return normal_intervals.estimate_limits(release, level)
     refuse_no_counts(release)

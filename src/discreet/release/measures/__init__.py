@@ -22,6 +22,7 @@ from discreet.protect.protector import NoisyCells
 
 if TYPE_CHECKING:
     from discreet.release.checked_request import CheckedRequest
+    from discreet.survey.generalised import TableErrors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +35,7 @@ class MeasureValues:
         noise_shares: The noise's share of each error's variance in tenths of a percent, if the measure has errors.
         unreliable: Cells to be used with caution, if the measure knows them.
         promise: Sentences in addition to those of the protection.
+        sampling: What the errors depend on, for intervals of sums and quotients.
     """
 
     values: NDArray[Any]
@@ -41,6 +43,7 @@ class MeasureValues:
     noise_shares: NDArray[np.int64] | None = None
     unreliable: NDArray[np.bool_] | None = None
     promise: tuple[str, ...] = ()
+    sampling: TableErrors | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,16 +28,18 @@ from discreet.model.dataset import Dataset
 from discreet.model.exact import ExactTable
 from discreet.model.messages.text import message
 from discreet.model.request import Measure, TableRequest
-from discreet.model.shape import table_shape
-from discreet.model.survey import SamplingDesign, Survey
+from discreet.model.shape import Dimension, table_shape
+from discreet.model.survey import GENERALISED, SamplingDesign, Survey
 from discreet.protect.protector import NoisyCells
 from discreet.records.engine import Engine
 from discreet.records.storage import SQUARES, join_squares, replicate_names, square_decimals, sum_columns
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.measures import MeasureKind, MeasureValues
+from discreet.release.table_errors import table_errors
 from discreet.survey import variance
 from discreet.survey.dp_weights import average_weight, public_strata
+from discreet.survey.generalised import TableErrors
 from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
 from discreet.survey.weight_forms import SurveyDesign, cautions, nearest_quotient, times_ratio, weight_form
 
@@ -76,12 +78,29 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
     fixed = _estimates(survey, cells.noisy, strata, design)
     form, people = weight_form(survey.form), nearest_quotient(fixed, design.scale)
+    promise = (form.promise, *cautions(form, design))
+    if survey.errors == GENERALISED:
+        errors = _table_errors(question, survey, design, cells, strata)
+        standard = errors.cells()
+        return MeasureValues(
+            people, standard.relative, standard.noise_shares, standard.unreliable, promise, errors
+        )
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
     told = relative_errors(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
-    promise = (form.promise, *cautions(form, design))
     promise += () if _errors_are_public(question.dataset) else (_ABOUT_ERRORS,)
     return MeasureValues(people, *told, unreliable(told.errors, survey.error_limit), promise)
+
+
+def _table_errors(
+    question: CheckedRequest, survey: Survey, design: SurveyDesign, cells: NoisyCells, strata: Strata | None
+) -> TableErrors:
+    if strata is None:
+        noise = cells.distribution.variance()
+        return table_errors(question, survey, design, cells.noisy[..., None], noise[..., None])
+    dimension = _strata_dimension(question.dataset, str(survey.stratum))
+    noisy, noise = strata.by_cell(strata.cells.noisy), strata.by_cell(strata.cells.distribution.variance())
+    return table_errors(question, survey, design, noisy, noise, dimension, strata.weights(survey))
 
 
 def _errors_are_public(dataset: Dataset) -> bool:
@@ -130,11 +149,15 @@ def _effects(
 
 
 def _sums(dataset: Dataset) -> tuple[str, ...]:
+    if _survey_of(dataset).errors == GENERALISED:
+        return ()
     return () if _errors_are_public(dataset) or _survey_of(dataset).design.grouped else sum_columns(dataset)
 
 
 def _cellwise(dataset: Dataset) -> bool:
-    """Not if strata are counted one by one, or errors of small cells depend on the whole table."""
+    """Not if strata are counted one by one, or errors of cells depend on the whole table."""
+    if _survey_of(dataset).errors == GENERALISED:
+        return False
     return _errors_are_public(dataset) and _survey_of(dataset).form != "public-strata"
 
 
@@ -261,26 +284,40 @@ class Strata:
 
     def noise(self, survey: Survey) -> NDArray[np.float64]:
         """The variance of the noise of the weighted counts, in people squared: Σ w_h² V_h."""
-        weights, noise = self._weights(survey), self.cells.distribution.variance()
+        weights, noise = self.weights(survey), self.cells.distribution.variance()
         return self._by_place(lambda few: (noise[..., few] * weights[few] ** 2).sum(axis=-1))
 
     def effects(self, survey: Survey, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Design effects from noisy counts and public weights: ñ Σ w_h² ñ_h / (Σ w_h ñ_h)²; 0 in empty cells."""
-        weights, noisy = self._weights(survey), np.maximum(self.cells.noisy, 0)
+        weights, noisy = self.weights(survey), np.maximum(self.cells.noisy, 0)
         total = self._by_place(lambda few: (noisy[..., few] * weights[few]).sum(axis=-1))
         squares = self._by_place(lambda few: (noisy[..., few] * weights[few] ** 2).sum(axis=-1))
         return np.asarray(np.maximum(counts, 0) * squares / np.where(total > 0, total, 1) ** 2)
 
-    def _weights(self, survey: Survey) -> NDArray[np.float64]:
+    def by_cell(self, figures: NDArray[Any]) -> NDArray[Any]:
+        """Figures by stratum in the shape of the table, with all strata on the last axis; 0 for those not in a cell."""
+
+        def inside(few: list[int]) -> NDArray[Any]:
+            return np.where(np.isin(np.arange(figures.shape[-1]), few), figures, 0)
+
+        parts = [inside(list(members)) for members in self.shown]
+        return parts[0] if self.axis is None else np.stack(parts, axis=self.axis)
+
+    def weights(self, survey: Survey) -> NDArray[np.float64]:
+        """The public weight of each stratum."""
         return np.array([float(dict(survey.stratum_weights)[code]) for code in self.codes])
+
+
+def _strata_dimension(dataset: Dataset, stratum: str) -> Dimension:
+    (strata,) = table_shape(TableRequest(dataset.id, (stratum,), totals=False), dataset).dimensions
+    return strata
 
 
 def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
     shape, (stored, protector) = question.shape, unlock(question)
     stratum = question.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))
-    alone = TableRequest(question.dataset.id, (stratum.name,), totals=False)
-    (strata,) = table_shape(alone, question.dataset).dimensions
+    strata = _strata_dimension(question.dataset, stratum.name)
     finer = replace(
         shape,
         dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),

@@ -1,11 +1,8 @@
 """The survey of Spudlandia: who likes potatoes, and how often they eat them, with survey weights.
 
-A stratified sample of n = 1,500 of N = 1,000,000: small states are sampled more densely, the young and men respond less
-often, and the weights are raked to the known populations of states, age groups and sexes:
-
-    w_i = (N_h / n_h) g_i,   with sum over any of these groups of w_i = its population; sum of all w_i = N.
-
-Weights have four decimals and add up to N exactly (largest remainders).
+A stratified sample of n = 1,500 of N = 1,000,000: small states are sampled more densely, and a person's weight is that of
+the state, N_h / n_h. Weights have four decimals and add up to N exactly (largest remainders). The studies also rake them
+to the known populations of age groups and sexes (`raked_weights`).
 
 Source: the schema and the figures of Bailie (2020), sections 3 and 4. All answers are invented.
 """
@@ -47,14 +44,15 @@ def spudlandia_batches(*, seed: int = SEED) -> Iterator[pa.RecordBatch]:
     1500
     """
     columns = _respondents(seed)
-    weight = _weights(*columns[:3]) / 10**WEIGHT_DECIMALS
+    by_state = FIGURES["state_population"] / FIGURES["state_sample"]
+    weight = apportion(POPULATION * 10**WEIGHT_DECIMALS, by_state[columns[2]])
     ids = person_ids(seed, 0, SAMPLE)
     order = np.argsort(ids)
     arrays = [
         pa.DictionaryArray.from_arrays(pa.array(column[order].astype(np.int8)), pa.array(codes, pa.string()))
         for column, codes in zip(columns, CODES.values(), strict=True)
     ]
-    batch = [pa.array(ids[order]), *arrays, pa.array(weight[order])]
+    batch = [pa.array(ids[order]), *arrays, pa.array(weight[order] / 10**WEIGHT_DECIMALS)]
     return iter([pa.RecordBatch.from_arrays(batch, names=["person_id", *CODES, "weight"])])
 
 
@@ -94,7 +92,7 @@ def _likes_weights() -> NDArray[np.float64]:
     return np.stack([chance, 1 - chance], axis=-1)
 
 
-def _weights(
+def raked_weights(
     age: NDArray[np.int64], gender: NDArray[np.int64], state: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Raked weights in ten-thousandths; their sum is N exactly.

@@ -27,6 +27,7 @@ from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.limits import MOST_BOUNDARY_BYTES
 from discreet.model.protection import DEFAULT_MODULUS, Protection
 from discreet.model.revision import newest_arithmetic
+from discreet.model.survey import DEFINITION, GENERALISED
 from discreet.model.universe import dp_terms
 from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
@@ -59,7 +60,7 @@ from discreet.workspace.sealed import (
 )
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 from discreet.workspace.versions.history import lineage_defaults, lineage_keys, read_history, write_history
-from discreet.workspace.versions.public_parts import write_residuals
+from discreet.workspace.versions.public_parts import measure_survey, write_residuals
 from discreet.workspace.versions.version import (
     SECRET_CHECK,
     Revisions,
@@ -193,9 +194,12 @@ def load(job: LoadJob) -> LoadReport:
         dataset = revisions.keyed(dataset)
         # Store the records in the loading folder. The version is named by everything that decides its numbers.
         named_by = job.description + noise_hash(noise) + revisions.text + boundaries_hash(boundaries)
+        if dataset.survey is not None and dataset.survey.errors == GENERALISED:
+            named_by += DEFINITION
         loaded = load_records(job.records, dataset, named_by, secret, loading, kind, job.progress)
         digest = loaded.digest
         write_first_cube(loading, dataset, kind, secret, loaded)
+        dataset = measure_survey(loading, dataset, kind, secret)
         # Compare them with the current version.
         comparison, current = Comparison(loading, dataset, kind, secret), current_digest(home)
         report = LoadReport(dataset, current, noise, loaded.records, loaded.left_out, loaded.surplus)

@@ -1,16 +1,18 @@
 """The public parts of a version: all that a machine without records needs in addition to releases.
 
     residuals.npy    the noisy residuals of a joint universe, integers in the order of the plan's parts
+    survey.json      the constants of a survey's printed errors (`survey/published_constants.py`)
 
-Public are the description (without comments, `[file]` and `[engine]`), the revisions, the boundaries, and the residuals,
-which the budget was charged for. No record, key, fingerprint or secret can be derived from them.
+Public are the description (without comments, `[file]` and `[engine]`), the revisions, the boundaries, the residuals,
+which the budget was charged for, and the constants of a survey. No record, key, fingerprint or secret can be derived from
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +21,13 @@ import numpy as np
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import dataset_from_document, parse_toml
+from discreet.model.survey import GENERALISED
 from discreet.records.cubes import CubedEngine
 from discreet.records.engine import EngineKind
 from discreet.records.keys import Secret
 from discreet.workspace.sealed import load_again
 from discreet.workspace.versions.label_corrections import current_description
-from discreet.workspace.versions.version import Revisions, Version
+from discreet.workspace.versions.version import Revisions, Version, with_constants
 from discreet.workspace.versions.version_engine import CubeShelf
 
 if TYPE_CHECKING:
@@ -48,6 +51,28 @@ def write_residuals(
     np.save(folder / RESIDUALS, numbers, allow_pickle=False)
 
 
+def measure_survey(folder: Path, dataset: Dataset, kind: EngineKind, secret: Secret) -> Dataset:
+    """Check the form of a survey against its weights, and measure the constants that its printed errors need.
+
+    Raises:
+        BadData: The form is too biased for the weights.
+    """
+    survey = dataset.survey
+    if survey is None or survey.errors != GENERALISED or dataset.protection.is_dp:  # declared, not measured
+        return dataset
+    from discreet.survey.published_constants import (  # noqa: PLC0415 - only surveys need it
+        level_figures,
+        published_constants,
+        refuse_biased_form,
+    )
+
+    with closing(kind.open(folder, dataset, None)) as opened:
+        figures = list(level_figures(dataset, opened))
+        refuse_biased_form(survey, figures)
+        constants = published_constants(dataset, opened, secret, figures)
+    return replace(dataset, survey=replace(survey, constants=constants))
+
+
 def read_residuals(folder: Path, plan: JointPlan) -> StoredResiduals:
     """The stored residuals of a version."""
     try:
@@ -69,6 +94,7 @@ class PublicParts:
         wording: A hash of its texts if they were corrected, else empty.
         boundaries: GeoJSON files by variable.
         residuals: The file of the noisy residuals of a joint universe, else empty.
+        survey: The constants of a survey's printed errors; empty without a survey and for versions of 0.2.0.
     """
 
     description: dict[str, Any]
@@ -76,12 +102,13 @@ class PublicParts:
     wording: str
     boundaries: Mapping[str, bytes]
     residuals: bytes = b""
+    survey: Mapping[str, Any] = field(default_factory=dict)
 
     def dataset(self) -> Dataset:
         """Parse the dataset that these parts describe."""
         shapes = {name: Boundaries(content) for name, content in self.boundaries.items()}
         dataset = dataset_from_document(self.description, self.revisions.defaults, shapes)
-        return replace(self.revisions.keyed(dataset), wording=self.wording)
+        return replace(with_constants(self.revisions.keyed(dataset), self.survey), wording=self.wording)
 
 
 def public_parts(folder: Path, version: Version, secret: Secret) -> PublicParts:
@@ -91,4 +118,6 @@ def public_parts(folder: Path, version: Version, secret: Secret) -> PublicParts:
     shapes = {name: each.content for name, each in version.boundaries.items()}
     stored = folder / RESIDUALS
     residuals = stored.read_bytes() if stored.is_file() else b""
-    return PublicParts(document, version.revisions, wording, shapes, residuals)
+    survey = version.dataset.survey
+    constants = survey.constants.as_json() if survey is not None and version.has_constants else {}
+    return PublicParts(document, version.revisions, wording, shapes, residuals, constants)

@@ -5,6 +5,7 @@
     version.json           the revisions of arithmetic and defaults: {"arithmetic": 2, "defaults": 1}
     records.seal           keyed hashes of the record files (`workspace/sealed.py`)
     records.fingerprint    under dp: the keyed fingerprint of the records, from which noise keys are derived
+    survey.json            the published constants of a survey's errors, if they were measured (`public_parts.py`)
     boundaries.V.geojson   the boundaries of the categories of a variable V, if the description names some
     engine                 the engine that stores the records, if it is not duckdb
     ledger.mark            how far the ledger had come at the last charge (`checkpoints.py`)
@@ -25,13 +26,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, DiscreetError, SecretUnusable, WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.revision import knows_arithmetic, newest_arithmetic, newest_defaults
+from discreet.model.survey import DESIGN_EFFECTS, GENERALISED, read_constants
 from discreet.noise.files import content_hash, read_noise_table, write_noise_table
 from discreet.noise.table import NoiseTable
 from discreet.records.engine import DEFAULT_ENGINE
@@ -55,6 +57,7 @@ SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
 FINGERPRINT = "records.fingerprint"
 ENGINE = "engine"
 MARK = "ledger.mark"
+CONSTANTS = "survey.json"
 #: The file in a dataset's folder that names the version that is served.
 CURRENT = "current"
 #: The name of a version.
@@ -142,15 +145,40 @@ class Version:
     marked: bool = False
 
     @property
+    def has_constants(self) -> bool:
+        """Whether it has the constants of a survey's printed errors; versions of 0.2.0 have none."""
+        return self.dataset.survey is not None and self.dataset.survey.errors == GENERALISED
+
+    @property
+    def constants_text(self) -> str:
+        """The content of `survey.json`."""
+        survey = self.dataset.survey
+        return (
+            ""
+            if survey is None or not self.has_constants
+            else json.dumps(survey.constants.as_json(), sort_keys=True)
+        )
+
+    @property
     def file_names(self) -> frozenset[str]:
         """The names of its files without those of the records."""
         names = {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK}
         names |= set() if isinstance(self.noise, NoiseTable) else {FINGERPRINT}
+        names |= {CONSTANTS} if self.has_constants else set()
         names |= {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
         return frozenset(names.union(map(boundaries_file_name, self.boundaries)))
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
+
+
+def with_constants(dataset: Dataset, constants: Mapping[str, Any] | None) -> Dataset:
+    """A dataset with the published constants of its survey; without them it is of 0.2.0 and keeps its errors."""
+    if dataset.survey is None:
+        return dataset
+    if not constants:
+        return replace(dataset, survey=replace(dataset.survey, errors=DESIGN_EFFECTS))
+    return replace(dataset, survey=replace(dataset.survey, constants=read_constants(constants)))
 
 
 def boundaries_file_name(name: str) -> str:
@@ -188,6 +216,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         (folder / boundaries_file_name(name)).write_bytes(each.content)
     if version.kept_by != DEFAULT_ENGINE:
         (folder / ENGINE).write_text(f"{version.kept_by}\n", "utf-8")
+    if version.has_constants:
+        (folder / CONSTANTS).write_text(version.constants_text, "ascii")
     (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
     (folder / RECORDS_SEAL).write_text(version.records.text, "utf-8")
     (folder / SECRET_CHECK).write_text(_secret_check(secret, digest, version), "ascii")
@@ -210,6 +240,10 @@ def read_version(folder: Path, secret: Secret) -> Version:
             for path in sorted(folder.glob(boundaries_file_name("*")))
         }
         dataset = revisions.keyed(parse_dataset(description, revisions.defaults, boundaries))
+        stored = folder / CONSTANTS
+        dataset = with_constants(dataset, json.loads(stored.read_text("ascii")) if stored.is_file() else None)
+    except (KeyError, TypeError, ValueError):
+        raise _version_changed_error(folder) from None
     except (OSError, UnicodeDecodeError):
         raise load_again(
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.'
@@ -285,6 +319,7 @@ def _secret_check(secret: Secret, digest: str, version: Version) -> str:
         version.records.text,
         *([boundaries_hash(version.boundaries)] if version.boundaries else []),
         *([MARK] if version.marked else []),
+        *([version.constants_text] if version.has_constants else []),
     )
     return f"{secret.derive(Purpose.SECRET_CHECK, digest).hex()}\n{sealed.hex()}\n"
 

@@ -1,0 +1,593 @@
+"""Errors of weighted tables, definition `generalised-1`: functions of released numbers and published constants.
+
+Under the forms `average-weight`, `public-strata` and `invariant` a released number is a noisy count times public weights.
+No person's weight is in it, so none is in its variance. With p the released share of a cell k, p_v that of its category
+of variable v, p_uv that of its pair of categories, and D the published cluster effects,
+
+    q_k   =  Var_p(1_k) + Σ_v (D_v - 1) Var_p(E[1_k | v]) + Σ_uv (D_uv - 1) (the interaction part of u and v)
+          =  p(1-p) + Σ_v (D_v - 1) p² (1/p_v - 1) + Σ_uv (D_uv - 1) p² (1/p_uv - 1/p_u - 1/p_v + 1)
+    D_uv  =  min(1 + (D_u - 1)(D_v - 1)/(m - 1), D_u, D_v),                   m being the records per cluster
+    b     =  (1 - f) Σ_h w_h² n_h q_kh / (X (1 - X/N))                         X = Σ_h w_h ñ_kh, the released number
+    β²    =  τ² Σ_v D_v (K_v - 1)/n + (w̄ (r - 3)₊ / X)² + κ²                   the largest bias that the load lets through
+    Var   =  b X (1 - X/N) + β² X² + Σ_h w_h² V_kh
+
+The interval has every θ with (X - θ)² ≤ t² Var(θ) (Wilson's way). `largest-weight` has weights in its number: there w_h is
+replaced by b_S = (Σw²/Σw) (1 + √Σ_v (γ_v - 1)²), the effects are of weighted counts, and it has no bias. A variable that
+makes the strata, or that the weights are calibrated to, has the effect 0. An estimate Σ_k c_k X_k has Var_p(c) in place
+of Var_p(1_k), a ratio or share to first order.
+
+Every figure here is public: released numbers, declared facts, and the constants of `published_constants.py`.
+
+Source: docs/methods/survey-weights.md; Wilson (1927); Kish (1965); Korn & Graubard (1998) for share intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import exp, log, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadRequest
+from discreet.model.messages.text import message
+from discreet.model.release import NO_ERROR, WHOLE
+
+#: The bias that a load lets through, in standard errors of a category (`published_constants.py`).
+TAU = 0.5
+#: Weights up to this multiple of their mean are covered by τ; beyond it a single weight is.
+CAP = 3.0
+#: A cell with fewer people, or fewer people per design effect, is unreliable.
+FEWEST_PEOPLE, FEWEST_EFFECTIVE = 16, 10
+#: With fewer degrees of freedom (clusters less strata) there are no errors.
+FEWEST_FREEDOM = 20
+#: A cell inside a stratum with fewer clusters is unreliable.
+FEWEST_CLUSTERS = 10
+#: The variance of a released zero of a stratum (public-strata): the noise would have kept a count of one or two.
+SHOWN_ZERO = 2.0
+
+#: A larger relative standard error, in tenths of a percent, is not printed.
+MOST_ERROR = 10_000
+
+Floats = NDArray[np.float64]
+#: A cell by its position on each axis.
+Place = tuple[int, ...]
+
+
+def pair_effect(one: float, other: float, per_cluster: float) -> float:
+    """D_uv, from the effects of two variables and the records per cluster.
+
+    >>> round(pair_effect(2.44140625, 3.0517578125, 10), 6)
+    1.328602
+    """
+    if min(one, other) < 1 or per_cluster <= 1:
+        return min(one, other, 1.0) if min(one, other) > 0 else max(one, other)
+    return min(1 + (one - 1) * (other - 1) / (per_cluster - 1), one, other)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """A variable of a table, or of its filters, with its outputs.
+
+    Args:
+        codes: Of the outputs; a filter has one.
+        members: The base categories of each output.
+        everything: How many base categories the variable has.
+        effects: The cluster effect D of each output; 0 for a variable without sampling error of its own.
+        biases: D (K - 1) of each output, which bounds the bias by its categories; 0 for a variable of the strata.
+        margin: The released counts of each output in the whole sample; strata on the last axis.
+        clusters: The clusters in each output of the variable of the strata, if clusters are declared.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+    everything: int
+    effects: Floats
+    biases: Floats
+    margin: Floats
+    clusters: Floats | None = None
+
+    def totals(self) -> NDArray[np.bool_]:
+        """Which outputs contain every category."""
+        return np.array([len(set(members)) == self.everything for members in self.members])
+
+    def parts(self) -> list[int]:
+        """The outputs that contain no other output."""
+        order = sorted(range(len(self.members)), key=lambda at: -len(self.members[at]))
+        smallest = {member: at for at in order for member in self.members[at]}
+        return [
+            at for at, members in enumerate(self.members) if all(smallest[each] == at for each in members)
+        ]
+
+
+class CellErrors(NamedTuple):
+    """The errors of every cell: standard errors in people; relative ones and the noise's share in tenths of a percent."""
+
+    standard: Floats
+    relative: NDArray[np.int64]
+    noise_shares: NDArray[np.int64]
+    unreliable: NDArray[np.bool_]
+
+
+class Estimate(NamedTuple):
+    """An estimate with its standard error and limits."""
+
+    value: float
+    error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class TableErrors:
+    """All that the errors of one weighted table depend on; every figure is public.
+
+    Args:
+        axes: The variables of the table, then those of its filters.
+        pairs: The released counts of each pair of outputs of two axes, if there are more; strata on the last axis.
+        noisy: The noisy counts of the cells: an axis for each of `axes`, then the strata.
+        noise: The variance of the noise of each released number, in people squared.
+        weights: The weight of each stratum; the average weight of the other forms.
+        sizes: The records of each stratum.
+        unit: What replaces the weight in the variance of each cell under `largest-weight`; else None.
+        per_cluster: The records per cluster; 1 without clusters.
+        freedom: The degrees of freedom of the design; None without clusters.
+        largest: The largest weight over the mean weight.
+        calibration: kappa squared, the relative variance of the sum of the weights; 0 if they are calibrated.
+        limit: A larger relative standard error makes a cell unreliable.
+    """
+
+    axes: tuple[Axis, ...]
+    pairs: Mapping[tuple[int, int], Floats]
+    noisy: Floats
+    noise: Floats
+    weights: Floats
+    sizes: Floats
+    unit: Floats | None = None
+    per_cluster: float = 1.0
+    freedom: int | None = None
+    largest: float = 1.0
+    calibration: float = 0.0
+    limit: float = 0.25
+
+    @cached_property
+    def population(self) -> float:
+        return float(self.weights @ self.sizes)
+
+    @cached_property
+    def average(self) -> float:
+        """The average weight."""
+        return self.population / float(self.sizes.sum())
+
+    @cached_property
+    def values(self) -> Floats:
+        """The released numbers, in people."""
+        return np.asarray(self.noisy @ self.weights)
+
+    @cached_property
+    def _shares(self) -> Floats:
+        least = np.minimum(1 / self.sizes, 0.5)
+        return np.clip(self.noisy / self.sizes, least, 1 - least)
+
+    def _at(self, figures: NDArray[Any], *axes: int) -> NDArray[Any]:
+        """Figures of some axes (and of the strata, on the last axis) in the shape of the table."""
+        shape = [1] * len(self.axes) + [figures.shape[-1]]
+        for axis, length in zip(axes, figures.shape, strict=False):
+            shape[axis] = length
+        return figures.reshape(shape)
+
+    def _spread(self) -> Floats:
+        """Q of every cell and stratum: the variance of its indicator with the effects of clusters."""
+        p, count = self._shares, len(self.axes)
+        own = [np.maximum(self._at(axis.margin / self.sizes, at), p) for at, axis in enumerate(self.axes)]
+        effects = [axis.effects for axis in self.axes]
+        q = p * (1 - p)
+        for at in range(count):
+            q = q + (self._at(effects[at][:, None], at) - 1) * p**2 * (1 / own[at] - 1)
+        for one, two in combinations(range(count), 2):
+            pair = pair_effects(effects[one], effects[two], self.per_cluster)
+            if (pair != 1).any():
+                both = (
+                    p if count == 2 else np.maximum(self._at(self.pairs[one, two] / self.sizes, one, two), p)
+                )
+                beyond = np.maximum(1 / both - 1 / own[one] - 1 / own[two] + 1, 0)
+                q = q + (self._at(pair[..., None], one, two) - 1) * p**2 * beyond
+        return np.maximum(q, 0)
+
+    @cached_property
+    def _partial(self) -> NDArray[np.bool_]:
+        """The cells that are not the whole population."""
+        partial = np.zeros((*self.noisy.shape[:-1], 1))
+        for at, axis in enumerate(self.axes):
+            partial = partial + self._at(~axis.totals()[:, None], at)
+        return np.array(partial[..., 0] > 0)
+
+    @cached_property
+    def _slope(self) -> Floats:
+        """B of every cell: the sampling variance over X (1 - X/N)."""
+        counts = np.maximum(self.noisy, 0)
+        shown = (counts > 0) | ~(counts > 0).any(
+            axis=-1, keepdims=True
+        )  # a zero beside others has no sampling error
+        people = np.where(shown, self._shares * self.sizes, 0) @ self.weights
+        within = np.where(shown, self._spread(), 0) @ (self.weights**2 * self.sizes)
+        if self.unit is not None:
+            within = within * self.unit / self.average
+        slope = (1 - 1 / self.average) * within / (people * (1 - people / self.population))
+        return np.where(self._partial, slope, 0)
+
+    @cached_property
+    def _bias(self) -> Floats:
+        """The square of the relative bias of every cell that the load lets through, and of the population."""
+        bias = np.full((*self.noisy.shape[:-1], 1), self.calibration)
+        if self.unit is None:
+            for at, axis in enumerate(self.axes):
+                own = axis.biases * ~axis.totals() / self.sizes.sum()
+                bias = bias + self._at(TAU**2 * own[:, None], at)
+            free = CAP * max(1.0, float(self.weights.max()) / self.average)
+            single = max(self.largest - free, 0) * self.average / np.maximum(self.values, self.average)
+            bias = bias + single[..., None] ** 2
+        return np.asarray(bias[..., 0])
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, Floats]]:
+        """A document and arrays, for a file; `from_parts` puts them together again."""
+        names = ("noisy", "noise", "weights", "sizes", "unit")
+        arrays = {name: each for name in names if (each := getattr(self, name)) is not None}
+        axes = []
+        for at, axis in enumerate(self.axes):
+            axes.append([axis.name, axis.codes, axis.members, axis.everything])
+            arrays |= {
+                f"{name}_{at}": each
+                for name in ("effects", "biases", "margin", "clusters")
+                if (each := getattr(axis, name)) is not None
+            }
+        arrays |= {f"pair_{one}_{two}": each for (one, two), each in self.pairs.items()}
+        scalars = {name: getattr(self, name) for name in _SCALARS}
+        return {"axes": axes, **scalars}, arrays
+
+    @property
+    def names(self) -> list[str]:
+        return [axis.name for axis in self.axes]
+
+    def place(self, codes: Mapping[str, str]) -> Place:
+        """The place of a cell by its code of each variable of the table."""
+        return tuple(axis.codes.index(codes.get(axis.name, axis.codes[0])) for axis in self.axes)
+
+    def is_partial(self, place: Place) -> bool:
+        """Whether a cell is not the whole population."""
+        return bool(self._partial[place])
+
+    def hide(self, withheld: NDArray[np.bool_], changed: NDArray[np.bool_]) -> TableErrors:
+        """The same without the cells that are not released, or released as another number."""
+        shape = self.noise.shape
+        withheld, changed = np.asarray(withheld.reshape(shape)), np.asarray(changed.reshape(shape))
+        if not np.any(withheld) and not np.any(changed):
+            return self
+        axes = []
+        for at, axis in enumerate(self.axes):
+            others = tuple(each for each in range(len(shape)) if each != at)
+            axes.append(replace(axis, margin=np.where(np.all(withheld, axis=others)[:, None], 0, axis.margin)))
+        return replace(
+            self,
+            axes=tuple(axes),
+            noisy=np.where(withheld[..., None], 0, self.noisy),
+            noise=np.where(withheld | changed, np.nan, self.noise),
+        )
+
+    def cells(self) -> CellErrors:
+        """The printed errors of all cells."""
+        people = np.maximum(self.values, self.average)
+        inside = np.where(self.values > 0, 1 - np.minimum(people / self.population, 1), 1)
+        sampling = self._slope * people * inside + self._bias * np.maximum(self.values, 0) ** 2
+        variance = sampling + self.noise
+        standard = np.sqrt(variance)
+        counts = self.noisy.sum(axis=-1)
+        there = (self.values > 0) & self._has_errors
+        relative = round_up_two_digits(WHOLE * standard / np.where(there, people, 1))
+        there &= relative <= MOST_ERROR
+        shares = np.rint(WHOLE * self.noise / np.where(variance > 0, variance, 1)).astype(np.int64)
+        effect = self._slope / self.average
+        fewest = FEWEST_PEOPLE * (1.0 if self.unit is None else self.largest)
+        few = (counts < fewest) | (counts < FEWEST_EFFECTIVE * effect)
+        for at, axis in enumerate(self.axes):
+            if axis.clusters is not None:
+                few = few | (self._at((axis.clusters < FEWEST_CLUSTERS)[:, None], at)[..., 0])
+        return CellErrors(
+            standard,
+            np.where(there, relative, NO_ERROR),
+            np.where(there, shares, NO_ERROR),
+            ~there | few | (relative > WHOLE * self.limit),
+        )
+
+    @property
+    def _has_errors(self) -> bool:
+        return self.freedom is None or self.freedom >= FEWEST_FREEDOM
+
+    def quantile(self, level: float) -> float:
+        """The quantile of Student's distribution, or of the normal one without clusters."""
+        from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - slow to import, and few tables need it
+
+        if not self._has_errors:
+            return float("nan")
+        return float(
+            ndtri((1 + level) / 2) if self.freedom is None else stdtrit(self.freedom, (1 + level) / 2)
+        )
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        """The limits of every cell by itself; not a number where a cell is too uncertain."""
+        return score_limits(
+            np.maximum(self.values, 0),
+            self._slope,
+            self._bias,
+            self.noise,
+            self.population,
+            self.quantile(level),
+        )
+
+    # An estimate is linear in released numbers, or a quotient of two such sums to first order. Its cells are made of the
+    # outputs that contain no other; where it uses totals of a variable only, the variable is left out.
+
+    def total(self, places: Mapping[Place, float], level: float) -> Estimate:
+        """A sum or difference of released numbers, by the coefficient of each."""
+        if list(places.values()) == [1.0]:  # a single cell has the error that is printed
+            (place,) = places
+            low, high = self.limits(level)
+            own = float(self.cells().standard[place]) if self.values[place] > 0 else float("nan")
+            return Estimate(float(self.values[place]), own, float(low[place]), float(high[place]))
+        value = sum(factor * float(self.values[place]) for place, factor in places.items())
+        error = sqrt(self._variance(places) + self.calibration * value**2)
+        reach = self.quantile(level) * error
+        if min(places.values()) < 0:
+            return Estimate(value, error, value - reach, value + reach)
+        noise = sum(factor**2 * float(self.noise[place]) for place, factor in places.items())
+        people = max(value, self.average)
+        inside = people * (1 - people / self.population)
+        bias = self._bias_of(places) / people**2 + self.calibration
+        slope = max(self._sampling(places), 0) / inside if inside > 0 else 0.0
+        at, b, beta, v = (np.array(each) for each in (max(value, 0.0), slope, bias, noise))
+        low, high = score_limits(at, b, beta, v, self.population, self.quantile(level))
+        return Estimate(value, error, float(low), float(high))
+
+    def share_of_population(self, part: Sequence[Place], level: float) -> Estimate:
+        """The share of cells in the whole population, which is known."""
+        known = replace(self, calibration=0.0)
+        found = known.total(dict.fromkeys(part, 1.0), level)
+        return Estimate(*(each / self.population for each in found))
+
+    def difference_of_shares(
+        self,
+        one: tuple[Sequence[Place], Sequence[Place]],
+        two: tuple[Sequence[Place], Sequence[Place]],
+        level: float,
+    ) -> Estimate:
+        """The difference of two shares, each a part and its whole."""
+        factors: dict[Place, float] = {}
+        value = 0.0
+        for sign, (part, whole) in ((1, one), (-1, two)):
+            above, below = self._sum(part), self._sum(whole)
+            value += sign * above / below
+            for place, factor in quotient_coefficients(part, whole, above / below, below).items():
+                factors[place] = factors.get(place, 0.0) + sign * factor
+        error = sqrt(self._variance(factors))
+        reach = self.quantile(level) * error
+        return Estimate(value, error, max(value - reach, -1.0), min(value + reach, 1.0))
+
+    def _sum(self, places: Sequence[Place]) -> float:
+        return float(sum(self.values[place] for place in places))
+
+    def quotient(
+        self, part: Sequence[Place], base: Sequence[Place], level: float, *, share: bool
+    ) -> Estimate:
+        """The ratio of two sums of released numbers; a share is between 0 and 1."""
+        above, below = self._sum(part), self._sum(base)
+        ratio = max(above, 0.0) / below
+        error = sqrt(self._variance(quotient_coefficients(part, base, ratio, below)))
+        reach = self.quantile(level) * error
+        if ratio <= 0 or (share and ratio >= 1):
+            return Estimate(
+                min(ratio, 1.0) if share else ratio, error, max(ratio - reach, 0.0), ratio + reach
+            )
+        if share:
+            odds, reach = log(ratio / (1 - ratio)), reach / (ratio * (1 - ratio))
+            return Estimate(ratio, error, 1 / (1 + exp(reach - odds)), 1 / (1 + exp(-reach - odds)))
+        return Estimate(ratio, error, ratio * exp(-reach / ratio), ratio * exp(reach / ratio))
+
+    def _variance(self, places: Mapping[Place, float]) -> float:
+        """The variance of a linear estimate, with noise and the bias that the load lets through."""
+        noise = sum(factor**2 * float(self.noise[place]) for place, factor in places.items())
+        return max(self._sampling(places), 0.0) + noise + self._bias_of(places)
+
+    def _sampling(self, places: Mapping[Place, float]) -> float:
+        cells = self._cells_of(places)
+        p, c = cells.shares, cells.coefficients[..., None]
+        last = p.ndim - 1
+        mean = (p * c).sum(axis=tuple(range(last)))
+        within = np.asarray((p * c**2).sum(axis=tuple(range(last))) - mean**2)
+        between: dict[tuple[int, ...], Floats] = {}
+        for size in (1, 2):
+            for axes in combinations(range(last), size):
+                others = tuple(at for at in range(last) if at not in axes)
+                share, sums = cells.margin(axes), (p * c).sum(axis=others)
+                found = np.asarray(
+                    (sums**2 / np.where(share > 0, share, 1)).sum(axis=tuple(range(size))) - mean**2
+                )
+                between[axes] = found
+                effect = cells.effects[axes[0]]
+                if size == 2:
+                    found = np.maximum(found - between[axes[:1]] - between[axes[1:]], 0)
+                    effect = pair_effect(effect, cells.effects[axes[1]], self.per_cluster)
+                within = within + (effect - 1) * found
+        unit = 1.0 if self.unit is None else float(self.unit.max()) / self.average
+        fraction = 1 / self.average
+        return float(unit * (1 - fraction) * (self.weights**2 * self.sizes) @ np.maximum(within, 0))
+
+    def _bias_of(self, places: Mapping[Place, float]) -> float:
+        if self.unit is not None:
+            return 0.0
+        cells, bias = self._cells_of(places), 0.0
+        people: Floats = cells.coefficients * (cells.counts @ self.weights)
+        for at, own in enumerate(cells.biases):
+            others = tuple(axis for axis in range(people.ndim) if axis != at)
+            bias += own / float(self.sizes.sum()) * float((people.sum(axis=others) ** 2).sum())
+        return TAU**2 * bias
+
+    def _cells_of(self, places: Mapping[Place, float]) -> _Cells:
+        """The smallest shown cells that the places are made of, without variables of which all places are totals."""
+        margins, effects, biases, indicators = [], [], [], []
+        counts: NDArray[Any] = self.noisy
+        kept: list[int] = []
+        complete = True
+        for at, axis in enumerate(self.axes):
+            totals, used = axis.totals(), {place[at] for place in places}
+            now = len(kept)
+            if all(totals[each] for each in used):
+                counts = counts.take([min(used)], axis=now).squeeze(now)
+                continue
+            kept.append(at)
+            parts = axis.parts()
+            inside = [frozenset(axis.members[part]) for part in parts]
+            split = counts.take(parts, axis=now)
+            margin = axis.margin[parts]
+            whole = np.flatnonzero(totals)
+            rest = frozenset(range(axis.everything)).difference(*inside)
+            if rest and whole.size:
+                left = counts.take(whole[:1], axis=now) - split.sum(axis=now, keepdims=True)
+                counts, inside = np.concatenate([split, left], axis=now), [*inside, rest]
+                margin = np.concatenate([margin, self.sizes[None] - margin.sum(axis=0, keepdims=True)])
+            else:
+                counts, complete = split, complete and not rest
+            indicators.append({each: _inside(axis, each, inside) for each in used})
+            margins.append(margin)
+            effects.append(float(axis.effects[parts].max()))
+            biases.append(float(axis.biases[parts].max()))
+        coefficients = np.zeros(counts.shape[:-1])
+        for place, factor in places.items():
+            term = np.asarray(float(factor))
+            for at, own_axis in zip(kept, indicators, strict=True):
+                term = np.multiply.outer(term, own_axis[place[at]])
+            coefficients = coefficients + term
+        pairs = {
+            (kept.index(one), kept.index(two)): self.pairs[one, two][
+                np.ix_(self.axes[one].parts(), self.axes[two].parts())
+            ]
+            for one, two in self.pairs
+            if not complete and one in kept and two in kept
+        }
+        positive = np.maximum(counts, 0)
+        mass = positive.sum(axis=tuple(range(len(kept))))
+        whole_mass = np.maximum(mass, 1) if complete else np.maximum(mass, self.sizes)
+        shares = positive / whole_mass
+        known: dict[Place, Floats] = {
+            axes: each / self.sizes for axes, each in pairs.items() if len(kept) > 2
+        }
+        if not complete:
+            known |= {(at,): each / self.sizes for at, each in enumerate(margins)}
+        return _Cells(counts, shares, coefficients, tuple(effects), tuple(biases), known)
+
+
+_SCALARS = ("per_cluster", "freedom", "largest", "calibration", "limit")
+
+
+def from_parts(document: Mapping[str, Any], arrays: Mapping[str, Floats]) -> TableErrors:
+    """The errors of a table from `TableErrors.parts`."""
+    axes = tuple(
+        Axis(
+            name,
+            tuple(codes),
+            tuple(tuple(each) for each in members),
+            everything,
+            arrays[f"effects_{at}"],
+            arrays[f"biases_{at}"],
+            arrays[f"margin_{at}"],
+            arrays.get(f"clusters_{at}"),
+        )
+        for at, (name, codes, members, everything) in enumerate(document["axes"])
+    )
+    pairs = {
+        (int(name.split("_")[1]), int(name.split("_")[2])): each
+        for name, each in arrays.items()
+        if name.startswith("pair_")
+    }
+    plain = {name: arrays.get(name) for name in ("noisy", "noise", "weights", "sizes", "unit")}
+    return TableErrors(axes, pairs, **plain, **{name: document[name] for name in _SCALARS})  # type: ignore[arg-type]
+
+
+class _Cells(NamedTuple):
+    """Disjoint cells with the coefficients of an estimate; `known` has released shares of categories, where others exist."""
+
+    counts: Floats
+    shares: Floats
+    coefficients: Floats
+    effects: tuple[float, ...]
+    biases: tuple[float, ...]
+    known: Mapping[tuple[int, ...], Floats]
+
+    def margin(self, axes: tuple[int, ...]) -> Floats:
+        others = tuple(at for at in range(self.coefficients.ndim) if at not in axes)
+        own = np.asarray(self.shares.sum(axis=others))
+        given = self.known.get(axes)
+        return own if given is None or given.shape != own.shape else np.maximum(given, own)
+
+
+def _inside(axis: Axis, at: int, parts: Sequence[frozenset[int]]) -> Floats:
+    """Which parts of an axis an output is made of."""
+    members = frozenset(axis.members[at])
+    chosen = [part <= members for part in parts]
+    if frozenset().union(*(part for part, yes in zip(parts, chosen, strict=True) if yes)) != members:
+        raise BadRequest(
+            message('The table does not show what "{code}" is made of.', code=axis.codes[at]),
+            message("Ask for a table with these categories, or without groups that overlap."),
+        )
+    return np.array(chosen, dtype=np.float64)
+
+
+def quotient_coefficients(
+    part: Sequence[Place], base: Sequence[Place], ratio: float, below: float
+) -> dict[Place, float]:
+    """The coefficients of a quotient, to first order."""
+    factors = dict.fromkeys(base, -ratio / below)
+    for place in part:
+        factors[place] = factors.get(place, 0.0) + 1 / below
+    return factors
+
+
+def pair_effects(one: Floats, two: Floats, per_cluster: float) -> Floats:
+    """`pair_effect` for all outputs of two axes."""
+    pairs = {(a, b): pair_effect(a, b, per_cluster) for a in np.unique(one) for b in np.unique(two)}
+    return np.array([[pairs[a, b] for b in two] for a in one])
+
+
+def round_up_two_digits(values: Floats) -> NDArray[np.int64]:
+    """Whole numbers with two significant digits that are not below the values.
+
+    >>> round_up_two_digits(np.array([3.2, 99.0, 100.1, 1234.0])).tolist()
+    [4, 99, 110, 1300]
+    """
+    digit = 10 ** np.maximum(np.floor(np.log10(np.maximum(values, 1))) - 1, 0)
+    # A value that has two digits except for the last bits of a float stays.
+    return np.asarray(np.ceil(values / digit * (1 - 1e-12)) * digit).astype(np.int64)
+
+
+def score_limits(
+    value: Floats, slope: Floats, bias: Floats, noise: Floats, most: float, quantile: float
+) -> tuple[Floats, Floats]:
+    """All true totals within `quantile` standard errors of the value, at the variance that each of them would have.
+
+    Not a number where the bias alone is too large for a limit.
+
+    >>> low, high = score_limits(*map(np.array, (0.0, 1.0, 0.0, 3.0)), 400.0, 1.96)
+    >>> float(low), round(float(high), 2)
+    (0.0, 5.85)
+    """
+    square = quantile**2
+    a = 1 + square * slope / most - square * bias
+    b = 2 * value + square * slope
+    c = value**2 - square * noise
+    root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0))
+    twice = np.where(a > 0, 2 * a, np.nan)
+    return np.clip((b - root) / twice, 0, most), np.clip((b + root) / twice, 0, most)
