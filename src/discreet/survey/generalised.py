@@ -271,7 +271,9 @@ class TableErrors:
         axes = []
         for at, axis in enumerate(self.axes):
             others = tuple(each for each in range(len(shape)) if each != at)
-            axes.append(replace(axis, margin=np.where(np.all(withheld, axis=others)[:, None], 0, axis.margin)))
+            axes.append(
+                replace(axis, margin=np.where(np.all(withheld, axis=others)[:, None], 0, axis.margin))
+            )
         return replace(
             self,
             axes=tuple(axes),
