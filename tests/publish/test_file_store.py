@@ -42,6 +42,16 @@ def test_nothing_is_left_beside_a_file_that_could_not_be_written(tmp_path):
     assert [path.name for path in (tmp_path / "files").iterdir()] == ["a"]
 
 
+def test_what_a_killed_publication_left_is_removed_by_the_next(tmp_path):
+    for folder in (tmp_path, tmp_path / "files"):
+        folder.mkdir(exist_ok=True)
+        (folder / ".writing-0123456789abcdef").write_bytes(b"half")
+    storage = FolderStorage(tmp_path)
+    storage.write("files/a", b"one")
+    storage.write("pointer", b"two")
+    assert {path.name for path in tmp_path.rglob("*")} == {"files", "a", "pointer"}
+
+
 @pytest.mark.slow
 def test_a_bucket_serves_what_was_published_into_it(ruled):
     key, bucket = signing_key(ruled.workspace), BucketStorage("memory://office/tables")

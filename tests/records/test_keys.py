@@ -44,6 +44,14 @@ def test_a_new_secret_is_256_random_bits_that_only_its_owner_can_ever_read(tmp_p
     assert (tmp_path / "one").read_bytes() != (tmp_path / "two").read_bytes()
 
 
+def test_a_copy_that_a_crash_left_is_removed_by_the_next_call(tmp_path):
+    create_secret(tmp_path / "secret")
+    (tmp_path / ".secret-0123456789abcdef").hardlink_to(tmp_path / "secret")
+    before = (tmp_path / "secret").read_bytes()
+    create_secret(tmp_path / "secret")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("secret", before)]
+
+
 @pytest.mark.parametrize(
     "material",
     [b"", b"short", b"\0" * 32, b"changeme" * 4, bytes(range(11)) * 4],

@@ -15,6 +15,7 @@ from discreet.errors import BadRequest, MissingExtra, PublicationUnusable
 from discreet.workspace.sealed import replace_file
 
 _ADDRESS = "://"
+_TEMPORARY = ".writing-"
 #: How often a bucket is polled for a new publication.
 SECONDS_BETWEEN_LOOKS = 30.0
 
@@ -44,6 +45,7 @@ class FolderStorage:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._swept: set[Path] = set()
 
     def read(self, name: str) -> bytes:
         try:
@@ -59,7 +61,11 @@ class FolderStorage:
     def write(self, name: str, content: bytes) -> None:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content, mode=0o666)
+        if path.parent not in self._swept:  # of temporary files that a killed publication left
+            self._swept.add(path.parent)
+            for left in path.parent.glob(f"{_TEMPORARY}*"):
+                left.unlink(missing_ok=True)
+        replace_file(path, content, _TEMPORARY, mode=0o666)
 
     def mark(self, name: str) -> Hashable:
         try:

@@ -122,11 +122,15 @@ def read_secret(path: Path) -> Secret:
 def write_guarded(path: Path, material: bytes) -> None:
     """Write a new file that only its owner can read; an existing one is kept.
 
-    It gets its name once all bytes are on disk: a crash or a full disk leaves no partial file under that name.
+    It gets its name once all bytes are on disk: a crash or a full disk leaves no partial file under that name. A copy that
+    a crash left is removed by the next call.
     """
+    temporary = f".{path.name}-"
     if path.exists():
+        for left in path.parent.glob(f"{temporary}*"):
+            left.unlink(missing_ok=True)
         return
-    whole = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    whole = path.with_name(temporary + secrets.token_hex(8))
     with suppress(FileExistsError):  # another process was faster: its file stays
         try:
             _write_new(whole, material)

@@ -20,9 +20,8 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from discreet.errors import BadData, BadDescription, NotFound, UnknownDataset, WorkspaceUnusable
 from discreet.model.file_io import toml_string
@@ -30,7 +29,8 @@ from discreet.model.messages.text import nearest
 from discreet.records.engine import forget_records
 from discreet.records.keys import Purpose, create_secret, read_secret
 from discreet.workspace.options import read_options
-from discreet.workspace.sealed import file_lock, replace_file
+from discreet.workspace.sealed import file_lock, fsync_path, replace_file
+from discreet.workspace.versions.checkpoints import lock_checkpoints
 from discreet.workspace.versions.history import VersionFacts, match_version, version_facts
 from discreet.workspace.versions.version import current_digest
 
@@ -105,9 +105,48 @@ def find_version(home: Path, word: str) -> VersionFacts:
     return match_version(list_versions(home), word)
 
 
-def lock_dataset(home: Path) -> AbstractContextManager[Any]:
-    """Hold the lock of a dataset, so that no load runs."""
-    return file_lock(home / ".lock")
+@contextmanager
+def lock_dataset(home: Path) -> Iterator[None]:
+    """Hold the lock of a dataset, so that no load runs; what killed commands left is removed first."""
+    with file_lock(home / ".lock"):
+        if find_leftovers(home):
+            remove_leftovers(home)
+        yield
+
+
+#: How the names of temporary files and folders of a dataset begin.
+TEMPORARY = (".loading-", ".replaced-", ".current-", ".history-", ".mark-")
+#: A version while `move-engine` puts its copy in its place; the digest follows.
+REPLACED = ".replaced-"
+
+
+def find_leftovers(home: Path) -> list[Path]:
+    """Temporary files and folders of a dataset; of a killed command unless one is running."""
+    return sorted(path for path in home.iterdir() if path.name.startswith(TEMPORARY))
+
+
+def remove_leftovers(home: Path) -> None:
+    """Remove temporary files and folders of a dataset, whose lock the caller holds.
+
+    A version that `move-engine` renamed gets its name back, unless its copy has the name.
+    """
+    for path in find_leftovers(home):
+        place = home / path.name.removeprefix(REPLACED)
+        if path.name.startswith(REPLACED) and not place.exists():
+            path.rename(place)
+        else:
+            delete_records_folder(path)
+    with lock_checkpoints(home):  # a running server may be writing a checkpoint
+        for path in find_leftovers(home):
+            path.unlink(missing_ok=True)
+    fsync_path(home)
+
+
+def delete_records_folder(folder: Path) -> None:
+    """Delete a folder of records, and what an engine stores for it elsewhere."""
+    if folder.is_dir():
+        forget_records(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def folder_size(folder: Path) -> int:
@@ -117,7 +156,7 @@ def folder_size(folder: Path) -> int:
 
 def delete_version_folder(folder: Path) -> None:
     """Delete a version: the folder is renamed first, so that no reader sees half of it."""
-    aside = folder.with_name(f".loading-{folder.name}")  # a later load deletes it if this process dies
+    aside = folder.with_name(f".loading-{folder.name}")  # the next command deletes it if this process dies
     folder.rename(aside)
     forget_records(aside)
     shutil.rmtree(aside)

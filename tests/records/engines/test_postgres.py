@@ -108,7 +108,7 @@ def test_what_a_killed_load_left_is_dropped_by_the_next(town, database, tmp_path
     before = schemas(database)
     with monkeypatch.context() as patch:
         patch.setattr("discreet.workspace.versions.load_version.seal_records", lambda *_: 1 / 0)
-        patch.setattr("discreet.workspace.versions.load_version._delete_loading", lambda _folder: None)
+        patch.setattr("discreet.workspace.versions.load_version.delete_records_folder", lambda _folder: None)
         with pytest.raises(ZeroDivisionError):
             town.load(tmp_path / "w", engine="postgres")
     assert len(schemas(database) - before) == 1

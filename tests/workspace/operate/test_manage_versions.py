@@ -9,18 +9,36 @@ Removal: no record is left, nothing that was promised is forgotten.
 Between engines and back: the same digest, the same releases, nothing left behind; a failure changes nothing.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
 import pytest
 from tests.workspace.conftest import flip
 
-from discreet.errors import BadRequest, LedgerUnusable, UnknownEngine, VersionClosed, WorkspaceUnusable
+from discreet.errors import (
+    BadRequest,
+    LedgerUnusable,
+    UnknownEngine,
+    UnknownVersion,
+    VersionClosed,
+    WorkspaceUnusable,
+)
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import request_from_text
 from discreet.records.engine import AggregateQuery
 from discreet.records.storage import RECORD_KEY
 from discreet.release.pipeline import release_table
-from discreet.workspace.folder_layout import dataset_folder, list_versions
+from discreet.workspace.folder_layout import (
+    dataset_folder,
+    find_leftovers,
+    list_versions,
+    remove_leftovers,
+)
 from discreet.workspace.ledger_location import LEDGER, open_ledger, refuse_lost_ledger
 from discreet.workspace.operate import manage_versions as engine_move
+from discreet.workspace.operate.backup_restore import back_up
+from discreet.workspace.operate.diagnosis import examine
+from discreet.workspace.operate.make_cubes import make_cubes
 from discreet.workspace.operate.manage_versions import (
     compare_descriptions,
     list_datasets,
@@ -29,8 +47,11 @@ from discreet.workspace.operate.manage_versions import (
     remove_version,
     roll_back,
 )
+from discreet.workspace.versions.checkpoints import lock_checkpoints
 from discreet.workspace.versions.history import lineage_keys
+from discreet.workspace.versions.label_corrections import relabel_dataset
 from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.versions.version import current_digest
 from discreet.workspace.workspace import Workspace
 
 
@@ -180,7 +201,7 @@ def test_there_and_back_nothing_changes(request, kind, database):
     move_engine(folder, "town", "duckdb")
     assert state(folder) == before
     assert schemas(database) == there
-    assert not list(folder.rglob(".loading-*"))
+    assert not find_leftovers(dataset_folder(folder, "town"))
 
 
 @pytest.mark.spark
@@ -213,6 +234,81 @@ def test_a_failure_leaves_the_version_where_it_is(folder, database, monkeypatch)
         move_engine(folder, "town", "postgres")
     assert state(folder) == before
     assert schemas(database) == there
+
+
+@pytest.mark.slow
+def test_a_copy_that_does_not_verify_is_deleted_and_the_version_stays(folder, monkeypatch):
+    before = state(folder)
+    verify = engine_move.verify_engine
+    monkeypatch.setattr(
+        engine_move,
+        "verify_engine",
+        lambda place, version, secret: verify(place, version, secret) or 1 / (version.kept_by != "parquet"),
+    )
+    with pytest.raises(ZeroDivisionError):
+        move_engine(folder, "town", "parquet")
+    assert state(folder) == before
+    assert not find_leftovers(dataset_folder(folder, "town"))
+
+
+# What killed commands left. Each command that locks a dataset removes it, whether or not it is the same one.
+
+COMMANDS = {
+    "load": load_dataset,
+    "use": lambda folder, *_: roll_back(folder, "town", "1"),
+    "remove": lambda folder, *_: remove_version(folder, "town", "1"),
+    "remove what is removed": lambda folder, *_: remove_version(folder, "town", "nothing"),
+    "move-engine": lambda folder, *_: move_engine(folder, "town", "parquet"),
+    "move-engine to where it is": lambda folder, *_: move_engine(folder, "town", "duckdb"),
+    "build": lambda folder, *_: make_cubes(folder, "town", up_to=1, within=10**6),
+    "relabel": lambda folder, text, _: relabel_dataset(
+        folder, text.replace('version = "1"', 'version = "2"')
+    ),
+    "backup": lambda folder, *_: back_up(folder, folder.parent / "copy"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_removes_what_killed_ones_left(folder, town, command):
+    home, (checkpoint, kept) = dataset_folder(folder, "town"), (".mark-ab12", ".mark.lock")
+    for name in (".loading-ab12", ".loading-" + "0" * 64, f".replaced-{current_digest(home)}"):
+        (home / name / "inner").mkdir(parents=True)
+        (home / name / "inner" / "data").write_bytes(b"records")
+    for name in (checkpoint, ".current-ab12", ".history-ab12", kept):
+        (home / name).write_text("0")
+    assert len(find_leftovers(home)) == 6
+    with suppress(UnknownVersion, BadRequest):
+        COMMANDS[command](folder, town.description, town.records)
+    assert find_leftovers(home) == []
+    assert (home / kept).exists()
+    assert [found for found in examine(folder) if found.state != "sound" and "removes" in found.advice] == []
+
+
+def test_a_version_that_lost_its_name_in_a_move_gets_it_back(folder, town):
+    """A kill between the two renames of `move-engine`: the wrong alternative deletes both copies."""
+    before, home = state(folder), dataset_folder(folder, "town")
+    (home / before[0]).rename(home / f".replaced-{before[0]}")
+    (home / ".loading-ab12").mkdir()
+    with pytest.raises(WorkspaceUnusable):
+        Workspace(folder).stored("town")
+    with pytest.raises(BadRequest, match="already"):
+        move_engine(folder, "town", "duckdb")
+    assert state(folder) == before
+    assert find_leftovers(home) == []
+
+
+def test_leftovers_wait_for_the_lock_of_checkpoints(folder):
+    """A server may be writing a checkpoint under its lock: the wrong alternative deletes its file."""
+    home = dataset_folder(folder, "town")
+    (home / ".mark-ab12").write_text("{}")
+    with ThreadPoolExecutor(1) as pool:
+        with lock_checkpoints(home):
+            swept = pool.submit(remove_leftovers, home)
+            with pytest.raises(TimeoutError):
+                swept.result(0.3)
+            assert (home / ".mark-ab12").exists()
+        swept.result(10)
+    assert not (home / ".mark-ab12").exists()
 
 
 def test_what_cannot_be_is_said(folder):

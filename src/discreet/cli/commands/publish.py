@@ -43,7 +43,7 @@ def publish(
     from discreet.publish.file_store import open_storage
     from discreet.records.signing import signing_key
     from discreet.web.pages.static_site import plan_site, write_site
-    from discreet.workspace.folder_layout import lock_dataset
+    from discreet.workspace.sealed import file_lock
 
     registry, options = shared.open_workspace(workspace)
     given = {"files": most_files, "bytes": most_bytes}
@@ -53,7 +53,7 @@ def publish(
             plan = (plan_site if site else publisher.plan_publication)(registry, dataset, limits)
             _print_plan(plan, as_json=as_json)
             return
-        with simulation_bar("tables") as progress, lock_dataset(registry.folder):
+        with simulation_bar("tables") as progress, file_lock(registry.folder / ".lock"):
             if site:
                 report: DatasetReport = write_site(registry, dataset, open_storage(to), limits, progress)
             else:

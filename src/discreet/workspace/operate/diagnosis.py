@@ -18,6 +18,7 @@ from discreet.protect.plan import NoisePlan
 from discreet.records.keys import read_secret
 from discreet.workspace.folder_layout import (
     dataset_folders,
+    find_leftovers,
     folder_size,
     refuse_newer_workspace,
     refuse_no_workspace,
@@ -140,10 +141,14 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
                 "They are sealed, and as they were built.",
                 partial(_verify_cubes, place, secret_file),
             )
-    prefixes = (".loading-", ".current-", ".history-", ".mark-")
-    if left := sum(entry.name.startswith(prefixes) for entry in home.iterdir()):
-        said = f"{left} leavings of loads that did not finish."
-        yield Finding(home.name, "caution", said, "The next load removes them.")
+    if left := find_leftovers(home):
+        said = f"{len(left)} temporary files or folders of commands that did not finish, or are running."
+        yield Finding(
+            home.name,
+            "caution",
+            said,
+            "The next command that changes the dataset, or a backup, removes them.",
+        )
 
 
 def _verify_cubes(place: Path, secret_file: Path) -> None:

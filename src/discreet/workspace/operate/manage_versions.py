@@ -16,10 +16,11 @@ from secrets import token_hex
 
 from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
 from discreet.model.description.dataset_toml import Change, description_changes
-from discreet.records.engine import engine_kind, forget_records
+from discreet.records.engine import engine_kind
 from discreet.records.keys import read_secret, record_tag
 from discreet.records.staging import restage
 from discreet.workspace.folder_layout import (
+    REPLACED,
     dataset_folder,
     dataset_folders,
     delete_version_folder,
@@ -27,6 +28,7 @@ from discreet.workspace.folder_layout import (
     folder_size,
     list_versions,
     lock_dataset,
+    remove_leftovers,
 )
 from discreet.workspace.sealed import (
     CUBES,
@@ -199,8 +201,9 @@ def _remove(place: Path) -> None:
 def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> str:
     """Store a version in another engine; returns its digest, which does not change.
 
-    Records, keys, cubes and numbers stay the same. The new folder is complete, sealed and verified before it takes the name
-    of the old one; between the two renames the version answers no query.
+    Records, keys, cubes and numbers stay the same. The new folder is complete and sealed before it takes the name of the
+    old one, which is deleted once the new one is verified. Between the two renames the version answers no query; if the
+    process dies there, the next command that locks the dataset gives the old folder its name back.
 
     Args:
         folder: The workspace.
@@ -221,7 +224,7 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
             raise BadRequest(f'Version {digest[:8]} is kept by "{wanted}" already.', "Name another engine.")
         verify_records(place, version.records, secret)
         verify_engine(place, version, secret)
-        moving = home / f".loading-{token_hex(8)}"
+        moving, old = home / f".loading-{token_hex(8)}", home / f"{REPLACED}{digest}"
         moving.mkdir(mode=0o700)
         try:
             engine = open_engine(place, version, secret)
@@ -237,18 +240,20 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
             moved = replace(version, kept_by=kind.name, records=seal_records(moving, secret, digest))
             write_version(moving, moved, digest, secret)
             fsync_tree(moving)
-            old = home / f".loading-{token_hex(8)}"
             with lock_checkpoints(home):  # a charge may raise the checkpoint until the last moment
                 place.rename(old)
                 if (old / MARK).is_file():
                     shutil.copy2(old / MARK, moving / MARK)
                 moving.rename(place)
                 fsync_path(home)
+            verify_engine(place, read_version(place, secret), secret)
         except BaseException:
-            forget_records(moving)
-            shutil.rmtree(moving, ignore_errors=True)
+            with lock_checkpoints(home):
+                if old.is_dir() and place.is_dir():
+                    if (place / MARK).is_file():
+                        shutil.copy2(place / MARK, old / MARK)
+                    place.rename(moving)
+            remove_leftovers(home)
             raise
-        verify_engine(place, read_version(place, secret), secret)
-        forget_records(old)
-        shutil.rmtree(old)
+        remove_leftovers(home)
     return digest

@@ -16,6 +16,7 @@ from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_names_only
 from discreet.records.keys import Purpose, Secret, read_secret
+from discreet.workspace.folder_layout import lock_dataset
 from discreet.workspace.sealed import read_sealed, write_sealed
 from discreet.workspace.versions.version import Version, current_digest, read_version
 
@@ -37,9 +38,14 @@ def relabel_dataset(folder: Path, description: str) -> str:
         SecretUnusable, WorkspaceUnusable: The version cannot be read.
     """
     home = folder / "datasets" / parse_names_only(description).id
-    digest = current_digest(home)
-    if not digest:
+    if not current_digest(home):
         raise BadRequest(f'"{home.name}" is not served here.', "Load it first.")
+    with lock_dataset(home):
+        return _write_labels(folder, home, description)
+
+
+def _write_labels(folder: Path, home: Path, description: str) -> str:
+    digest = current_digest(home)
     secret = read_secret(folder / "secret")
     version = read_version(home / digest, secret)
     changes = description_changes(tomllib.loads(version.description), tomllib.loads(description))

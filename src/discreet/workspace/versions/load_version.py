@@ -10,7 +10,6 @@ plan have the same name in the ledger. A dry run validates the same and writes a
 """
 
 import secrets
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -38,11 +37,16 @@ from discreet.protect.joint_residuals import residual_cells
 from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.promise import refuse_exact
 from discreet.records.changes import Changes
-from discreet.records.engine import DEFAULT_ENGINE, Engine, EngineKind, engine_kind, forget_records
+from discreet.records.engine import DEFAULT_ENGINE, Engine, EngineKind, engine_kind
 from discreet.records.keys import Secret, create_secret, read_secret
 from discreet.records.staging import Progress, load_records
 from discreet.rules.rule_set import parse_rules
-from discreet.workspace.folder_layout import lock_dataset, refuse_newer_workspace, write_schema
+from discreet.workspace.folder_layout import (
+    delete_records_folder,
+    lock_dataset,
+    refuse_newer_workspace,
+    write_schema,
+)
 from discreet.workspace.ledger_location import (
     LEDGER,
     chain_key,
@@ -315,16 +319,12 @@ def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
     write_schema(folder)
     secret = _workspace_secret(folder)
     with lock_dataset(home):
-        for left in home.glob(".loading-*"):  # by a load that died
-            _delete_loading(left)
-        for mark in home.glob(".mark-*"):
-            mark.unlink(missing_ok=True)
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
             yield secret, loading
         finally:
-            _delete_loading(loading)
+            delete_records_folder(loading)
 
 
 def noise_for(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
@@ -456,9 +456,3 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
             f'These records are a version already, kept by the engine "{there.kept_by}".',
             f"Move it with `discreet move-engine --to {wanted}`: all numbers stay. Or leave the engine out.",
         )
-
-
-def _delete_loading(loading: Path) -> None:
-    if loading.is_dir():
-        forget_records(loading)
-        shutil.rmtree(loading, ignore_errors=True)
