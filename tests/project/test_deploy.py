@@ -146,6 +146,13 @@ def test_the_image_is_not_root_and_copies_what_is_there():
     assert not [line for line in lines if ":latest" in line or "secret" in line.lower()]
 
 
+def test_the_base_image_is_pinned_by_one_digest():
+    lines = (DEPLOY / "Containerfile").read_text("utf-8").splitlines()
+    bases = {line.split()[1] for line in lines if line.startswith("FROM ")}
+    assert len(bases) == 1
+    assert re.fullmatch(r"docker\.io/library/python:3\.13\.\d+-slim-\w+@sha256:[0-9a-f]{64}", *bases)
+
+
 def test_the_page_names_the_files_that_are_shipped():
     page = (ROOT / "docs" / "how-to" / "deploy.md").read_text("utf-8")
     assert {f"deploy/{path.name}" for path in DEPLOY.iterdir()} <= set(re.findall(r"deploy/[\w.]+", page))
