@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import discreet
+
 RECORDS = 900
 SURVEY = """[survey]
 form = "{form}"
@@ -21,13 +23,14 @@ def weighted_town(town, form, weights, more=""):
     return text, town.records.append_column("w", [weights.tolist()])
 
 
-def survey_records():
+def survey_records(*, related=True):
+    """People with weights that are larger in state A; or, if not related, the same weights in any order."""
     import pandas as pd
 
     rng = np.random.RandomState(4)
     state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
     weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "id": range(RECORDS),
             "state": state,
@@ -36,6 +39,7 @@ def survey_records():
             "w": weight.round(2),
         }
     )
+    return frame if related else frame.assign(w=np.random.RandomState(1).permutation(frame["w"]))
 
 
 def description(frame, form, **changes):
@@ -53,5 +57,27 @@ def description(frame, form, **changes):
     )
     return (
         'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
-        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.5 }}\n'
+        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.6 }}\n'
     )
+
+
+def load(folder, frame, form, more="", **changes):
+    """The survey in a form, loaded and opened."""
+    (folder / "dataset.toml").write_text(description(frame, form, **changes) + more)
+    discreet.load(folder / "workspace", folder / "dataset.toml", frame)
+    return discreet.open(folder / "workspace")
+
+
+def released(catalogue, **parts):
+    return catalogue.table("survey", measure="weighted", **parts).release
+
+
+def cells(frame, release):
+    """Each cell's place and records."""
+    for place in np.ndindex(*release.values.shape):
+        inside = np.ones(len(frame), dtype=bool)
+        for dimension, at in zip(release.dimensions, place, strict=True):
+            inside &= (
+                frame[dimension.name].isin([dimension.base[m] for m in dimension.members()[at]]).to_numpy()
+            )
+        yield place, frame[inside]

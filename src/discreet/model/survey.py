@@ -27,6 +27,8 @@ from discreet.model.limits import MOST_REPLICATES
 from discreet.model.messages.text import message, nearest, one_line
 
 METHODS = ("jackknife", "brr", "fay", "bootstrap")
+#: The most pairs of variables whose constants of tests are published.
+MOST_TESTS = 10
 #: The keys of `[survey]` that declare constants of printed errors.
 CONSTANT_KEYS = frozenset({"cluster_effects", "records_per_cluster", "degrees_of_freedom"})
 #: The keys of `[survey]` that are about the design.
@@ -196,6 +198,29 @@ class VariableEffect:
     spread: float = 1.0
 
 
+#: The ratio of two steps of a published constant, which is this multiple of what was measured on average.
+RUNG = 1.25
+#: The step of a published relative variance, which is this much more than what was measured on average.
+VARIATION_STEP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class PairEffect:
+    """The constants of a test: E and a² of `inference/hypothesis_tests/survey_tests.py`.
+
+    Args:
+        effect: By how much clusters raise the variance of the interactions of two variables; 1 without clusters.
+        variation: The relative variance of that factor between interactions.
+    """
+
+    effect: float = 1.0
+    variation: float = 0.0
+
+    def before_rounding(self) -> "PairEffect":
+        """What was measured, on average over the chance that published constants are rounded by."""
+        return PairEffect(max(self.effect / RUNG, 1.0), max(self.variation - VARIATION_STEP, 0.0))
+
+
 @dataclass(frozen=True, slots=True)
 class SurveyConstants:
     """What the errors of weighted tables depend on beyond the declared facts; see `survey/published_constants.py`.
@@ -207,6 +232,7 @@ class SurveyConstants:
         mean_square: The sum of the squared weights over that of the weights.
         calibration: The relative variance of the sum of the weights; 0 if they are calibrated.
         stratum_clusters: The clusters in each stratum, if both are declared and the strata are a variable of tables.
+        pairs: The constants of tests, by two variables or levels.
     """
 
     effects: tuple[tuple[str, VariableEffect], ...] = ()
@@ -215,6 +241,12 @@ class SurveyConstants:
     mean_square: float = 0.0
     calibration: float = 0.0
     stratum_clusters: tuple[int, ...] = ()
+    pairs: tuple[tuple[tuple[str, str], PairEffect], ...] = ()
+
+    def pair(self, one: str, other: str) -> PairEffect | None:
+        """The constants of the test of two levels, in any order; None if none are published."""
+        found = dict(self.pairs)
+        return found.get((one, other), found.get((other, one)))
 
     def effect(self, level: str) -> VariableEffect:
         """The constants of a level; those of simple random sampling if it has none."""
@@ -230,6 +262,7 @@ class SurveyConstants:
             "calibration": self.calibration,
             "stratum_clusters": list(self.stratum_clusters),
             "effects": {name: asdict(effect) for name, effect in self.effects},
+            "tests": [{"variables": list(names), **asdict(each)} for names, each in self.pairs],
         }
 
 
@@ -243,6 +276,10 @@ def read_constants(document: Mapping[str, Any]) -> SurveyConstants:
         document["mean_square_weight"],
         document["calibration"],
         tuple(document["stratum_clusters"]),
+        tuple(
+            ((each["variables"][0], each["variables"][1]), PairEffect(each["effect"], each["variation"]))
+            for each in document.get("tests", ())
+        ),
     )
 
 
@@ -252,6 +289,9 @@ DEFINITION, GENERALISED = "generalised-1", "generalised"
 DESIGN_EFFECTS = "design-effects"
 #: The method of new versions.
 NEW_ERRORS = GENERALISED
+
+#: The bounds of the bias that can be declared: they are public, and a bound in steps shows little of the measured bias.
+BIAS_BOUNDS = tuple(Fraction(parts, 1000) for parts in (5, 10, 20, 50, 100, 200))
 
 #: The forms of a weighted table, the default first; see `survey/weight_forms.py`.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
@@ -275,7 +315,10 @@ class Survey:
         errors: How printed errors are computed: `GENERALISED`, or `DESIGN_EFFECTS` in versions of 0.2.0.
         calibrated: Whether the weights add up to a known population in every sample that could have been drawn.
         calibrated_to: The variables whose known distribution they reproduce.
+        bias_bound: The largest relative bias of a category by the form, as declared; it replaces the bias that a load
+            lets through in printed errors.
         constants: Declared under `dp`; else measured and published by the load.
+        tests: The pairs of variables or levels whose constants of tests the load publishes.
     """
 
     form: str
@@ -290,7 +333,23 @@ class Survey:
     errors: str = GENERALISED
     calibrated: bool = False
     calibrated_to: tuple[str, ...] = ()
+    bias_bound: Fraction | None = None
     constants: SurveyConstants = field(default=SurveyConstants(), compare=False)
+    tests: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def simple(self) -> bool:
+        """Whether counts of the sample can be tested as if records were drawn one by one, with equal chances."""
+        weights = {weight for _, weight in self.stratum_weights} if self.form == "public-strata" else set()
+        stratified = bool(self.design.strata) and self.relative_variance > 0
+        return not (self.clustered or stratified or len(weights) > 1)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether tests need published constants: with clusters or replicates, or with declared effects of clusters."""
+        constants = self.constants
+        effects = any(each.cluster > 1 for _, each in constants.effects) or bool(constants.pairs)
+        return bool(self.design.clusters or self.design.replicates or constants.freedom or effects)
 
     @property
     def only_weights(self) -> bool:
@@ -316,6 +375,16 @@ class Survey:
                 self.error_limit <= 0,
                 f"`error_limit` of [survey] is {float(self.error_limit):g}.",
                 "Give a number above 0, as in 0.25.",
+            ),
+            (
+                self.bias_bound is not None and self.bias_bound not in BIAS_BOUNDS,
+                f"`bias_bound` of [survey] is {float(self.bias_bound or 0):g}.",
+                "Give 0.005, 0.01, 0.02, 0.05, 0.1 or 0.2: a finer figure would be one of the records.",
+            ),
+            (
+                self.only_weights and self.bias_bound is not None,
+                '[survey] has `bias_bound`, and the form "largest-weight" has no bias.',
+                "Leave it out.",
             ),
             (
                 self.form == "public-strata" and not (self.stratum and self.stratum_weights),
@@ -364,8 +433,39 @@ def parse_survey(section: Any) -> Survey:
         _number(entry.get("error_limit", "0.25"), "error_limit"),
         _method_of_errors(entry),
         *_calibration(entry),
+        None if "bias_bound" not in entry else _number(entry["bias_bound"], "bias_bound"),
         _declared_constants(entry),
+        tuple(names for names, _ in _tests(entry)),
     )
+
+
+def _tests(entry: Mapping[str, Any]) -> tuple[tuple[tuple[str, str], PairEffect | None], ...]:
+    """The declared pairs, with their constants where these are declared too."""
+    given = entry.get("tests", [])
+    advice = 'Write tests = [["region", "sex"]]; under dp tests = [{ variables = ["region", "sex"], effect = 1.6 }].'
+    if not isinstance(given, list) or len(given) > MOST_TESTS:
+        raise BadDescription(
+            f"`tests` of [survey] is no list of at most {MOST_TESTS} pairs: each tells a little of the clusters.", advice
+        )
+    found: list[tuple[tuple[str, str], PairEffect | None]] = []
+    for each in given:
+        pair = each.get("variables") if isinstance(each, dict) else each
+        unknown = sorted(set(each) - {"variables", "effect", "variation"}) if isinstance(each, dict) else []
+        if unknown or not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) for n in pair):
+            raise BadDescription(f"`tests` of [survey] has {each!r}.", advice)
+        constants = None
+        if isinstance(each, dict):
+            effect, variation = (float(_number(each.get(name, own), name)) for name, own in (("effect", 1), ("variation", 0)))
+            if effect < 1 or variation < 0:
+                raise BadDescription(
+                    f"`tests` of [survey] has the effect {effect:g} and the variation {variation:g}.",
+                    "Give an effect of 1 or more, and a variation of 0 or more.",
+                )
+            constants = PairEffect(effect, variation)
+        found.append(((pair[0], pair[1]), constants))
+    if len({frozenset(names) for names, _ in found}) < len(found):
+        raise BadDescription("`tests` of [survey] names a pair twice.", "Name each pair once.")
+    return tuple(found)
 
 
 def _method_of_errors(entry: Mapping[str, Any]) -> str:
@@ -408,5 +508,8 @@ def _declared_constants(entry: Mapping[str, Any]) -> SurveyConstants:
             "Give the number of clusters less that of strata.",
         )
     return SurveyConstants(
-        tuple((name, VariableEffect(value, value)) for name, value in found.items()), per_cluster, freedom
+        tuple((name, VariableEffect(value, value)) for name, value in found.items()),
+        per_cluster,
+        freedom,
+        pairs=tuple((names, constants) for names, constants in _tests(entry) if constants is not None),
     )

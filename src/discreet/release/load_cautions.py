@@ -11,36 +11,54 @@ Cautions may show true counts. They are for the custodian only and reach no rele
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 """
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreet.errors import DiscreetError
 from discreet.model.dataset import ROW_NUMBER, Dataset
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.file_io import toml_string
 from discreet.model.hierarchy import finer
 from discreet.protect.plan import NoisePlan
 from discreet.protect.promise import noise_cautions
 from discreet.records.changes import Changes
 from discreet.records.draft.column_roles import FEWEST_A_CATEGORY, id_caution
+from discreet.records.draft.describe_file import Draft
+from discreet.records.draft.toml_text import DRAFT_FORM, one_line
 from discreet.records.engine import AggregateQuery, Engine, records_in
 from discreet.release.budget_document import amount_document
 from discreet.release.measures.weighted import weight_cautions
 from discreet.rules.kinds.groups import close_groups
+from discreet.survey.form_choice import weight_report
 from discreet.workspace.demo import refuse_demo
-from discreet.workspace.versions.load_version import LoadJob, LoadReport, dry_run_load, load, noise_for
+from discreet.workspace.folder_layout import read_description
+from discreet.workspace.versions.load_version import (
+    LoadJob,
+    LoadReport,
+    cell_key_noise,
+    dry_run_load,
+    inspect_records,
+    load,
+    noise_for,
+)
 from discreet.workspace.versions.version_conflicts import NEW_LINEAGE
 
 #: Interfaces take the job and the report from here: the load itself is closed to them.
-__all__ = ["LoadJob", "LoadReport", "dry_load_document", "load_with_cautions"]
+__all__ = ["LoadJob", "LoadReport", "dry_load_document", "load_with_cautions", "weigh_draft"]
 
 #: With more variables than this there are very many tables.
 MANY_VARIABLES = 30
 #: How many names a caution lists.
 MOST_NAMED = 5
+#: The first line of what the weights of a survey say.
+CONFIDENTIAL_WEIGHTS = "CONFIDENTIAL, from the weights of the records:"
 #: The caution of every load under `dp`: the same whatever the records are.
 LEFT_OUT = (
     "Under dp no record is a reason to refuse a load, since that would tell of a person. A record that does not fit is "
@@ -55,6 +73,7 @@ CHECKED = (
     "the description: every key, variable, hierarchy, rule and structural zero",
     "the noise: its design, and how often it would leave a count exact",
     "every record: its columns, categories, id, and structural zeros",
+    "a survey's weights: what [survey] declares, and the bias of its form (cell keys; not of records inside Spark)",
     "the lineage: one method and one budget for ever",
     OF_DP,
 )
@@ -71,6 +90,7 @@ def load_with_cautions(job: LoadJob) -> LoadReport:
             *description_cautions(dataset, records),
             *sliver_cautions(dataset, engine),
             *weight_cautions(dataset),
+            *form_cautions(dataset, engine, job.beside),
         )
 
     report = load(replace(job, inspect=inspect))
@@ -92,7 +112,11 @@ def dry_load_document(job: LoadJob) -> dict[str, Any]:
         else `{budget, epsilon, delta, repeat, left}` (rho and distance under the rule zcdp). `left_out` is None there
         too, else `{problems, counts, surplus}`: what does not fit and is not stored, for the custodian alone.
     """
-    found = dry_run_load(job)
+
+    def inspect(dataset: Dataset, engine: Engine) -> tuple[str, ...]:
+        return form_cautions(dataset, engine, job.beside)
+
+    found = dry_run_load(replace(job, inspect=inspect))
     bad, left_out_cautions = found.left_out, []  # exact figures, for a custodian who checks a file
     if bad is not None:
         left_out_cautions.append(
@@ -129,6 +153,7 @@ def dry_load_document(job: LoadJob) -> dict[str, Any]:
             *left_out_cautions,
             *(disappearing(found.before, found.dataset) if found.before is not None else ()),
             *(each.sentence for each in found.overlaps),
+            *found.cautions,
         ],
         "left_out": left_out if found.dataset.protection.is_dp else None,
         "charge": charge,
@@ -179,6 +204,51 @@ def description_cautions(dataset: Dataset, records: int | None) -> Iterator[str]
         )
     if records is not None and records < FEWEST_A_CATEGORY:
         yield f"The file has {_count(records, 'record')}: hardly anything can be said of so few and protect them."
+
+
+def form_cautions(dataset: Dataset, engine: Engine, beside: Path) -> tuple[str, ...]:
+    """What the weights of a survey say of its form, with the errors to expect under each; one caution of several lines.
+
+    Under `dp` there is none, because a load may show nothing of the records.
+    """
+    if dataset.survey is None or dataset.protection.is_dp:
+        return ()
+    report = weight_report(dataset, engine, cell_key_noise(dataset.protection, beside))
+    return ("\n    ".join([CONFIDENTIAL_WEIGHTS, *report.lines()]),)
+
+
+def weigh_draft(draft: Draft, file: Path) -> Draft:
+    """A draft with the form that fits its weights, and the errors to expect under each form as comments.
+
+    A file that does not fit its draft keeps the draft's own form, and an assumption says why.
+    """
+    if f"\n{DRAFT_FORM}\n" not in draft.text:
+        return draft
+    with tempfile.TemporaryDirectory(prefix="discreet-weigh-") as name:
+        folder = Path(name)
+        for file_name, text in (*draft.code_lists.items(), ("dataset.toml", draft.text)):
+            (folder / file_name).write_text(text, "utf-8")
+        found: list[str] = []
+
+        def inspect(dataset: Dataset, engine: Engine) -> tuple[str, ...]:
+            report = weight_report(dataset, engine, cell_key_noise(dataset.protection))
+            found.extend(f"# {one_line(line)}".rstrip() for line in report.lines())
+            found.append(f"form = {toml_string(report.proposed.survey.form)}")
+            if report.proposed.survey.stratum is not None and report.strata is not None:
+                found.append("# Are these weights public, as the population of a stratum over its sample is?")
+                found.extend(report.strata.lines)
+            return ()
+
+        try:
+            inspect_records(LoadJob(folder, read_description(folder / "dataset.toml"), file, inspect=inspect))
+        except DiscreetError as error:
+            return replace(
+                draft, assumed=(*draft.assumed, f"The weights were not looked at: {error.message}")
+            )
+    lines = "\n".join(
+        [f"# {CONFIDENTIAL_WEIGHTS} Take these lines out before you give the file away.", *found]
+    )
+    return replace(draft, text=draft.text.replace(f"\n{DRAFT_FORM}\n", f"\n{lines}\n", 1))
 
 
 def _count(number: int, what: str) -> str:

@@ -20,6 +20,7 @@ from discreet.model.survey import Survey
 from discreet.release.checked_request import CheckedRequest, unlock
 from discreet.release.verdicts import count_cells
 from discreet.survey.generalised import SHOWN_ZERO, Axis, Floats, TableErrors
+from discreet.survey.published_constants import declared_biases
 from discreet.survey.weight_forms import SurveyDesign
 
 
@@ -113,7 +114,15 @@ def table_errors(
         largest / average,
         0.0 if survey.calibrated else constants.calibration,
         float(survey.error_limit),
+        0.0 if strata is None else _strata_effect(survey, dataset),
     )
+
+
+def _strata_effect(survey: Survey, dataset: Dataset) -> float:
+    """The cluster effect of the variable of the strata; 0 if the design or the calibration fixes their sizes."""
+    stratum = dataset.variable(str(survey.stratum))
+    fixed = stratum.column == survey.design.strata or stratum.name in survey.calibrated_to
+    return 0.0 if fixed else survey.constants.effect(stratum.name).cluster
 
 
 def _filter_dimension(dataset: Dataset, name: str, members: tuple[int, ...]) -> Dimension:
@@ -133,6 +142,9 @@ def _axis(
     of_strata = dataset.variable(dimension.name).column == survey.design.strata
     fixed = of_strata or (survey.only_weights and dimension.name in survey.calibrated_to)
     cluster = np.array([each.weighted if survey.only_weights else each.cluster for each in effects])
+    biases = cluster * np.array([size - 1 for _, size in levels])
+    if (declared := declared_biases(survey, float(sizes.sum()))) is not None:
+        biases = np.full(len(members), declared)
     margin = counts.of(dimension)
     for at, own in enumerate(members):
         if len(set(own)) == everything:
@@ -145,7 +157,7 @@ def _axis(
         tuple(members),
         everything,
         np.zeros(len(members)) if fixed else cluster,
-        np.zeros(len(members)) if of_strata else cluster * np.array([size - 1 for _, size in levels]),
+        np.zeros(len(members)) if of_strata else biases,
         margin,
         None if clusters is None else np.array(clusters, dtype=np.float64),
     )

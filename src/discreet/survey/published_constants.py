@@ -14,16 +14,18 @@ The gate. With ŵ the weights of the form (the average weight, or the public wei
 
     bias_v²  =  (Σ_l p_l ((Ŵ_l / W_l - 1)² - D_v (Σw²/W_l² - Σŵ²/Ŵ_l²)))₊  /  (D_v (K_v - 1) / n)
 
-is the squared bias over the sampling variance of a category. A form is refused if it is above τ = .5 for a variable, or if
-the largest weight is above five times the mean. Weights are taken as at most three times their mean here.
+is the squared bias over the sampling variance of a category. A form is refused if it is above τ = .5 for a variable (with a
+declared `bias_bound`: if the numerator, the squared relative bias, is above its square), or if the largest weight is above
+five times the mean. Weights are taken as at most three times their mean here.
 
 Source: docs/methods/survey-weights.md; Kish (1965); Wolter (2007).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -33,7 +35,7 @@ from discreet.errors import BadData
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.hierarchy import groupings
-from discreet.model.survey import Survey, SurveyConstants, VariableEffect
+from discreet.model.survey import RUNG, Survey, SurveyConstants, VariableEffect
 from discreet.records import storage
 from discreet.records.engine import AggregateQuery, Engine
 from discreet.records.keys import Purpose, Secret
@@ -41,9 +43,13 @@ from discreet.survey.generalised import CAP, TAU, Floats
 from discreet.survey.variance import fractions, replicate_variance, stratum_variance
 
 #: The ratio of two steps of a published constant.
-RATIO = 1.25
+RATIO = RUNG
 #: A form that does not use the records' weights is refused if one of them is larger than this multiple of the mean.
 MOST_WEIGHT_RATIO = 5
+#: A category whose own cluster effect is above this multiple of its variable's has intervals that are too short.
+CONCENTRATED = 1.5
+#: A declared weight of a stratum is that of the records but for its last digit, and this share of it.
+STRATUM_TOLERANCE, MOST_ROUNDING = 0.001, 0.02
 
 
 def step(value: float, chance: float) -> float:
@@ -85,14 +91,16 @@ def _add(places: NDArray[np.int64], values: Floats, length: int) -> Floats:
     return np.asarray(np.bincount(places, weights=values, minlength=length), dtype=np.float64)
 
 
-def category_sums(engine: Engine, dataset: Dataset, survey: Survey, variable: str) -> CategorySums:
-    """Count the records by category, sampling unit and weight."""
+def category_sums(engine: Engine, dataset: Dataset, survey: Survey, *variables: str) -> CategorySums:
+    """Count the records by category, sampling unit and weight; the categories of several variables are numbered in C order."""
     replicates = storage.replicate_names(survey.design)
     strata = (
-        (survey.stratum,) if survey.form == "public-strata" and survey.stratum not in {None, variable} else ()
+        (survey.stratum,)
+        if survey.form == "public-strata" and survey.stratum not in {None, *variables}
+        else ()
     )
     query = AggregateQuery(
-        (variable, *map(str, strata), *storage.unit_columns(dataset), storage.WEIGHT), sums=replicates
+        (*variables, *map(str, strata), *storage.unit_columns(dataset), storage.WEIGHT), sums=replicates
     )
     found = engine.aggregate(query)
     order = np.lexsort(found.codes)  # engines return groups in any order
@@ -110,9 +118,13 @@ def category_sums(engine: Engine, dataset: Dataset, survey: Survey, variable: st
         form = public[of_stratum]
         own, people = (_add(of_stratum, counts * each, public.size) for each in (weight, form))
         weight = weight * (people / np.where(own > 0, own, 1))[of_stratum]
+    else:  # what the cap takes off is no bias
+        weight = weight * (mean * counts.sum() / float(counts @ weight))
     factors = tuple(each[order] / scale / (counts * exact) for each in found.sums)
+    lengths = [len(dataset.variable(name)) for name in variables]
+    category = np.ravel_multi_index(tuple(codes[name] for name in variables), lengths)
     return CategorySums(
-        codes[variable], stratum, codes.get(storage.CLUSTER, none), counts, exact, weight, form, factors
+        category, stratum, codes.get(storage.CLUSTER, none), counts, exact, weight, form, factors
     )
 
 
@@ -159,13 +171,22 @@ class LevelFigures:
 
     Args:
         bias: The bias of the form over the sampling error of a category; above `TAU` the form is refused.
-        by_category: The cluster effect of each category; empty without clusters.
+        relative_bias: The same relative to the category, as `bias_bound` is.
+        by_category: The cluster effect of each category by its code, of those with records; empty without clusters.
     """
 
     level: str
     effect: VariableEffect
     bias: float
-    by_category: tuple[float, ...]
+    relative_bias: float
+    by_category: tuple[tuple[str, float], ...]
+
+    @property
+    def concentrated(self) -> tuple[tuple[str, float], ...]:
+        """The categories whose own cluster effect is above 1.5 times that of the variable."""
+        return tuple(
+            (code, own) for code, own in self.by_category if own > CONCENTRATED * self.effect.cluster
+        )
 
 
 def level_figures(dataset: Dataset, engine: Engine) -> Iterator[LevelFigures]:
@@ -175,7 +196,7 @@ def level_figures(dataset: Dataset, engine: Engine) -> Iterator[LevelFigures]:
     for variable in dataset.variables:
         sums = category_sums(engine, dataset, survey, variable.name)
         design = SampleDesign(survey, sums)
-        yield _figures(variable.name, sums, len(variable), design)
+        yield _figures(variable.name, sums, variable.codes, design)
         done.add(variable.name)
         for level, groups in groupings(dataset, variable.name).items():
             if level in done or level in {each.name for each in dataset.variables}:
@@ -183,7 +204,8 @@ def level_figures(dataset: Dataset, engine: Engine) -> Iterator[LevelFigures]:
             place_of = np.full(len(variable), len(groups), dtype=np.int64)
             for place, group in enumerate(groups):
                 place_of[list(group.members)] = place
-            yield _figures(level, replace(sums, category=place_of[sums.category]), len(groups) + 1, design)
+            codes = (*(group.code for group in groups), "")
+            yield _figures(level, replace(sums, category=place_of[sums.category]), codes, design)
             done.add(level)
 
 
@@ -194,18 +216,19 @@ def survey_of(dataset: Dataset) -> Survey:
     return dataset.survey
 
 
-def _figures(level: str, sums: CategorySums, categories: int, design: SampleDesign) -> LevelFigures:
-    ones = np.ones_like(sums.weight)
+def _figures(level: str, sums: CategorySums, codes: Sequence[str], design: SampleDesign) -> LevelFigures:
+    categories, ones = len(codes), np.ones_like(sums.weight)
     n_k, totals, squares = (sums.add(each, categories) for each in (ones, sums.weight, sums.weight**2))
     form, form_squares = (sums.add(each, categories) for each in (sums.form, sums.form**2))
     n, there = float(n_k.sum()), totals > 0
     p = n_k / n
     cluster = weighted = 1.0
-    by_category = ones[:0]
+    by_category: tuple[tuple[str, float], ...] = ()
     if design.clustered:
         simple, variances = n * p * (1 - p), design.variances(sums, ones, categories)
         cluster = _ratio(variances, simple)
-        by_category = variances[there] / np.where(simple > 0, simple, np.inf)[there]
+        own = variances / np.where(simple > 0, simple, np.inf)
+        by_category = tuple((codes[at], float(own[at])) for at in np.flatnonzero(there).tolist())
         weighted = _ratio(design.variances(sums, sums.weight, categories), (1 - p) * squares)
     whole = np.where(there, totals, 1)
     mean_square = squares / whole
@@ -217,7 +240,7 @@ def _figures(level: str, sums: CategorySums, categories: int, design: SampleDesi
     error, sampling = float(p @ (shift**2 - cluster * noise)), cluster * (int(there.sum()) - 1) / n
     bias = sqrt(max(error, 0.0) / sampling) if sampling > 0 else 0.0
     return LevelFigures(
-        level, VariableEffect(cluster, weighted, 1 + spread), bias, tuple(by_category.tolist())
+        level, VariableEffect(cluster, weighted, 1 + spread), bias, sqrt(max(error, 0.0)), by_category
     )
 
 
@@ -225,49 +248,134 @@ def _ratio(variances: Floats, simple: Floats) -> float:
     return max(1.0, float(variances.sum() / simple.sum())) if simple.sum() > 0 else 1.0
 
 
-def refuse_biased_form(survey: Survey, figures: list[LevelFigures]) -> None:
+def biased_levels(survey: Survey, figures: Sequence[LevelFigures]) -> list[LevelFigures]:
+    """The levels at which a form is too biased, the worst first."""
+    if survey.only_weights:
+        return []
+    bound = survey.bias_bound
+    biased = (each for each in figures if (each.bias > TAU if bound is None else each.relative_bias > bound))
+    return sorted(biased, key=lambda each: -each.bias)
+
+
+def declared_biases(survey: Survey, records: float) -> float | None:
+    """What takes the place of D (K - 1) for every variable if the bias has a declared bound: τ² times it over n is β²."""
+    return None if survey.bias_bound is None else (float(survey.bias_bound) / TAU) ** 2 * records
+
+
+def weight_ratio(survey: Survey) -> float:
+    """The largest weight over the mean weight, both as declared."""
+    return float(survey.largest_weight) * survey.sample_size / float(survey.population_size)
+
+
+def admits(survey: Survey, figures: Sequence[LevelFigures]) -> bool:
+    """Whether the form may be served: the gate."""
+    fits = weight_ratio(survey) <= MOST_WEIGHT_RATIO and not biased_levels(survey, figures)
+    return survey.only_weights or fits
+
+
+def refuse_biased_form(survey: Survey, figures: Sequence[LevelFigures], fitting: str = "") -> None:
     """Refuse a form that gives people a weight too far from their own; the error has exact figures, for the custodian.
+
+    `fitting` says which form fits the weights (`form_choice.fitting_form`).
 
     Raises:
         BadData: It names the variables and the form that fits.
     """
-    if survey.only_weights:
+    if admits(survey, figures):
         return
-    mean = float(survey.population_size) / survey.sample_size
-    ratio = float(survey.largest_weight) / mean
-    biased = sorted((each for each in figures if each.bias > TAU), key=lambda each: -each.bias)
-    if ratio <= MOST_WEIGHT_RATIO and not biased:
-        return
-    if biased:
-        named = ", ".join(f"{each.level} ({each.bias:.2f})" for each in biased[:5])
-        what = (
-            f'The form "{survey.form}" is biased where weights relate to categories: the bias over the sampling error '
-            f"is above {TAU:g} for {named}. (Confidential: these figures are from the records.)"
-        )
-    else:
-        what = (
+    trim = f'Trim weights at {MOST_WEIGHT_RATIO} times their mean, or use form = "largest-weight".'
+    if (ratio := weight_ratio(survey)) > MOST_WEIGHT_RATIO:
+        raise BadData(
             f"`largest_weight` of [survey] is {ratio:.1f} times the mean weight: a person of such a weight cannot be "
-            f'represented by the form "{survey.form}".'
+            f'represented by the form "{survey.form}".',
+            trim,
         )
-    if survey.form == "average-weight" and biased and ratio <= MOST_WEIGHT_RATIO:
-        advice = (
-            f'Use form = "public-strata" with strata of {biased[0].level}, or form = "largest-weight". The strata need '
-            "public weights."
-        )
+    biased = biased_levels(survey, figures)[:5]
+    if survey.bias_bound is None:
+        named = ", ".join(f"{each.level} ({each.bias:.2f})" for each in biased)
+        what = f"the bias over the sampling error is above {TAU:g} for {named}."
     else:
-        advice = f'Trim weights at {MOST_WEIGHT_RATIO} times their mean, or use form = "largest-weight".'
-    raise BadData(what, advice)
+        named = ", ".join(f"{each.level} ({each.relative_bias:.3f})" for each in biased)
+        what = f"the relative bias is above `bias_bound` = {float(survey.bias_bound):g} for {named}."
+    raise BadData(
+        f'The form "{survey.form}" is biased where weights relate to categories: {what} (Confidential: these figures are '
+        "from the records.)",
+        fitting or trim,
+    )
+
+
+def refuse_other_stratum_weights(dataset: Dataset, engine: Engine) -> None:
+    """Refuse public weights of strata that are not the mean weights of the records.
+
+    Half of the last declared digit is rounding, of at most 2 %, and so is a thousandth of the weight.
+
+    Raises:
+        BadData: It has the mean weights, for the custodian.
+    """
+    survey = survey_of(dataset)
+    if survey.form != "public-strata":
+        return
+    found, other = stratum_means(dataset, engine, str(survey.stratum)), []
+    for code, declared in survey.stratum_weights:
+        mean, digit = found[code], Fraction(1, 2 * decimal_parts(declared))
+        rounding = max(STRATUM_TOLERANCE * mean, min(float(digit), MOST_ROUNDING * mean))
+        if mean and abs(float(declared) - mean) > rounding:
+            other.append(
+                f"{code}: {float(declared):g} declared, {mean:.{dataset.weight_decimals}f} by the records"
+            )
+    if other:
+        more = f", and {len(other) - 5} more" if len(other) > 5 else ""
+        raise BadData(
+            f"`stratum_weights` of [survey] are not those of the records: {'; '.join(other[:5])}{more}. (Confidential: "
+            "these figures are from the records.)",
+            "Declare the population of the stratum over its records, or mend the weights.",
+        )
+
+
+def stratum_means(dataset: Dataset, engine: Engine, name: str) -> dict[str, float]:
+    """The mean weight of each category of a variable, by code; 0 without records. Confidential."""
+    cells, variable = engine.aggregate(AggregateQuery((name,), weights=True)), dataset.variable(name)
+    if cells.weight_sums is None:
+        raise ValueError("weights were asked for")
+    means = np.zeros(len(variable))
+    means[cells.codes[0]] = cells.weight_sums / cells.counts / 10**dataset.weight_decimals
+    return dict(zip(variable.codes, means.tolist(), strict=True))
+
+
+def decimal_parts(value: Fraction) -> int:
+    """10 to the number of decimals that a declared number has.
+
+    >>> decimal_parts(Fraction("12.50")), decimal_parts(Fraction(900))
+    (10, 1)
+    """
+    parts = 1
+    while parts < 10**9 and (value * parts).denominator > 1:
+        parts *= 10
+    return parts
+
+
+def sum_variance(survey: Survey, design: SampleDesign, some: CategorySums) -> float:
+    """The relative variance of the sum of the weights, before it is rounded; 0 if they are calibrated."""
+    everybody = replace(some, category=np.zeros_like(some.category))
+    variance = float(design.variances(everybody, some.exact, 1)[0])
+    total = float(some.records @ some.exact)
+    return 0.0 if survey.calibrated or variance <= NO_VARIANCE * total**2 else variance / total**2
+
+
+def chance(secret: Secret, dataset: Dataset, name: str) -> float:
+    """The chance by which a constant is rounded, in (0, 1]; it stays the same for the lineage."""
+    key = secret.derive(Purpose.SURVEY_CONSTANT, dataset.lineage, name)
+    return (int.from_bytes(key[:8], "big") + 1) / 2**64
 
 
 def published_constants(
-    dataset: Dataset, engine: Engine, secret: Secret, figures: list[LevelFigures]
+    dataset: Dataset, engine: Engine, secret: Secret, figures: Sequence[LevelFigures]
 ) -> SurveyConstants:
     """The constants of a version, rounded up by chances that stay the same for the lineage."""
     survey = survey_of(dataset)
 
     def up(value: float, name: str) -> float:
-        key = secret.derive(Purpose.SURVEY_CONSTANT, dataset.lineage, name)
-        return step(value, (int.from_bytes(key[:8], "big") + 1) / 2**64)
+        return step(value, chance(secret, dataset, name))
 
     some = category_sums(engine, dataset, survey, dataset.variables[0].name)
     design = SampleDesign(survey, some)
@@ -281,13 +389,8 @@ def published_constants(
         else:
             effects.append((each.level, VariableEffect(cluster)))
     total, squares = (float(some.records @ each) for each in (some.exact, some.exact**2))
-    everybody = replace(some, category=np.zeros_like(some.category))
-    variance = float(design.variances(everybody, some.exact, 1)[0])
-    calibration = (
-        0.0
-        if survey.calibrated or variance <= NO_VARIANCE * total**2
-        else up(variance / total**2, "calibration")
-    )
+    variance = sum_variance(survey, design, some)
+    calibration = up(variance, "calibration") if variance else 0.0
     clusters = int(design.units.sum()) if survey.design.clusters else 0
     replicates = len(survey.design.replicates)
     freedom = clusters - design.units.size if clusters else replicates - 1 if replicates else None

@@ -25,6 +25,8 @@ LONG_LIST = 40
 #: More categories are not grouped one by one.
 MOST_GROUPED = 12
 NOT_STATED = "not-stated"
+#: The form of weighted tables in a draft, before the weights are looked at.
+DRAFT_FORM = 'form = "average-weight"'
 #: Letters without a Unicode decomposition.
 _PLAIN = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "þ": "th", "ı": "i"})
 
@@ -154,7 +156,7 @@ def survey_lines(roles: Roles) -> list[str]:
     lines = [
         "# From the weights of the file; a load compares them again. See docs/methods/survey-weights.md.",
         "[survey]",
-        'form = "average-weight"',
+        DRAFT_FORM,
         f"sample_size = {weight.records}",
         f"population_size = {number(weight.total)}",
         f"largest_weight = {number(math.ceil(weight.high * 10**4) / 10**4)}",

@@ -108,7 +108,8 @@ class LoadJob:
         engine: The engine that stores the records; by default the one that `[engine]` names, or DuckDB.
         corrections: What to do if records differ from the current version's (`version_conflicts.py`).
         serve_beside: Whether earlier versions accept queries next to this one, however few records differ.
-        inspect: Called with the dataset and its open engine before the version is served; returns cautions.
+        inspect: Called with the dataset and its open engine before the version is served; returns cautions. A dry run calls
+            it for a survey under the cell key method only.
     """
 
     folder: Path
@@ -261,8 +262,17 @@ def dry_run_load(job: LoadJob) -> LoadReport:
         create_secret(aside / "secret")
         has_secret = (folder / "secret").exists()
         secret = read_secret((folder if has_secret else aside) / "secret")
-        nowhere = replace(kind, store=lambda *_given: None)
-        loaded = load_records(job.records, dataset, job.description, secret, aside, nowhere, job.progress)
+        # The gate of a survey's form needs records that can be counted: those of a file are stored aside.
+        in_file = not str(job.records).startswith(f"{kind.name}:")
+        weighed = dataset.survey is not None and not dataset.protection.is_dp and in_file
+        aside_kind = engine_kind(DEFAULT_ENGINE) if weighed else replace(kind, store=lambda *_given: None)
+        loaded = load_records(job.records, dataset, job.description, secret, aside, aside_kind, job.progress)
+        cautions: tuple[str, ...] = ()
+        if weighed:
+            measure_survey(aside, dataset, aside_kind, secret)
+            if job.inspect is not None:
+                with closing(aside_kind.open(aside, dataset, None)) as counting:
+                    cautions = job.inspect(dataset, counting)
         ledger = ledger_if_any(folder)
         if ledger is None:
             refuse_lost_ledger(folder)
@@ -274,7 +284,20 @@ def dry_run_load(job: LoadJob) -> LoadReport:
             before = read_version(home / digest, secret).dataset if (digest := current_digest(home)) else None
     overlaps = find_id_overlaps(folder, dataset, loaded.ids, secret)
     report = LoadReport(dataset, "", noise, loaded.records, loaded.left_out, loaded.surplus, before)
-    return replace(report, overlaps=overlaps, receipt=receipt)
+    return replace(report, overlaps=overlaps, receipt=receipt, cautions=cautions)
+
+
+def inspect_records(job: LoadJob) -> tuple[str, ...]:
+    """What `inspect` of a job finds in records that are stored for that time only; the form of a survey is not checked."""
+    dataset = parse_dataset(job.description)
+    kind = engine_kind(DEFAULT_ENGINE)
+    with tempfile.TemporaryDirectory(prefix="discreet-inspect-") as name:
+        aside = Path(name)
+        create_secret(aside / "secret")
+        secret = read_secret(aside / "secret")
+        load_records(job.records, dataset, job.description, secret, aside, kind, job.progress)
+        with closing(kind.open(aside, dataset, None)) as counting:
+            return () if job.inspect is None else job.inspect(dataset, counting)
 
 
 def _refuse_other_method(folder: Path, dataset: Dataset) -> None:

@@ -55,21 +55,30 @@ def measure_survey(folder: Path, dataset: Dataset, kind: EngineKind, secret: Sec
     """Check the form of a survey against its weights, and measure the constants that its printed errors need.
 
     Raises:
-        BadData: The form is too biased for the weights.
+        BadData: The form is too biased for the weights, or public weights of strata are not those of the records.
     """
     survey = dataset.survey
     if survey is None or survey.errors != GENERALISED or dataset.protection.is_dp:  # declared, not measured
         return dataset
-    from discreet.survey.published_constants import (  # noqa: PLC0415 - only surveys need it
+    from discreet.survey.form_choice import fitting_form  # noqa: PLC0415 - only surveys need it
+    from discreet.survey.published_constants import (  # noqa: PLC0415
+        admits,
         level_figures,
         published_constants,
         refuse_biased_form,
+        refuse_other_stratum_weights,
     )
 
     with closing(kind.open(folder, dataset, None)) as opened:
+        refuse_other_stratum_weights(dataset, opened)
         figures = list(level_figures(dataset, opened))
-        refuse_biased_form(survey, figures)
+        if not admits(survey, figures):
+            refuse_biased_form(survey, figures, fitting_form(dataset, opened))
         constants = published_constants(dataset, opened, secret, figures)
+        if survey.tests:
+            from discreet.survey.pair_effects import published_pairs  # noqa: PLC0415 - few surveys declare tests
+
+            constants = replace(constants, pairs=published_pairs(dataset, opened, secret))
     return replace(dataset, survey=replace(survey, constants=constants))
 
 

@@ -1,0 +1,445 @@
+"""Which form of weighted tables fits a survey's weights, and the errors that readers would see. Confidential.
+
+For each form the gate is tried (`published_constants.py`), and the printed errors are computed as a release computes them
+(`generalised.py`), with true counts in place of released ones and constants 1.25 times those of the records, the mean of
+their secret rounding. Strata for `public-strata` are sought among the variables: those within which the weights vary least,
+
+    within_s  =  Σ_h Σ_{i in h} (w_i - w̄_h)² / (n w̄²),      public weights w_h = w̄_h
+
+and of these the first that the gate admits. A variable may be a combination of others.
+
+Source: docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), section 2.1, for the relative variance of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadDescription
+from discreet.model.dataset import Dataset
+from discreet.model.exact import Confidential
+from discreet.model.file_io import toml_string
+from discreet.model.survey import Survey
+from discreet.noise.table import NoiseTable
+from discreet.records.engine import AggregateQuery, Engine
+from discreet.survey.generalised import FEWEST_FREEDOM, FEWEST_PEOPLE, SHOWN_ZERO, Axis, Floats, TableErrors
+from discreet.survey.published_constants import (
+    MOST_WEIGHT_RATIO,
+    RATIO,
+    LevelFigures,
+    SampleDesign,
+    admits,
+    biased_levels,
+    category_sums,
+    declared_biases,
+    level_figures,
+    stratum_means,
+    sum_variance,
+    survey_of,
+    weight_ratio,
+)
+
+#: The forms under the cell key method.
+SERVED = ("average-weight", "public-strata", "largest-weight")
+#: Weights that vary less than this within strata are nearly constant.
+NEARLY_CONSTANT = 0.001
+#: By how much a form without counts of records must be better than one with counts.
+WITHOUT_COUNTS = 1.25
+#: How many variables are tried as strata, and the most categories of one.
+MOST_TRIED, MOST_STRATA = 3, 200
+#: Larger typical tables are left out, and more strata of a table.
+MOST_CELLS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """A variable as the strata of `public-strata`.
+
+    Args:
+        within: The relative variance of the weights within its categories.
+        weights: The mean weight of each category, by code.
+    """
+
+    variable: str
+    within: float
+    weights: tuple[tuple[str, Fraction], ...]
+
+    def of(self, survey: Survey) -> Survey:
+        """The survey with the form `public-strata` by this variable."""
+        return replace(survey, form="public-strata", stratum=self.variable, stratum_weights=self.weights)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of `[survey]` that declare it."""
+        listed = ", ".join(f"{toml_string(code)} = {float(weight):.10g}" for code, weight in self.weights)
+        return [f"stratum = {toml_string(self.variable)}", f"stratum_weights = {{ {listed} }}"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FormErrors(Confidential):
+    """A form with the survey that declares it: why the gate refuses it, or the median relative error of each table."""
+
+    survey: Survey
+    refused: str
+    errors: tuple[float | None, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean relative error of the tables; infinite if the form is refused or no cell has an error."""
+        known = [each for each in self.errors if each is not None]
+        return sum(known) / len(known) if known and not self.refused else float("inf")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WeightReport(Confidential):
+    """The weights of a survey, and what each form would make of them.
+
+    Args:
+        spread: The relative variance of the weights.
+        largest: The largest weight over the mean.
+        above: How many records have more than five times the mean weight, and `trim`, five times the mean.
+        related: The variables by which weights differ, with the share of the variance of the weights between their
+            categories, the largest first.
+        tables: The variables of each typical table.
+        forms: Of `SERVED`, in order; a form that cannot be declared is missing.
+        strata: The strata of `public-strata`.
+        concentrated: Variable, category and cluster effect over the variable's, of categories in few clusters.
+    """
+
+    spread: float
+    largest: float
+    above: int
+    trim: float
+    related: tuple[tuple[str, float], ...]
+    tables: tuple[tuple[str, ...], ...]
+    forms: tuple[FormErrors, ...]
+    strata: Strata | None
+    concentrated: tuple[tuple[str, str, float], ...]
+
+    @property
+    def proposed(self) -> FormErrors:
+        """The form that the gate admits with the least errors.
+
+        `largest-weight`, which has no counts of records, only if its errors are less by a quarter.
+        """
+        return min(
+            self.forms, key=lambda each: each.mean * (WITHOUT_COUNTS if each.survey.only_weights else 1)
+        )
+
+    def lines(self) -> list[str]:
+        """The report as lines of text, with a table of forms by tables."""
+        related = ", ".join(f"{name} {share:.0%}" for name, share in self.related[:5])
+        found = [
+            f"The weights have a relative variance of {self.spread:.1%}; the largest is {self.largest:.1f} times the mean.",
+            f"Share of that variance between categories: {related}." if related else "All weights are equal.",
+        ]
+        if self.strata is not None:
+            found.append(
+                f"Strata: within {self.strata.variable} the relative variance is {self.strata.within:.2%}"
+                + (", the weights are nearly constant." if self.strata.within <= NEARLY_CONSTANT else ".")
+            )
+        if self.above:
+            records = "1 record has" if self.above == 1 else f"{self.above:,} records have"
+            found.append(
+                f"{records} a weight above {MOST_WEIGHT_RATIO} times the mean: trim at {self.trim:.6g}, and spread what is "
+                "cut off over the others."
+            )
+        found += [
+            f"{name} {code!r} is in few clusters: its cluster effect is {over:.1f} times that of {name}, and its intervals "
+            "are too short."
+            for name, code, over in self.concentrated
+        ]
+        width = max(map(len, SERVED)) + 1
+        titles = [" x ".join(table) for table in self.tables]
+        found.append(
+            "Expected relative standard error, median of the cells with 16 and more records, of the tables:"
+        )
+        found += [f"  ({at}) {title}" for at, title in enumerate(titles, 1)]
+        head = "".join(f"{f'({at})':>8}" for at in range(1, len(titles) + 1))
+        found.append(f"{'form':<{width}}{head}")
+        for form in self.forms:
+            cells = ["-" if each is None else f"{each:.1%}" for each in form.errors]
+            row = f"{form.survey.form:<{width}}" + "".join(f"{each:>8}" for each in cells)
+            found.append(row + (f"  refused: {form.refused}" if form.refused else ""))
+        return [*found, f'Proposed: form = "{self.proposed.survey.form}".']
+
+
+def weight_report(dataset: Dataset, engine: Engine, noise: NoiseTable) -> WeightReport:
+    """The report of a dataset with a survey under the cell key method."""
+    survey = survey_of(dataset)
+    plain = replace(survey, form="average-weight", stratum=None, stratum_weights=())
+    some = category_sums(engine, replace(dataset, survey=plain), plain, dataset.variables[0].name)
+    total, squares = float(some.records @ some.exact), float(some.records @ some.exact**2)
+    mean = total / survey.sample_size
+    spread = max(squares * survey.sample_size / total**2 - 1, 0.0)
+    tried = find_strata(dataset, engine)
+    chosen, figures = _first_admitted(dataset, engine, tried)
+    surveys = {
+        "average-weight": plain,
+        "largest-weight": replace(plain, form="largest-weight", bias_bound=None),
+    }
+    if chosen is not None:
+        surveys["public-strata"] = chosen.of(plain)
+    tables = typical_tables(dataset)
+    forms: list[FormErrors] = []
+    concentrated: tuple[tuple[str, str, float], ...] = ()
+    for name in SERVED:
+        try:
+            other = replace(dataset, survey=surveys.get(name))
+        except BadDescription:  # keys that cannot have separate noise
+            continue
+        if other.survey is None:
+            continue
+        own = figures if name == "public-strata" else list(level_figures(other, engine))
+        refused = refusal_in_words(other.survey, own)
+        errors = (expected_error(other, engine, own, noise, table) for table in tables)
+        forms.append(FormErrors(other.survey, refused, tuple(errors)))
+        if name == SERVED[0]:
+            concentrated = tuple(
+                (each.level, code, effect / each.effect.cluster)
+                for each in own
+                for code, effect in each.concentrated
+            )
+    related = () if spread < NO_SPREAD else _related(dataset, engine, spread)
+    above = float(some.records[some.exact > MOST_WEIGHT_RATIO * mean].sum())
+    return WeightReport(
+        spread,
+        float(some.exact.max()) / mean,
+        round(above),
+        MOST_WEIGHT_RATIO * mean,
+        related,
+        tables,
+        tuple(forms),
+        chosen,
+        concentrated,
+    )
+
+
+#: A smaller relative variance of the weights is rounding.
+NO_SPREAD = 1e-6
+
+
+def refusal_in_words(survey: Survey, figures: Sequence[LevelFigures]) -> str:
+    """Why the gate refuses a form, in a few words; empty if it does not."""
+    if admits(survey, figures):
+        return ""
+    if weight_ratio(survey) > MOST_WEIGHT_RATIO:
+        return f"a weight above {MOST_WEIGHT_RATIO} means"
+    return "biased by " + ", ".join(
+        f"{each.level} ({each.bias:.2f})" for each in biased_levels(survey, figures)[:3]
+    )
+
+
+def within_variance(dataset: Dataset, engine: Engine, name: str) -> float:
+    """The relative variance of the weights within the categories of a variable."""
+    survey = survey_of(dataset)
+    sums = category_sums(engine, dataset, replace(survey, form="average-weight"), name)
+    length = len(dataset.variable(name))
+    counts, totals, squares = (
+        sums.add(each, length) for each in (np.ones_like(sums.exact), sums.exact, sums.exact**2)
+    )
+    mean = totals.sum() / counts.sum()
+    rest = squares - totals**2 / np.maximum(counts, 1)
+    return max(float(rest.sum() / counts.sum()), 0.0) / float(mean) ** 2
+
+
+def _related(dataset: Dataset, engine: Engine, spread: float) -> tuple[tuple[str, float], ...]:
+    shares = (
+        (each.name, 1 - within_variance(dataset, engine, each.name) / spread) for each in dataset.variables
+    )
+    return tuple(sorted(((name, share) for name, share in shares if share > 0), key=lambda each: -each[1]))
+
+
+def find_strata(dataset: Dataset, engine: Engine) -> list[Strata]:
+    """The variables within which the weights vary least, with their mean weights; of those alike, the one with fewest."""
+    found = []
+    for variable in dataset.variables:
+        if 1 < len(variable) <= MOST_STRATA and variable.name not in dataset.geography:
+            within = within_variance(dataset, engine, variable.name)
+            found.append((max(within, NEARLY_CONSTANT), len(variable), variable.name, within))
+    average = Fraction(survey_of(dataset).population_size, survey_of(dataset).sample_size)
+    strata = []
+    for *_, name, within in sorted(found)[:MOST_TRIED]:
+        digits = dataset.weight_decimals
+        means = stratum_means(dataset, engine, name)
+        weights = ((code, round(Fraction(mean) if mean else average, digits)) for code, mean in means.items())
+        own = tuple((code, weight) for code, weight in weights if weight > 0)
+        if len(own) == len(means):
+            strata.append(Strata(name, within, own))
+    return strata
+
+
+def _first_admitted(
+    dataset: Dataset, engine: Engine, tried: Sequence[Strata]
+) -> tuple[Strata | None, list[LevelFigures]]:
+    """The first strata that the gate admits; else the first that were tried."""
+    first = None
+    for strata in tried:
+        other = replace(dataset, survey=strata.of(survey_of(dataset)))
+        figures = list(level_figures(other, engine))
+        if not biased_levels(survey_of(other), figures):
+            return strata, figures
+        first = first or (strata, figures)
+    return first or (None, [])
+
+
+def fitting_form(dataset: Dataset, engine: Engine) -> str:
+    """Which form to declare in place of a refused one, as the advice of the refusal."""
+    chosen, figures = _first_admitted(dataset, engine, find_strata(dataset, engine))
+    if chosen is not None and admits(chosen.of(survey_of(dataset)), figures):
+        lines = ", ".join(['form = "public-strata"', *chosen.lines])
+        return f'Use {lines} in [survey], if these weights are public; or form = "largest-weight".'
+    return (
+        f'No variable has weights that are alike within it. Use form = "largest-weight", or trim weights at '
+        f"{MOST_WEIGHT_RATIO} times their mean."
+    )
+
+
+def typical_tables(dataset: Dataset) -> tuple[tuple[str, ...], ...]:
+    """Up to five tables: the shortest, the middle and the longest variable, and the middle one by each of the others."""
+    names = sorted((len(each), each.name) for each in dataset.variables if len(each) > 1)
+    if not names:
+        return ()
+    short, middle, long = (names[at][1] for at in (0, len(names) // 2, -1))
+    tables = [(short,), (middle,), (long,), (short, middle), (middle, long)]
+    return tuple(dict.fromkeys(table for table in tables if len(set(table)) == len(table)))
+
+
+def expected_error(
+    dataset: Dataset,
+    engine: Engine,
+    figures: Sequence[LevelFigures],
+    noise: NoiseTable,
+    table: tuple[str, ...],
+) -> float | None:
+    """The median relative standard error of a table's inner cells with enough people; None if none has one."""
+    errors = _table_errors(dataset, engine, figures, noise, table)
+    if errors is None:
+        return None
+    fewest = FEWEST_PEOPLE * (1.0 if errors.unit is None else errors.largest)
+    enough = errors.noisy.sum(axis=-1) >= fewest
+    if not enough.any():
+        return None
+    return float(np.median((errors.cells().standard / np.where(enough, errors.values, 1))[enough]))
+
+
+def _table_errors(
+    dataset: Dataset,
+    engine: Engine,
+    figures: Sequence[LevelFigures],
+    noise: NoiseTable,
+    table: tuple[str, ...],
+) -> TableErrors | None:
+    """The errors of a table of true counts."""
+    survey = survey_of(dataset)
+    some = category_sums(engine, dataset, survey, dataset.variables[0].name)
+    design = SampleDesign(survey, some)
+    clusters = int(design.units.sum()) if survey.design.clusters else 0
+    replicates = len(survey.design.replicates)
+    freedom = clusters - design.units.size if clusters else replicates - 1 if replicates else None
+    if freedom is not None and freedom < FEWEST_FREEDOM:
+        return None
+    average = float(survey.population_size) / survey.sample_size
+    largest = float(survey.largest_weight)
+    stratum = str(survey.stratum) if survey.form == "public-strata" else ""
+    counts = _counts(dataset, engine, table, stratum, weights=survey.only_weights)
+    if counts is None:
+        return None
+    if survey.only_weights:
+        steps = np.rint(counts / largest)
+        people = (_variances(noise, steps)[..., 0] + 1 / 4) * largest**2
+        counts, weights = steps * largest / average, np.array([average])
+    else:
+        listed = dict(survey.stratum_weights)
+        codes = dataset.variable(stratum).codes if stratum else ()
+        weights = np.array([float(listed[code]) for code in codes]) if stratum else np.array([average])
+        own = _variances(noise, counts)
+        if stratum:
+            own = np.where(counts > 0, own, SHOWN_ZERO)
+        if stratum in table:
+            own = own * _own_stratum(table.index(stratum), counts.shape)
+        people = own @ weights**2
+    known = {each.level: each.effect for each in figures}
+    axes, spread = [], 0.0
+    for at, name in enumerate(table):
+        variable, effect = dataset.variable(name), known[name]
+        fixed = variable.column == survey.design.strata
+        cluster = effect.weighted if survey.only_weights else effect.cluster
+        d = (RATIO if design.clustered else 1.0) * cluster
+        spread += (RATIO * effect.spread - 1) ** 2
+        others = tuple(axis for axis in range(len(table)) if axis != at)
+        sizes, ones = len(variable), np.ones(len(variable))
+        bias = declared_biases(survey, survey.sample_size) or d * (sizes - 1)
+        axes.append(
+            Axis(
+                name,
+                variable.codes,
+                tuple((place,) for place in range(sizes)),
+                sizes,
+                0 * ones if fixed or (survey.only_weights and name in survey.calibrated_to) else d * ones,
+                0 * ones if fixed else bias * ones,
+                counts.sum(axis=others),
+            )
+        )
+    square = float(some.records @ some.exact**2) / float(some.records @ some.exact)
+    lengths = counts.shape[:-1]
+    everybody = np.maximum(counts.sum(axis=tuple(range(len(table)))), 1)
+    pairs = {
+        pair: counts.sum(axis=tuple(axis for axis in range(len(table)) if axis not in pair))
+        for pair in combinations(range(len(table)), 2)
+    }
+    return TableErrors(
+        tuple(axes),
+        pairs if len(table) > 2 else {},
+        counts,
+        people,
+        weights,
+        everybody if stratum else np.array([float(survey.sample_size)]),
+        np.full(lengths, square * (1 + sqrt(spread))) if survey.only_weights else None,
+        survey.sample_size / clusters if clusters else 1.0,
+        freedom,
+        largest / average,
+        sum_variance(survey, design, some),
+        float(survey.error_limit),
+    )
+
+
+def _counts(
+    dataset: Dataset, engine: Engine, table: tuple[str, ...], stratum: str, *, weights: bool
+) -> Floats | None:
+    """True counts, or sums of weights, of the inner cells of a table, with the strata on the last axis."""
+    names = table if stratum in {"", *table} else (*table, stratum)
+    lengths = [len(dataset.variable(name)) for name in names]
+    if np.prod(lengths, dtype=float) > MOST_CELLS:
+        return None
+    cells = engine.aggregate(AggregateQuery(names, weights=weights))
+    found = np.zeros(lengths)
+    own = cells.weight_sums / 10.0**dataset.weight_decimals if cells.weight_sums is not None else cells.counts
+    found[cells.codes] = own
+    if not stratum:
+        return found[..., None]
+    if stratum not in table:
+        return found
+    return np.asarray(
+        found[..., None] * _own_stratum(names.index(stratum), (*found.shape, lengths[names.index(stratum)]))
+    )
+
+
+def _own_stratum(axis: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Which stratum, on the last axis, a cell of the strata's variable is."""
+    places = np.indices(shape, sparse=True)
+    return np.asarray(np.broadcast_to(places[axis] == places[-1], shape))
+
+
+def _variances(noise: NoiseTable, counts: Floats) -> Floats:
+    """The variance of the noise of each count."""
+    values, place = np.unique(np.maximum(counts, 0).astype(np.int64), return_inverse=True)
+    known = np.array([float(noise.row(int(value)).variance()) for value in values])
+    return np.asarray(known[place.ravel()].reshape(counts.shape))
