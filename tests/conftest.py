@@ -28,6 +28,7 @@ import pytest
 from hypothesis import settings
 
 from discreet.cli.main import run as command_line
+from discreet.model import survey
 from discreet.model.request import request_from_text
 from discreet.records.keys import BYTES, Secret, write_guarded
 from discreet.release.pipeline import release_table
@@ -363,6 +364,19 @@ def _a_secret_by_its_place(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "create_secret", create)
         yield
+
+
+@pytest.fixture(scope="session")
+def errors_of_0_2_0():
+    """`with errors_of_0_2_0():` loads give surveys the printed errors of 0.2.0, which come from exact weights."""
+
+    @contextmanager
+    def patched():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(survey, "NEW_ERRORS", survey.DESIGN_EFFECTS)
+            yield
+
+    return patched
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,9 @@ name = "job"
 categories = ["a", "b", "c"]
 
 [survey]
+form = "public-strata"
+stratum = "sex"
+stratum_weights = { 1 = 10, 2 = 20 }
 sample_size = 400
 population_size = 6000
 largest_weight = 20

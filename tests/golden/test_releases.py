@@ -90,10 +90,11 @@ stratum_weights = { 1 = 30, 2 = 50 }
 """
 
 
-def surveyed(town, form):
-    """The town as a sample: a man stands for 30, a woman for 40 to 60; the description and the records."""
+def surveyed(town, form, *, related=True):
+    """The town as a sample: a man stands for 30, a woman for 40 to 60, or all for that; the description and the records."""
     man = np.array(town.records["sex"].to_pylist()) == "1"
-    weights = np.where(man, 3000, np.random.RandomState(8).randint(4000, 6000, len(man)))
+    weights = np.random.RandomState(8).randint(4000, 6000, len(man))
+    weights = np.where(man, 3000, weights) if related else weights
     spread = round(len(weights) * (weights**2).sum() / weights.sum() ** 2 - 1, 4)
     text = SURVEY.replace("FORM", form)
     text = text.replace("population_size = 120000", f"population_size = {weights.sum() / 100}")
@@ -114,21 +115,38 @@ WEIGHTED = {name: REQUESTS[name] for name in ("small", "groups")}
 
 
 @pytest.mark.parametrize("form", ["largest-weight", "average-weight", "public-strata"])
-def test_weighted_releases_never_change(golden, town, tmp_path, form):
+def test_weighted_releases_never_change(golden, town, tmp_path, errors_of_0_2_0, form):
     sample = surveyed(town, form)
     text = with_protection(sample, f"[protection.noise]\n{LAPLACE}") + sample.survey
-    workspace = town.load(tmp_path, text, sample.records)
+    with errors_of_0_2_0():
+        workspace = town.load(tmp_path / "old", text, sample.records)
     check(golden, f"weights {form}", workspace.stored("town"), WEIGHTED, measure="weighted")
     workspace.close()
+    sample = surveyed(town, form, related=form != "average-weight")
+    text = with_protection(sample, f"[protection.noise]\n{LAPLACE}") + sample.survey
+    for design in ("", 'clusters = "household"\n'):
+        workspace = town.load(tmp_path / f"new{len(design)}", text + design, in_households(sample.records))
+        name = f"weights {form}, generalised{', clusters' * bool(design)}"
+        check(golden, name, workspace.stored("town"), WEIGHTED, measure="weighted")
+        workspace.close()
+
+
+def in_households(records):
+    """With a column of clusters of 30 people each."""
+    return records.append_column("household", [np.arange(len(records)) // 30])
 
 
 @pytest.mark.parametrize("form", ["average-weight", "public-strata", "invariant"])
-def test_weighted_releases_under_dp_never_change(golden, private_town, tmp_path, form):
+def test_weighted_releases_under_dp_never_change(golden, private_town, tmp_path, errors_of_0_2_0, form):
     sample = surveyed(private_town, form)
-    text = private_variant(sample, PRIVATE["known total"] if form == "invariant" else {})
-    workspace = private_town.load(tmp_path / "variant", text + sample.survey, sample.records)
+    text = private_variant(sample, PRIVATE["known total"] if form == "invariant" else {}) + sample.survey
     wanted = {"one": {"rows": ["age"]}, "area": {"rows": ["area"]}}
+    with errors_of_0_2_0():
+        workspace = private_town.load(tmp_path / "old", text, sample.records)
     check(golden, f"dp weights {form}", workspace.stored("town"), wanted, measure="weighted")
+    workspace.close()
+    workspace = private_town.load(tmp_path / "new", text, sample.records)
+    check(golden, f"dp weights {form}, generalised", workspace.stored("town"), wanted, measure="weighted")
     workspace.close()
 
 

@@ -1,13 +1,10 @@
 """Weighted tables under `dp`: made of noisy counts and public constants alone."""
 
-from fractions import Fraction
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from discreet.errors import BadData, BadDescription, OutsideUniverse
-from discreet.model.release import ERROR_STEPS
 from discreet.model.request import TableRequest
 from discreet.records.storage import sum_columns
 from discreet.release.measures import weighted as measure
@@ -76,8 +73,13 @@ def records():
     )
 
 
-def stored(folder, form, strata="", more=""):
-    text = SURVEY.replace("FORM", form).replace("STRATA", strata).replace("MORE", more)
+def stored(folder, form, strata="", more="", margins="own"):
+    text = (
+        SURVEY.replace('"own"', f'"{margins}"')
+        .replace("FORM", form)
+        .replace("STRATA", strata)
+        .replace("MORE", more)
+    )
     text = text.replace("relative_variance = 0.05", "relative_variance = 0.0625")
     load_dataset(folder, text, records())
     return Workspace(folder).stored("survey")
@@ -133,13 +135,15 @@ def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it
 
 
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):
-    release = release_table(stored(tmp_path, "average-weight"), weighted(("likes",), ("state",)))
-    assert release.errors is not None
-    distribution = release.distribution.at(0, 0)
-    n, noisy = 600, int(release.noisy[0, 0])
-    sampling = Fraction(17, 16) * (1 - Fraction(600, 24000)) * noisy * (1 - Fraction(noisy, n))
-    square = (sampling + distribution.variance) / noisy**2
-    assert release.errors[0, 0] == min(rung for rung in ERROR_STEPS if rung**2 >= square * 10**6)
+    release = release_table(
+        stored(tmp_path, "average-weight", margins="sums"), weighted(("likes",), ("state",))
+    )
+    noise = 40**2 * np.array(
+        [[float(release.distribution.at(row, column).variance) for column in range(3)] for row in range(3)]
+    )
+    assert release.sampling.noise == pytest.approx(noise)
+    assert len(set(noise.ravel().round().tolist())) > 1, "wrong: one noise for all cells"
+    assert (release.errors >= 1000 * np.sqrt(noise) / release.values).all()
 
 
 @pytest.mark.parametrize("form", ["average-weight", "public-strata"])

@@ -82,9 +82,8 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     if survey.errors == GENERALISED:
         errors = _table_errors(question, survey, design, cells, strata)
         standard = errors.cells()
-        return MeasureValues(
-            people, standard.relative, standard.noise_shares, standard.unreliable, promise, errors
-        )
+        shown = (standard.relative, standard.noise_shares, standard.unreliable)
+        return MeasureValues(people, *(each.reshape(people.shape) for each in shown), promise, errors)
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
     told = relative_errors(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
