@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import signal
 
 import pytest
 from rich.console import Console
 
 from discreet.cli.console import (
-    clean_up_on_signal,
     emit,
     emit_json,
     load_bars,
@@ -87,26 +85,3 @@ def test_each_step_of_a_load_has_its_bar_and_none_shows_nothing(capfd):
     assert shown.out == ""
     assert "town: reading" in shown.err
     assert shown.err.count("100%") == 2
-
-
-@pytest.fixture(autouse=True)
-def as_before():
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_the_end_is_that_of_ctrl_c(number):
-    signal.signal(number, signal.SIG_DFL)
-    clean_up_on_signal()
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(number)
-
-
-def test_a_signal_that_is_ignored_stays_so():
-    """`nohup` ignores the closing of the terminal; the wrong alternative ends all the same."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    clean_up_on_signal()
-    signal.raise_signal(signal.SIGHUP)

@@ -1,17 +1,12 @@
-"""Output of the command line: documents on standard output; messages, errors and progress bars on standard error.
-
-Signal handlers that let a terminated command clean up, as at Ctrl-C.
-"""
+"""Output of the command line: documents on standard output; messages, errors and progress bars on standard error."""
 
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -217,18 +212,3 @@ def simulation_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     with bar.Progress(*columns, bar.TimeElapsedColumn(), console=messages, transient=True) as bars:
         task = bars.add_task(what, total=None)
         yield lambda done, of: bars.update(task, completed=done, total=of)
-
-
-def clean_up_on_signal() -> None:
-    """Install the handler of Ctrl-C for SIGTERM and SIGHUP, so that no records are left on disk.
-
-    A server finishes its responses first; anything else raises KeyboardInterrupt. Ignored signals stay ignored.
-    """
-
-    def interrupt(_number: int, frame: FrameType | None) -> None:
-        handler = signal.getsignal(signal.SIGINT)
-        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
-
-    for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:  # Windows has no SIGHUP
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, interrupt)

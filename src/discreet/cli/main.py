@@ -9,10 +9,14 @@ import typer
 
 from discreet import __version__
 from discreet.cli.registry import CommandGroup
+from discreet.cli.signals import guarded
 from discreet.errors import DiscreetError, NotFound, WorkspaceUnusable
 
 #: How often Python looks for garbage: there is none while modules load, and looking takes 7 % of a small table.
 RARELY = (100_000, 20, 20)
+
+#: The exit code after Ctrl-C.
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="discreet",
@@ -43,12 +47,15 @@ def run() -> None:
     gc.set_threshold(*RARELY)
     # Arrow's own pool keeps the memory of blocks that have left.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    try:
-        app()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it ends as one of ours
-        from discreet.cli.console import report_error
+    with guarded() as guard:
+        try:
+            app()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends as one of ours
+            if guard.received:  # DuckDB and Arrow raise errors of their own at Ctrl-C
+                sys.exit(INTERRUPTED)
+            from discreet.cli.console import report_error
 
-        sys.exit(report_error(_expected_error(error)))
+            sys.exit(report_error(_expected_error(error)))
 
 
 def _expected_error(error: Exception) -> DiscreetError:

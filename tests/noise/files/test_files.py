@@ -176,12 +176,21 @@ def test_a_document_that_contradicts_itself_is_refused(document, said):
         from_document(document)
 
 
-JUNK = [None, "x", 1, 1.5, [], [1], {}, {"a": 1}, True, 10**30, float("nan")]
+JUNK = [None, "x", 1, 1.5, [], [1], {}, {"a": 1}, True, 10**30, 10**400, float("nan")]
 PLACES = [
     ["rows"], ["rows", 1], ["rows", 1, "values"], ["rows", 1, "thresholds"], ["rows", 1, "probabilities"],
     ["rows", 1, "probabilities", 0], ["rows", 1, "count"], ["modulus"], ["repeats"], ["family"], ["parameters"],
     ["moments"], ["moments", "bias"], ["arrangement"], ["content_sha256"],
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("digits", [100_000, 4_000])
+def test_a_number_of_thousands_of_digits_is_refused(digits, tmp_path):
+    """Python refuses to read the first; the second overflows wherever it is used."""
+    text = json.dumps(to_document(TABLE)).replace("256", "9" * digits)
+    (tmp_path / "noise.json").write_text(text)
+    with pytest.raises(BadNoiseTable, match=f"a whole number of {digits:,} digits"):
+        read_noise_table(tmp_path / "noise.json")
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: "-".join(map(str, place)))

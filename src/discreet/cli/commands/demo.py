@@ -10,8 +10,9 @@ from typer import Argument, Option
 
 from discreet.cli import shared_options as shared
 from discreet.cli.commands.describe import print_draft
-from discreet.cli.console import clean_up_on_signal, load_bars, messages, print_message
+from discreet.cli.console import load_bars, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, OPERATE, Command
+from discreet.cli.signals import clean_up_on_signal, leave_signals_to_server
 from discreet.errors import BadData
 from discreet.model.description.sections import FileOptions
 from discreet.workspace.options import read_options
@@ -36,6 +37,7 @@ def demo(
     from discreet.web.run import serve
 
     options = read_options(folder, host=host, port=port)
+    leave_signals_to_server()
     serve(open_registry(folder, threads=options.threads), options)
 
 
@@ -51,9 +53,11 @@ def try_file(
 ) -> None:
     """Look at a file in the table builder: draft, load, serve, and remove everything at Ctrl-C."""
     from discreet.records.draft.describe_file import describe_file
+    from discreet.release.load_cautions import weigh_draft
 
     clean_up_on_signal()
     draft = describe_file(file, FileOptions(encoding, delimiter, table=table), include or (), geography or ())
+    draft = weigh_draft(draft, file)
     print_draft(draft)
     if "\n[[variable]]" not in draft.text:
         raise BadData(
@@ -92,6 +96,7 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     with listen("127.0.0.1", 0) as listening:
         free: int = listening.getsockname()[1]
     options = read_options(folder, host="127.0.0.1", port=port or free)
+    leave_signals_to_server()
     serve(open_registry(folder, threads=options.threads), options, announce)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from discreet.cli import shared_options as shared
-from discreet.cli.console import clean_up_on_signal, emit, messages, print_message
+from discreet.cli.console import emit, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.signals import clean_up_on_signal
 from discreet.errors import BadRequest
 from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import printable
@@ -29,11 +30,12 @@ def describe(
 ) -> None:
     """Draft a dataset.toml from a file of records, for you to check and complete."""
     from discreet.records.draft.describe_file import describe_file
+    from discreet.release.load_cautions import weigh_draft
 
     clean_up_on_signal()
     options = FileOptions(encoding, delimiter, table=table)
     stem = None if out is None else out.name.removesuffix(".toml")
-    draft = describe_file(file, options, include or (), geography or (), stem)
+    draft = weigh_draft(describe_file(file, options, include or (), geography or (), stem), file)
     if out is not None:
         beside = {out.parent / name: text for name, text in draft.code_lists.items()}
         for path in (out, *beside):

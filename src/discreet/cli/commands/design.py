@@ -91,7 +91,7 @@ def _store(context: typer.Context, option: typer.CallbackParam, value: Any) -> N
 def _parse_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
     try:
         _store(context, option, None if value is None else json.loads(value))
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # an integer may have too many digits
         raise BadRequest(
             f"--{option.name} is {value!r}.",
             """Write a JSON list in quotes, as in '[{"from": 0, "D": 5, "V": 3}, {"from": 1000, "D": 15, "V": 9}]'.""",

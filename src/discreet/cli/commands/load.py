@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from discreet.cli.console import clean_up_on_signal, emit_json, load_bars, messages, report_problems
+from discreet.cli.console import emit_json, load_bars, messages, report_problems
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.shared_options import OutcomeOption, WorkspaceOption, workspace_folder
+from discreet.cli.signals import clean_up_on_signal
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:

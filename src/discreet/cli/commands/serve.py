@@ -7,6 +7,7 @@ from typer import Option
 from discreet.cli.console import print_message
 from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import HostOption, PortOption, ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.signals import leave_signals_to_server
 from discreet.errors import BadRequest
 from discreet.workspace.options import Options, options_from
 
@@ -31,6 +32,7 @@ def serve(
     """Serve the table builder and the HTTP API."""
     from discreet.web.run import serve as serve_app
 
+    leave_signals_to_server()
     given = {"host": host, "port": port, "threads": threads, "workers": workers}
     addresses = {"public_url": public_url, "trusted_hosts": trusted_hosts}
     if published is None and public_key is None:

@@ -114,6 +114,10 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise BadDescription(
             "dataset.toml is nested too deeply.", "Write sections, not nested lists."
         ) from None
+    except (ValueError, ArithmeticError):
+        raise BadDescription(
+            "dataset.toml has a number with thousands of digits.", "No number of a description needs them."
+        ) from None
     protection = document.get("protection")
     budget = protection.pop("budget", None) if isinstance(protection, dict) else None
     plain: dict[str, Any] = _plain_values(document, lists)

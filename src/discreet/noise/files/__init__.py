@@ -9,6 +9,7 @@ from typing import Any
 from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat
 from discreet.model.messages.text import nearest
 from discreet.noise.files import cellkey_r, cellkey_yaml, ons, superstar, tau_argus
+from discreet.noise.files.delimited import MOST_DIGITS
 from discreet.noise.files.document import from_document, to_document
 from discreet.noise.table import NoiseTable, content_hash
 
@@ -87,7 +88,7 @@ def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: i
 
 def _json(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise BadNoiseTable(f"The document is not valid JSON (line {error.lineno}): {error.msg}.") from None
     except RecursionError:
@@ -95,3 +96,12 @@ def _json(text: str) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise BadNoiseTable("The document is not a JSON object.")
     return found
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise BadNoiseTable(
+            f"The document has a whole number of {len(text):,} digits.",
+            f"A noise table has none of more than {MOST_DIGITS}: get the file again.",
+        )
+    return int(text)

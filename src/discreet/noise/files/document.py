@@ -101,7 +101,7 @@ def from_document(document: Mapping[str, Any]) -> NoiseTable:
             "The file was changed after it was written: get it again, or design the table again.",
         )
     declared = _require(document, "moments", dict).get("bias")
-    if declared is not None and not isinstance(declared, int | float):
+    if declared is not None and not _is_finite(declared):
         raise BadNoiseTable('The document has no usable "moments.bias".', "It must be a number.")
     actual, count = float(table.rows[-1].mean()), len(table.rows) - 1
     if declared is not None and abs(declared - actual) > BIAS_TOLERANCE * max(1.0, abs(actual)):
@@ -145,6 +145,14 @@ def _require(document: Mapping[str, Any], name: str, kind: type) -> Any:
     return value
 
 
+def _is_finite(value: object) -> bool:
+    """Whether a value is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _read_rows(document: Mapping[str, Any], name: str, modulus: int) -> list[ArrangedRow]:
     rows = _require(document, name, list)
     if not all(isinstance(row, dict) for row in rows):
@@ -161,9 +169,7 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
         raise BadNoiseTable(f"The row of count {count} {kind}: the row of count {place} is expected.")
     values, thresholds = _require(row, "values", list), _require(row, "thresholds", list)
     distribution = None if row.get("probabilities") is None else _require(row, "probabilities", list)
-    if distribution is not None and not all(
-        isinstance(p, int | float) and math.isfinite(p) for p in distribution
-    ):
+    if distribution is not None and not all(map(_is_finite, distribution)):
         raise BadNoiseTable(f"The row of count {row.get('count')}: its probabilities are not all numbers.")
     if len(values) != len(thresholds) or (distribution is not None and len(distribution) != len(values)):
         raise BadNoiseTable(
