@@ -131,6 +131,49 @@ def test_totals_under_the_largest_weight_are_those_of_the_vectors(cell):
     assert printed == (-1 if cell["rse_percent"] is None else 10 * cell["rse_percent"])
 
 
+def strata_of_one_weight(**changes):
+    """A table by strata of one weight, and the same as if there were no strata."""
+    sizes = np.array([120.0, 80.0, 200.0])
+    inside = np.array([[[20, 30, 50], [40, 10, 60]], [[35, 25, 30], [25, 15, 60]]], float)
+    noisy = np.zeros((3, 3, 3))
+    noisy[:2, :2], noisy[:2, 2], noisy[2, :2], noisy[2, 2] = (
+        inside,
+        inside.sum(axis=1),
+        inside.sum(axis=0),
+        sizes,
+    )
+    weights, noise = np.full(3, 50.0), np.full((3, 3), 900.0)
+    axes = (axis("a", 1, noisy[:2, 2], sizes), axis("b", 1, noisy[2, :2], sizes))
+    by_strata = TableErrors(axes, {}, noisy, noise, weights, sizes, **changes)
+    whole = sizes.sum(keepdims=True)
+    together = noisy.sum(axis=-1, keepdims=True)
+    axes = (axis("a", 1, together[:2, 2], whole), axis("b", 1, together[2, :2], whole))
+    return by_strata, TableErrors(axes, {}, together, noise, weights[:1], whole)
+
+
+def test_strata_of_sizes_by_chance_and_one_weight_have_the_errors_of_a_sample_without_strata():
+    by_strata, plain = strata_of_one_weight(strata_effect=1.0)
+    fixed, _ = strata_of_one_weight()
+    assert by_strata.cells().standard == pytest.approx(plain.cells().standard)
+    assert (fixed.cells().standard < plain.cells().standard)[:2].all()
+    part, base = [(0, 0)], [(0, 2)]
+    for errors, same in ((by_strata, True), (fixed, False)):
+        found = errors.quotient(part, base, 0.95, share=True).error
+        assert (found == pytest.approx(plain.quotient(part, base, 0.95, share=True).error)) == same
+
+
+def test_the_whole_population_by_strata_has_limits_on_both_sides():
+    errors = by_strata()
+    low, high = errors.limits(0.95)
+    assert low[-1, -1] < errors.values[-1, -1] < high[-1, -1]
+
+
+def test_what_the_strata_or_calibrated_margins_do_not_fix_keeps_its_variance():
+    assert pair_effect(0.0, 2.5, 8) == 2.5
+    assert pair_effect(0.0, 0.0, 8) == 1.0
+    assert pair_effect(2.0, 2.5, 1) == 1.0
+
+
 def test_a_single_cell_has_the_same_error_as_an_estimate_and_in_the_table():
     errors = by_average(SIMPLE)
     low, high = errors.limits(0.9)

@@ -88,7 +88,7 @@ def table_errors(
     axes = tuple(_axis(dataset, survey, each, counts, sizes) for each in dimensions)
     length = (*shape.lengths, *(1 for _ in shape.filters), sizes.size)
     constants, pairs = survey.constants, {}
-    if len(axes) > 2 and constants.per_cluster > 1:
+    if len(axes) > 2 and any((axis.effects != 1).any() for axis in axes):
         pairs = {
             (one, two): counts.of(dimensions[one], dimensions[two])
             for one, two in combinations(range(len(axes)), 2)

@@ -12,7 +12,12 @@ of variable v, p_uv that of its pair of categories, and D the published cluster 
     Var   =  b X (1 - X/N) + β² X² + Σ_h w_h² V_kh
 
 The interval has every θ with (X - θ)² ≤ t² Var(θ) (Wilson's way). `largest-weight` has weights in its number: there w_h is
-replaced by b_S = (Σw²/Σw) (1 + √Σ_v (γ_v - 1)²), the effects are of weighted counts, and it has no bias. A variable that
+replaced by b_S = (Σw²/Σw) (1 + √Σ_v (γ_v - 1)²), the effects are of weighted counts, and it has no bias. If the sizes of
+the strata of `public-strata` are by chance (no stratum of the design, no calibration to them), with the effect D_s,
+
+    b    +=  (1 - f) n D_s Var_h(w_h p_kh) / (X (1 - X/N))                     the variance over the strata, by their sizes
+
+A variable that
 makes the strata, or that the weights are calibrated to, has the effect 0. An estimate Σ_k c_k X_k has Var_p(c) in place
 of Var_p(1_k), a ratio or share to first order.
 
@@ -64,8 +69,12 @@ def pair_effect(one: float, other: float, per_cluster: float) -> float:
     >>> round(pair_effect(2.44140625, 3.0517578125, 10), 6)
     1.328602
     """
-    if min(one, other) < 1 or per_cluster <= 1:
-        return min(one, other, 1.0) if min(one, other) > 0 else max(one, other)
+    if (
+        min(one, other) < 1
+    ):  # strata, or a calibrated margin: what it does not fix has the effect of the other variable
+        return max(one, other, 1.0)
+    if per_cluster <= 1:
+        return 1.0
     return min(1 + (one - 1) * (other - 1) / (per_cluster - 1), one, other)
 
 
@@ -140,6 +149,7 @@ class TableErrors:
         largest: The largest weight over the mean weight.
         calibration: kappa squared, the relative variance of the sum of the weights; 0 if they are calibrated.
         limit: A larger relative standard error makes a cell unreliable.
+        strata_effect: The cluster effect of the variable of the strata, if their sizes are by chance; else 0.
     """
 
     axes: tuple[Axis, ...]
@@ -154,6 +164,7 @@ class TableErrors:
     largest: float = 1.0
     calibration: float = 0.0
     limit: float = 0.25
+    strata_effect: float = 0.0
 
     @cached_property
     def population(self) -> float:
@@ -218,8 +229,14 @@ class TableErrors:
         within = np.where(shown, self._spread(), 0) @ (self.weights**2 * self.sizes)
         if self.unit is not None:
             within = within * self.unit / self.average
+        within = within + self._between(np.where(shown, self._shares, 0))
         slope = (1 - 1 / self.average) * within / (people * (1 - people / self.population))
         return np.where(self._partial, slope, 0)
+
+    def _between(self, means: Floats) -> Floats:
+        """The variance of a sum by the chance of how many records each stratum has, from its mean in each stratum."""
+        people, size = means * self.weights, self.sizes / self.sizes.sum()
+        return np.asarray(self.strata_effect * self.sizes.sum() * (people**2 @ size - (people @ size) ** 2))
 
     @cached_property
     def _bias(self) -> Floats:
@@ -322,13 +339,10 @@ class TableErrors:
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """The limits of every cell by itself; not a number where a cell is too uncertain."""
+        # By strata the whole population is a released number with noise, and no limit of itself.
+        most = np.where(self._partial | (self.sizes.size == 1), self.population, np.inf)
         return score_limits(
-            np.maximum(self.values, 0),
-            self._slope,
-            self._bias,
-            self.noise,
-            self.population,
-            self.quantile(level),
+            np.maximum(self.values, 0), self._slope, self._bias, self.noise, most, self.quantile(level)
         )
 
     # An estimate is linear in released numbers, or a quotient of two such sums to first order. Its cells are made of the
@@ -426,7 +440,8 @@ class TableErrors:
                 within = within + (effect - 1) * found
         unit = 1.0 if self.unit is None else float(self.unit.max()) / self.average
         fraction = 1 / self.average
-        return float(unit * (1 - fraction) * (self.weights**2 * self.sizes) @ np.maximum(within, 0))
+        inside = float(unit * (self.weights**2 * self.sizes) @ np.maximum(within, 0))
+        return (1 - fraction) * (inside + float(self._between(np.broadcast_to(mean, self.sizes.shape))))
 
     def _bias_of(self, places: Mapping[Place, float]) -> float:
         if self.unit is not None:
@@ -492,7 +507,7 @@ class TableErrors:
         return _Cells(counts, shares, coefficients, tuple(effects), tuple(biases), known)
 
 
-_SCALARS = ("per_cluster", "freedom", "largest", "calibration", "limit")
+_SCALARS = ("per_cluster", "freedom", "largest", "calibration", "limit", "strata_effect")
 
 
 def from_parts(document: Mapping[str, Any], arrays: Mapping[str, Floats]) -> TableErrors:
@@ -576,7 +591,7 @@ def round_up_two_digits(values: Floats) -> NDArray[np.int64]:
 
 
 def score_limits(
-    value: Floats, slope: Floats, bias: Floats, noise: Floats, most: float, quantile: float
+    value: Floats, slope: Floats, bias: Floats, noise: Floats, most: Floats | float, quantile: float
 ) -> tuple[Floats, Floats]:
     """All true totals within `quantile` standard errors of the value, at the variance that each of them would have.
 
