@@ -210,6 +210,32 @@ def test_a_hidden_cell_leaves_no_count_and_has_no_interval():
     assert np.isnan(hidden.total({(0, 0): 1.0, (1, 0): 1.0}, 0.95).low)
 
 
+def test_a_hidden_category_leaves_no_count_of_its_pairs():
+    """In tables of three variables the counts of pairs are stored; wrong alternative: those of a withheld area, too."""
+    size = np.array([100.0])
+    counts = np.arange(1.0, 9.0).reshape(2, 2, 2)
+    margins = [counts.sum(axis=others)[:, None] for others in ((1, 2), (0, 2), (0, 1))]
+    axes = tuple(
+        Axis(name, ("0", "1"), ((0,), (1,)), 2, np.full(2, 1.5), np.full(2, 1.5), margin)
+        for name, margin in zip("abc", margins, strict=True)
+    )
+    pairs = {
+        (0, 1): counts.sum(axis=2)[..., None],
+        (0, 2): counts.sum(axis=1)[..., None],
+        (1, 2): counts.sum(axis=0)[..., None],
+    }
+    errors = TableErrors(axes, pairs, counts[..., None], np.ones((2, 2, 2)), size, size, per_cluster=5.0)
+    withheld = np.zeros((2, 2, 2), dtype=bool)
+    withheld[1] = True
+    hidden = errors.hide(withheld, np.zeros_like(withheld))
+    for pair in ((0, 1), (0, 2)):
+        assert (hidden.pairs[pair][1] == 0).all(), pair
+        assert (hidden.pairs[pair][0] == pairs[pair][0]).all(), pair
+    assert (hidden.pairs[1, 2] == pairs[1, 2]).all()
+    shown, before = hidden.cells(), errors.cells()
+    assert (shown.relative[0] == before.relative[0]).all()
+
+
 def test_too_few_clusters_give_no_errors():
     errors = by_average({**CLUSTERED, "df": 19})
     found = errors.cells()

@@ -287,13 +287,16 @@ class TableErrors:
             return self
         axes = []
         for at, axis in enumerate(self.axes):
-            others = tuple(each for each in range(len(shape)) if each != at)
-            axes.append(
-                replace(axis, margin=np.where(np.all(withheld, axis=others)[:, None], 0, axis.margin))
-            )
+            hidden = np.all(withheld, axis=_others((at,), len(shape)))
+            axes.append(replace(axis, margin=np.where(hidden[:, None], 0, axis.margin)))
+        pairs = {
+            pair: np.where(np.all(withheld, axis=_others(pair, len(shape)))[..., None], 0, counts)
+            for pair, counts in self.pairs.items()
+        }
         return replace(
             self,
             axes=tuple(axes),
+            pairs=pairs,
             noisy=np.where(withheld[..., None], 0, self.noisy),
             noise=np.where(withheld | changed, np.nan, self.noise),
         )
@@ -306,10 +309,11 @@ class TableErrors:
         variance = sampling + self.noise
         standard = np.sqrt(variance)
         counts = self.noisy.sum(axis=-1)
-        there = (self.values > 0) & self._has_errors
-        relative = round_up_two_digits(WHOLE * standard / np.where(there, people, 1))
+        there = (self.values > 0) & self._has_errors & ~np.isnan(variance)
+        relative = round_up_two_digits(WHOLE * np.where(there, standard / people, 0))
         there &= relative <= MOST_ERROR
-        shares = np.rint(WHOLE * self.noise / np.where(variance > 0, variance, 1)).astype(np.int64)
+        shares = np.rint(WHOLE * np.where(there, self.noise, 0) / np.where(there, variance, 1))
+        shares = shares.astype(np.int64)
         effect = self._slope / self.average
         fewest = FEWEST_PEOPLE * (1.0 if self.unit is None else self.largest)
         few = (counts < fewest) | (counts < FEWEST_EFFECTIVE * effect)
@@ -505,6 +509,10 @@ class TableErrors:
         if not complete:
             known |= {(at,): each / self.sizes for at, each in enumerate(margins)}
         return _Cells(counts, shares, coefficients, tuple(effects), tuple(biases), known)
+
+
+def _others(axes: Sequence[int], count: int) -> tuple[int, ...]:
+    return tuple(at for at in range(count) if at not in axes)
 
 
 _SCALARS = ("per_cluster", "freedom", "largest", "calibration", "limit", "strata_effect")

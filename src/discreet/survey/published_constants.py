@@ -39,7 +39,7 @@ from discreet.model.survey import RUNG, Survey, SurveyConstants, VariableEffect
 from discreet.records import storage
 from discreet.records.engine import AggregateQuery, Engine
 from discreet.records.keys import Purpose, Secret
-from discreet.survey.generalised import CAP, TAU, Floats
+from discreet.survey.generalised import CAP, FEWEST_CLUSTERS, TAU, Floats
 from discreet.survey.variance import fractions, replicate_variance, stratum_variance
 
 #: The ratio of two steps of a published constant.
@@ -92,7 +92,7 @@ def _add(places: NDArray[np.int64], values: Floats, length: int) -> Floats:
 
 
 def category_sums(engine: Engine, dataset: Dataset, survey: Survey, *variables: str) -> CategorySums:
-    """Count the records by category, sampling unit and weight; the categories of several variables are numbered in C order."""
+    """Count the records by category, sampling unit and weight; categories of several variables are numbered in C order."""
     replicates = storage.replicate_names(survey.design)
     strata = (
         (survey.stratum,)
@@ -145,6 +145,12 @@ class SampleDesign:
     def clustered(self) -> bool:
         """Whether records are not drawn one by one."""
         return bool(self.design.clusters or self.design.replicates)
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of a variance: units less strata, or replicates less one."""
+        replicates = len(self.design.replicates)
+        return replicates - 1 if replicates else int(self.units.sum()) - self.units.size
 
     def variances(self, sums: CategorySums, values: Floats, categories: int) -> Floats:
         """The variance of the sum of a figure per record, by category."""
@@ -414,10 +420,14 @@ def _two_digits(value: float) -> float:
 
 
 def _stratum_clusters(dataset: Dataset, survey: Survey, engine: Engine) -> tuple[int, ...]:
-    """The clusters in each category of the variable that makes the strata; empty if none does."""
+    """The clusters in each category of the variable that makes the strata, or `FEWEST_CLUSTERS`; empty if none does.
+
+    More are not counted: small clusters, such as homes, would give the people of a category.
+    """
     for variable in dataset.variables:
         if variable.column == survey.design.strata:
             sums = category_sums(engine, dataset, survey, variable.name)
             pairs = np.unique(np.stack([sums.category, sums.stratum, sums.unit]), axis=1)
-            return tuple(np.bincount(pairs[0], minlength=len(variable)).tolist())
+            counts = np.bincount(pairs[0], minlength=len(variable))
+            return tuple(np.minimum(counts, FEWEST_CLUSTERS).tolist())
     return ()
