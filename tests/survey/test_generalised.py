@@ -1,6 +1,7 @@
 """The errors of weighted tables equal vectors of the definition, and are functions of released numbers alone."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,14 @@ def test_the_whole_population_by_strata_has_limits_on_both_sides():
     errors = by_strata()
     low, high = errors.limits(0.95)
     assert low[-1, -1] < errors.values[-1, -1] < high[-1, -1]
+
+
+def test_the_population_is_a_limit_only_where_it_is_known():
+    known = by_average(SIMPLE)
+    assert known.limits(0.95)[1].max() == known.population
+    by_chance = replace(known, calibration=0.01)
+    assert by_chance.limits(0.95)[1][-1, -1] > 1.1 * by_chance.population
+    assert by_chance.total({(-1, 0): 1.0, (-1, 1): 1.0, (-1, 2): 1.0}, 0.95).high > by_chance.population
 
 
 def test_what_the_strata_or_calibrated_margins_do_not_fix_keeps_its_variance():

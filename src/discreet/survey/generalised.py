@@ -343,11 +343,11 @@ class TableErrors:
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """The limits of every cell by itself; not a number where a cell is too uncertain."""
-        # By strata the whole population is a released number with noise, and no limit of itself.
-        most = np.where(self._partial | (self.sizes.size == 1), self.population, np.inf)
-        return score_limits(
-            np.maximum(self.values, 0), self._slope, self._bias, self.noise, most, self.quantile(level)
-        )
+        # The whole population is no limit of a sample that is not calibrated, nor of itself where strata add up to it.
+        known = (self.calibration == 0) & (self._partial | (self.sizes.size == 1))
+        values, most = np.maximum(self.values, 0), self.population
+        low, high = score_limits(values, self._slope, self._bias, self.noise, most, self.quantile(level))
+        return np.where(known, np.minimum(low, most), low), np.where(known, np.minimum(high, most), high)
 
     # An estimate is linear in released numbers, or a quotient of two such sums to first order. Its cells are made of the
     # outputs that contain no other; where it uses totals of a variable only, the variable is left out.
@@ -371,6 +371,8 @@ class TableErrors:
         slope = max(self._sampling(places), 0) / inside if inside > 0 else 0.0
         at, b, beta, v = (np.array(each) for each in (max(value, 0.0), slope, bias, noise))
         low, high = score_limits(at, b, beta, v, self.population, self.quantile(level))
+        if self.calibration == 0:
+            low, high = np.minimum(low, self.population), np.minimum(high, self.population)
         return Estimate(value, error, float(low), float(high))
 
     def share_of_population(self, part: Sequence[Place], level: float) -> Estimate:
@@ -599,9 +601,11 @@ def round_up_two_digits(values: Floats) -> NDArray[np.int64]:
 
 
 def score_limits(
-    value: Floats, slope: Floats, bias: Floats, noise: Floats, most: Floats | float, quantile: float
+    value: Floats, slope: Floats, bias: Floats, noise: Floats, most: float, quantile: float
 ) -> tuple[Floats, Floats]:
     """All true totals within `quantile` standard errors of the value, at the variance that each of them would have.
+
+    They may be above the population, `most`.
 
     Not a number where the bias alone is too large for a limit.
 
@@ -615,4 +619,4 @@ def score_limits(
     c = value**2 - square * noise
     root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0))
     twice = np.where(a > 0, 2 * a, np.nan)
-    return np.clip((b - root) / twice, 0, most), np.clip((b + root) / twice, 0, most)
+    return np.maximum((b - root) / twice, 0), np.maximum((b + root) / twice, 0)
