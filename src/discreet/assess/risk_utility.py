@@ -39,8 +39,9 @@ from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.rules.rule_set import refuse_by_rules
 from discreet.workspace.workspace import StoredDataset
 
-Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
+#: Counts, or weighted counts.
+Counts = NDArray[np.int64] | Floats
 
 
 def l1(true: Counts, released: Counts) -> Floats:
@@ -79,7 +80,7 @@ def _roots(counts: Counts) -> Floats:
     return np.asarray(np.sqrt(np.maximum(counts, 0)), dtype=np.float64)
 
 
-def entropy(counts: NDArray[np.int64]) -> Floats:
+def entropy(counts: Counts) -> Floats:
     """H of each table's distribution over its cells, in nats; cells along the last axis.
 
     >>> round(float(entropy(np.array([2, 2]))), 6)
@@ -89,7 +90,7 @@ def entropy(counts: NDArray[np.int64]) -> Floats:
     return np.asarray(-xlogy(shares, shares).sum(axis=-1))
 
 
-def conditional_entropy(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
+def conditional_entropy(true: Counts, released: Counts) -> Floats:
     """H(a|b) for each release; releases along the first axis, none of them empty or negative.
 
         H(a|b) = -sum m/N log(m/b) - sum (a-m)/N log((a-m)/(N - sum m)) - sum (b-m)/N log((b-m)/b),    m = min(a, b),
@@ -109,7 +110,7 @@ def conditional_entropy(true: NDArray[np.int64], released: NDArray[np.int64]) ->
     return np.asarray(-((kept + gone + added) / whole).sum(axis=-1))
 
 
-def risk(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
+def risk(true: Counts, released: Counts) -> Floats:
     """RM = 1 - H(a|b) / H(a) of each release: the share of the true table's information that it discloses.
 
     It is 1 where only the scale changed, and can be below 0; 0 for an empty release, NaN if all people are in one cell.

@@ -65,7 +65,7 @@ class NaiveAnalysis:
     fitted: Floats
 
 
-def analyse(tables: NDArray[np.int64], possible: Flags) -> NaiveAnalysis:
+def analyse(tables: NDArray[np.int64] | Floats, possible: Flags) -> NaiveAnalysis:
     """Analyse a batch of tables, laid out as tables x layers x rows x columns; empty rows and columns are left out.
 
     Negative counts are taken as zero; `possible` says which cells of a table can occur.

@@ -6,7 +6,8 @@ their secret rounding. Strata for `public-strata` are sought among the variables
 
     within_s  =  Σ_h Σ_{i in h} (w_i - w̄_h)² / (n w̄²),      public weights w_h = w̄_h
 
-and of these the first that the gate admits. A variable may be a combination of others.
+and by at most half of all their variance, and of these the first that the gate admits. A variable may be a combination of
+others.
 
 Source: docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), section 2.1, for the relative variance of weights.
 """
@@ -176,10 +177,12 @@ def weight_report(dataset: Dataset, engine: Engine, noise: NoiseTable) -> Weight
     survey = survey_of(dataset)
     plain = replace(survey, form="average-weight", stratum=None, stratum_weights=())
     some = category_sums(engine, replace(dataset, survey=plain), plain, dataset.variables[0].name)
-    total, squares = float(some.records @ some.exact), float(some.records @ some.exact**2)
-    mean = total / survey.sample_size
-    spread = max(squares * survey.sample_size / total**2 - 1, 0.0)
+    mean = float(some.records @ some.exact) / survey.sample_size
+    spread = relative_variance(some.records, some.exact)
     tried = find_strata(dataset, engine)
+    if survey.form == "public-strata":  # as declared
+        within = within_variance(dataset, engine, str(survey.stratum))
+        tried = [Strata(str(survey.stratum), within, survey.stratum_weights)]
     chosen, figures = _first_admitted(dataset, engine, tried)
     surveys = {
         "average-weight": plain,
@@ -237,6 +240,16 @@ def refusal_in_words(survey: Survey, figures: Sequence[LevelFigures]) -> str:
     )
 
 
+def relative_variance(records: Floats, weights: Floats) -> float:
+    """The variance of weights over their squared mean, each being of some records.
+
+    >>> relative_variance(np.array([1.0, 1.0]), np.array([10.0, 30.0]))
+    0.25
+    """
+    total = float(records @ weights)
+    return max(float(records @ weights**2) * float(records.sum()) / total**2 - 1, 0.0)
+
+
 def within_variance(dataset: Dataset, engine: Engine, name: str) -> float:
     """The relative variance of the weights within the categories of a variable."""
     survey = survey_of(dataset)
@@ -258,12 +271,16 @@ def _related(dataset: Dataset, engine: Engine, spread: float) -> tuple[tuple[str
 
 
 def find_strata(dataset: Dataset, engine: Engine) -> list[Strata]:
-    """The variables within which the weights vary least, with their mean weights; of those alike, the one with fewest."""
+    """Variables within which weights vary least, with their mean weights; of those alike, that with fewest categories."""
     found = []
+    everybody = replace(survey_of(dataset), form="average-weight")
+    some = category_sums(engine, dataset, everybody, dataset.variables[0].name)
+    most = relative_variance(some.records, some.exact) / 2
     for variable in dataset.variables:
         if 1 < len(variable) <= MOST_STRATA and variable.name not in dataset.geography:
             within = within_variance(dataset, engine, variable.name)
-            found.append((max(within, NEARLY_CONSTANT), len(variable), variable.name, within))
+            if NO_SPREAD < most >= within:
+                found.append((max(within, NEARLY_CONSTANT), len(variable), variable.name, within))
     average = Fraction(survey_of(dataset).population_size, survey_of(dataset).sample_size)
     strata = []
     for *_, name, within in sorted(found)[:MOST_TRIED]:
@@ -367,6 +384,10 @@ def _table_errors(
             own = own * _own_stratum(table.index(stratum), counts.shape)
         people = own @ weights**2
     known = {each.level: each.effect for each in figures}
+    chance = 0.0  # the effect of the variable of the strata, if their sizes are by chance
+    if stratum and stratum not in survey.calibrated_to:
+        of_design = dataset.variable(stratum).column == survey.design.strata
+        chance = 0.0 if of_design else (RATIO if design.clustered else 1.0) * known[stratum].cluster
     axes, spread = [], 0.0
     for at, name in enumerate(table):
         variable, effect = dataset.variable(name), known[name]
@@ -408,6 +429,7 @@ def _table_errors(
         largest / average,
         sum_variance(survey, design, some),
         float(survey.error_limit),
+        chance,
     )
 
 

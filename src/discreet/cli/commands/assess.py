@@ -26,6 +26,7 @@ from discreet.errors import BadRequest, UnknownFormat
 
 if TYPE_CHECKING:
     from discreet.assess.assessment import Assessment, Outcome
+    from discreet.assess.weighted_forms import FormsAssessment
     from discreet.model.request import TableRequest
 
 
@@ -38,6 +39,11 @@ def assess(
         None,
         "--estimate",
         help='With --measure weighted: a total, ratio or difference of cells, as in "A,1 / A,_T - B,1 / B,_T".',
+    ),
+    forms: bool = Option(
+        False,
+        "--forms",
+        help="With --measure weighted: risk and utility under every form, and of two forms that are not served.",
     ),
     families: str = Option(
         "laplace,normal,maxent,pram,dropadd,current",
@@ -73,6 +79,18 @@ def assess(
     _validate_ending(out, ".html", ".json")
     numbers = _parse_numbers(epsilon)
     request = request_from_text(dataset, **given_options(asked))
+    if forms:
+        _forms(
+            dataset,
+            replace(request, measure=measure),
+            workspace,
+            out,
+            plot,
+            reps=reps,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
     if measure != "count" or estimates:
         request = replace(request, measure=measure)
         _survey_errors(dataset, request, estimates or [], workspace, out, as_json=as_json)
@@ -185,6 +203,78 @@ def _survey_errors(
             )
     if found.refusal is not None:
         output.print(Text(f"The table itself is refused: {found.refusal}", style="dim"))
+
+
+def _forms(
+    dataset: str,
+    request: TableRequest,
+    workspace: Path | None,
+    out: Path | None,
+    plot: Path | None,
+    *,
+    reps: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    from discreet.assess.weighted_forms import assess_forms, forms_map
+
+    if request.measure != "weighted" or (out is not None and out.suffix.lower() != ".json"):
+        raise BadRequest(
+            f"--forms is given with --measure {request.measure}"
+            + ("." if out is None else f" and --out {out.name}."),
+            "Forms are those of --measure weighted, and are written as FILE.json.",
+        )
+    opened, _ = shared.open_workspace(workspace)
+    found = assess_forms(opened.open(dataset), request, reps=reps, seed=seed)
+    if plot is not None:
+        emit_picture(forms_map(found), plot)
+    if out is not None or as_json:
+        emit_json(found.as_json(), out)
+        return
+    _show_forms(found)
+
+
+def _show_forms(found: FormsAssessment) -> None:
+    from discreet.assess.assessment import CONFIDENTIAL, NOT_THE_KEYS
+
+    print_text(CONFIDENTIAL, "bold red")
+    headers = [
+        "form",
+        "perturbed",
+        "RM",
+        "Hellinger",
+        "relative error",
+        "of the sum",
+        "chi-square",
+        "p",
+        "agrees",
+    ]
+    lines = []
+    for each in found.outcomes:
+        mean = {name: values.mean for name, values in each.simulated.items()}
+        tests = ("chi_square_of_sample", "p_value_of_sample")
+        shifts = ["-" if (by := found.shift(each, name)) is None else f"{by:+.3g}" for name in tests]
+        lines.append(
+            [
+                each.form + ("" if not each.refused else " *"),
+                _percent(mean["perturbed"], 0),
+                f"{mean['rm']:.4f}" if "rm" in mean else "-",
+                f"{mean['hellinger']:.2f}",
+                _percent(mean["relative_error"]),
+                _percent(mean["total_error"], 2),
+                *shifts,
+                _percent(each.same_conclusion, 0),
+            ]
+        )
+    print_grid(output, f"Forms of {found.title}", headers, lines, 1)
+    for each in found.outcomes:
+        if each.refused:
+            print_text(f"* {each.form}: {each.refused}.")
+    print_text(
+        "Relative errors are the median of a release; chi-square and p are shifts of the test of the weighted counts at "
+        f"the size of the sample. Declared: {found.declared}; proposed: {found.proposed}."
+    )
+    print_text(NOT_THE_KEYS, "dim")
 
 
 def _five_safes(dataset: str, workspace: Path | None, out: Path | None, *, as_json: bool) -> None:
