@@ -407,6 +407,13 @@ def _truncate(noise: CellDistribution) -> TruncatedDistribution:
 
 #: The maximum number of cells of a tested table.
 MOST_CELLS = 50_000
+#: Why counts of a sample with clusters or unequal chances are not tested, and what is.
+COUNTS_OF_A_DESIGN = (
+    message(
+        "Records of this survey are not drawn one by one with equal chances, so its counts have no test."
+    ),
+    message("Ask for the measure weighted (--measure weighted): its test allows for the design."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,8 +460,13 @@ def _observe_release(release: Release) -> ObservedTable:
     if release.request.measure != "count":
         raise BadRequest(
             message("The noise of weighted counts has no table to be tested by."),
-            message("Ask for the measure count."),
+            message("Ask for the measure count.")
+            if not release.measure.has_errors
+            else message("Test the weighted table for independence: the result has its Cramér's V."),
         )
+    survey = release.dataset.survey
+    if survey is not None and not survey.simple:
+        raise BadRequest(*COUNTS_OF_A_DESIGN)
     inner = np.ix_(*(dimension.leaves for dimension in release.dimensions))
     status = release.status[inner]
     if (status == WITHHELD).any():

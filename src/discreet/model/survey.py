@@ -231,7 +231,7 @@ class SurveyConstants:
         freedom: Clusters less strata; None without clusters.
         mean_square: The sum of the squared weights over that of the weights.
         calibration: The relative variance of the sum of the weights; 0 if they are calibrated.
-        stratum_clusters: The clusters in each stratum, if both are declared and the strata are a variable of tables.
+        stratum_clusters: The clusters in each stratum, ten if there are more; if the strata are a variable of tables.
         pairs: The constants of tests, by two variables or levels.
     """
 
@@ -352,6 +352,12 @@ class Survey:
         return bool(self.design.clusters or self.design.replicates or constants.freedom or effects)
 
     @property
+    def errors_of_people(self) -> bool:
+        """Whether printed errors come from the weights of the people in a cell, as in versions of 0.2.0 except under `dp`."""
+        by_strata = self.form == "public-strata" and self.design == SamplingDesign()
+        return self.errors == DESIGN_EFFECTS and not (self.only_weights or by_strata)
+
+    @property
     def only_weights(self) -> bool:
         """Whether only weights are released, in steps of the largest one, with separate noise.
 
@@ -445,17 +451,25 @@ def _tests(entry: Mapping[str, Any]) -> tuple[tuple[tuple[str, str], PairEffect 
     advice = 'Write tests = [["region", "sex"]]; under dp tests = [{ variables = ["region", "sex"], effect = 1.6 }].'
     if not isinstance(given, list) or len(given) > MOST_TESTS:
         raise BadDescription(
-            f"`tests` of [survey] is no list of at most {MOST_TESTS} pairs: each tells a little of the clusters.", advice
+            f"`tests` of [survey] is no list of at most {MOST_TESTS} pairs: each tells a little of the clusters.",
+            advice,
         )
     found: list[tuple[tuple[str, str], PairEffect | None]] = []
     for each in given:
         pair = each.get("variables") if isinstance(each, dict) else each
         unknown = sorted(set(each) - {"variables", "effect", "variation"}) if isinstance(each, dict) else []
-        if unknown or not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) for n in pair):
+        if (
+            unknown
+            or not isinstance(pair, list)
+            or len(pair) != 2
+            or not all(isinstance(n, str) for n in pair)
+        ):
             raise BadDescription(f"`tests` of [survey] has {each!r}.", advice)
         constants = None
         if isinstance(each, dict):
-            effect, variation = (float(_number(each.get(name, own), name)) for name, own in (("effect", 1), ("variation", 0)))
+            effect, variation = (
+                float(_number(each.get(name, own), name)) for name, own in (("effect", 1), ("variation", 0))
+            )
             if effect < 1 or variation < 0:
                 raise BadDescription(
                     f"`tests` of [survey] has the effect {effect:g} and the variation {variation:g}.",

@@ -50,6 +50,9 @@ def independence(
     method: str = Option(
         _DEFAULTS["method"], help="Where the p-value comes from: auto, chi-square, bootstrap or moments."
     ),
+    measure: str = Option(
+        "count", help="count, or weighted: people represented, for the survey's design and noise together."
+    ),
     replicates: int = Option(_DEFAULTS["replicates"], help="Tables that the bootstrap draws at most."),
     seed: int = Option(_DEFAULTS["seed"], help="Seed of the bootstrap."),
     as_json: shared.JsonOption = False,
@@ -64,7 +67,7 @@ def independence(
 
     options: dict[str, Any] = dict(zip(_DEFAULTS, (model, total, method, replicates, seed), strict=True))
     if file is not None:
-        if any((dataset, rows, columns, filters, groups, version)):
+        if any((dataset, rows, columns, filters, groups, version, measure != "count")):
             raise BadRequest(
                 "A matrix and a dataset are given at once.",
                 "Give --csv with --noise, or --dataset with --rows and --columns.",
@@ -84,7 +87,7 @@ def independence(
                 "Give --dataset with --rows and --columns, or --csv with --noise.",
             )
         target = open_target(dataset, workspace, threads, version)
-        request = target.request(rows=rows, columns=columns, filters=filters, groups=groups)
+        request = target.request(rows=rows, columns=columns, filters=filters, groups=groups, measure=measure)
         chosen = {name: option for name, option in options.items() if option != _DEFAULTS[name]}
         found = target.answers.independence(target.service.release(request), chosen)
     if as_json:
@@ -119,11 +122,13 @@ def parse_matrix(path: Path) -> list[list[int]]:
 
 
 def _show_test(found: LikelihoodRatio) -> None:
-    from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
+    from discreet.inference.hypothesis_tests.likelihood_ratio import SURVEY_MODEL, p_text
 
+    survey = found.model == SURVEY_MODEL
+    names = ("survey, noise-aware", "naive X2") if survey else ("noise-aware", "naive G2")
     output.print(Text(f"Hypothesis: {found.hypothesis}", style="bold"))
     shown = unframed_table([""], ["statistic", "df", "p-value"])
-    for name, line in (("noise-aware", found), ("naive G2", found.naive)):
+    for name, line in ((names[0], found), (names[1], found.naive)):
         shown.add_row(name, f"{line.statistic:.2f}", str(line.df), p_text(line.p_value))
     output.print(shown)
     if found.cramers_v is not None:

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import Evidence, Floats, NoiseByCell, channel_of, observe
-from discreet.inference.hypothesis_tests.independence import run_test
+from discreet.inference.channel import Evidence, Floats, NoiseByCell, channel_of
+from discreet.inference.hypothesis_tests.independence import possible_cells, run_on_table
 from discreet.inference.hypothesis_tests.likelihood import highest_point
 from discreet.inference.hypothesis_tests.likelihood_ratio import (
     LikelihoodRatio,
@@ -166,12 +166,12 @@ def distribution_test(
     >>> distribution_test([105, 98, 99], [1, 1, 1], laplace(epsilon=1.0, m=8)).df
     2
     """
-    seen = observe(table, noise)
+    possible = possible_cells(table, noise)
     offset = np.asarray(chances, dtype=np.float64)
-    if offset.shape != seen.counts.shape or not (offset >= 0).all() or not offset.sum() > 0:
+    if offset.shape != possible.shape or not (offset >= 0).all() or not offset.sum() > 0:
         raise BadRequest("The chances do not fit the table.", "Give one for each cell, none below zero.")
-    offset = np.where(seen.possible, offset, 0.0) / offset.sum()
-    return run_test(
-        seen.batch, seen.noise, HierarchicalModel.of([()], offset), "the cells have the given chances",
-        model=model, total=total, method=method, replicates=replicates, seed=seed,
+    offset = np.where(possible, offset, 0.0) / offset.sum()
+    return run_on_table(
+        table, noise, HierarchicalModel.of([()], offset), "the cells have the given chances",
+        model=model, total=total, method=method, replicates=replicates, seed=seed, given=True,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from discreet.errors import BadRequest
 from discreet.inference.channel import NoiseByCell, by_cell, observe, whole_numbers
 from discreet.inference.hypothesis_tests import likelihood_ratio
 from discreet.inference.hypothesis_tests.cramers_v import strength
-from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio, NaiveTest
+from discreet.inference.hypothesis_tests.likelihood_ratio import SURVEY_MODEL, LikelihoodRatio, NaiveTest
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.null_distribution import null_distribution
 from discreet.inference.hypothesis_tests.p_value import (
@@ -29,6 +29,7 @@ from discreet.inference.hypothesis_tests.p_value import (
     p_value,
     reason,
 )
+from discreet.inference.hypothesis_tests.survey_tests import inner_possible, survey_test
 from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import Release
@@ -58,14 +59,54 @@ def log_linear_test(
     >>> found.df, found.p_value < found.naive.p_value
     (1, False)
     """
-    seen = observe(table, noise)
+    possible = possible_cells(table, noise)
     names = [dimension.name for dimension in table.dimensions] if isinstance(table, Release) else []
     unknown = [v for g in generators for v in g if isinstance(v, str) and v not in names]
     if unknown:
         raise BadRequest(f'The table has no variable "{unknown[0]}".', nearest(unknown[0], names))
     axes = [[names.index(v) if isinstance(v, str) else v for v in g] for g in generators]
-    hypothesis = HierarchicalModel.of(axes, seen.possible.astype(np.float64))
+    hypothesis = HierarchicalModel.of(axes, possible.astype(np.float64))
     words = "the log-linear model " + "".join(f"[{','.join(map(str, g))}]" for g in generators)
+    return run_on_table(
+        table, noise, hypothesis, words,
+        model=model, total=total, method=method, replicates=replicates, seed=seed,
+    )  # fmt: skip
+
+
+def possible_cells(
+    table: Release | ArrayLike, noise: CellDistribution | NoiseByCell | None
+) -> NDArray[np.bool_]:
+    """Which inner cells of a table can occur."""
+    if isinstance(table, Release) and table.measure.has_errors:
+        return inner_possible(table)
+    return observe(table, noise).possible
+
+
+def run_on_table(
+    table: Release | ArrayLike,
+    noise: CellDistribution | NoiseByCell | None,
+    hypothesis: HierarchicalModel,
+    words: str,
+    *,
+    model: str,
+    total: int | None,
+    method: str,
+    replicates: int,
+    seed: int,
+    given: bool = False,
+) -> LikelihoodRatio:
+    """Test the inner cells of a table; a weighted one by its published errors.
+
+    `given` says that the model is a distribution of given chances.
+    """
+    if isinstance(table, Release) and table.measure.has_errors:
+        if (model, total, method) != ("poisson", None, "auto"):
+            raise BadRequest(
+                "The test of a weighted table has one model and one method.",
+                "Leave model, total and method out.",
+            )
+        return survey_test(table, hypothesis, words, given=given)
+    seen = observe(table, noise)
     return run_test(
         seen.batch, seen.noise, hypothesis, words,
         model=model, total=total, method=method, replicates=replicates, seed=seed,
@@ -182,7 +223,8 @@ def independence_test(
     """Test whether the two variables of a table are independent.
 
     Args:
-        table: A release of two variables, or a matrix of released counts without totals.
+        table: A release of two variables, or a matrix of released counts without totals. A weighted release is tested by
+            its published errors (`survey_tests.py`), and takes none of the other arguments.
         noise: The noise table of a matrix, or the noise of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
@@ -198,8 +240,8 @@ def independence_test(
     >>> found.df, found.method, found.p_value > found.naive.p_value
     (1, 'bootstrap', True)
     """
-    seen = observe(table, noise)
-    if seen.counts.ndim != 2 or min(seen.counts.shape) < 2:
+    possible = possible_cells(table, noise)
+    if possible.ndim != 2 or min(possible.shape) < 2:
         raise BadRequest(
             message("The test of independence needs two variables, each with at least two categories."),
             message("Choose one variable for the rows and one for the columns."),
@@ -209,15 +251,15 @@ def independence_test(
     if isinstance(table, Release):
         first, second = (dimension.label for dimension in table.dimensions)
     words = message("{first} and {second} are independent", first=first, second=second)
-    if not seen.possible.all():
+    if not possible.all():
         words = message(
             "{first} and {second} are independent where both can occur", first=first, second=second
         )
-    found = run_test(
-        seen.batch, seen.noise, HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)), words,
+    found = run_on_table(
+        table, noise, HierarchicalModel.of(_MAIN_EFFECTS, possible.astype(np.float64)), words,
         model=model, total=total, method=method, replicates=replicates, seed=seed,
     )  # fmt: skip
-    return replace(found, cramers_v=strength(table, noise))
+    return found if found.model == SURVEY_MODEL else replace(found, cramers_v=strength(table, noise))
 
 
 def independence_tests(

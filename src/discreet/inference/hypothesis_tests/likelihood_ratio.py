@@ -32,6 +32,8 @@ from discreet.noise.table import NoiseTable
 
 #: The level of the verdict in the text of a result.
 LEVEL = 0.05
+#: The model of a test of a weighted table (`survey_tests.py`).
+SURVEY_MODEL = "survey"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,10 @@ class LikelihoodRatio:
         df: Degrees of freedom, without cells that vanish.
         p_value: The probability of such a statistic or a larger one under the hypothesis.
         naive: The same, the noise ignored.
-        model: The distribution of the true counts: `poisson`, `multinomial` or `binomial`.
+        model: The distribution of the true counts: `poisson`, `multinomial`, `binomial`, or `survey` for a weighted table,
+            whose statistic is a corrected X².
         method: The source of the p-value: `chi-square`, `moments` (a scaled chi-square with the mean and variance of the
-            statistic), `bootstrap` or `exact`.
+            statistic), `bootstrap`, `exact` or `rao-scott`.
         spread: The largest standard deviation of the noise of a count.
         cramers_v: The strength of association in a test of independence; None where it is undefined.
     """
@@ -75,6 +78,12 @@ class LikelihoodRatio:
     @property
     def why(self) -> str:
         """Why the naive test differs, in a sentence or two."""
+        if self.model == SURVEY_MODEL:
+            return message(
+                "The naive test takes the released numbers for exact counts of people who were drawn one by one with "
+                "equal chances. The corrected test allows for the noise, the public weights and the clusters of the "
+                "survey, by published constants."
+            )
         if self.spread == 0:
             return message(
                 "The counts carry no noise: both tests are the same up to how the p-value is found."

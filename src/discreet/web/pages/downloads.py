@@ -15,7 +15,7 @@ from starlette.responses import Response
 from discreet.errors import BadRequest
 from discreet.formats import Format, formats
 from discreet.model.grammar import write_filter
-from discreet.model.messages.sentences import citation
+from discreet.model.messages.sentences import UNCHECKED_DRAFT, citation
 from discreet.model.messages.text import message
 from discreet.model.request import DEFAULT_MEASURE, TableRequest
 from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS
@@ -79,11 +79,12 @@ def _downloads(
 def _citations(checked: CheckedRequest, url: str) -> tuple[tuple[str, str], ...]:
     dataset, digest = checked.dataset, checked.digest[:8]
     version = f"{dataset.version} ({digest})"
-    texts = [plain(text) for text in (checked.title, dataset.source, dataset.label, version)]
-    fields = zip(("title", "author", "booktitle", "edition"), texts, strict=True)
+    draft = UNCHECKED_DRAFT if dataset.unchecked_draft else ""
+    texts = [plain(text) for text in (checked.title, dataset.source, dataset.label, version, draft)]
+    fields = zip(("title", "author", "booktitle", "edition", "note"), texts, strict=True)
     lines = [f"  {name} = {{{{{text.translate(_BIBTEX)}}}}}," for name, text in fields if text]
     bibtex = "\n".join([f"@misc{{{dataset.id}-{digest},", *lines, f"  url = {{{url}}}", "}"])
-    tags = zip(("TI", "AU", "T2", "ET", "UR"), [*texts, url], strict=True)
+    tags = zip(("TI", "AU", "T2", "ET", "N1", "UR"), [*texts, url], strict=True)
     ris = "\n".join(["TY  - DATA", *(f"{tag}  - {text}" for tag, text in tags if text), "ER  - "])
     return ((gettext("Text"), citation(checked, url)), ("BibTeX", bibtex), ("RIS", ris))
 
@@ -154,7 +155,8 @@ def command_test(request: TableRequest, base: str, items: QueryItems = ()) -> st
     """
     place = f"{base}/datasets/{request.dataset}"
     words = ["discreet", "test", "independence", "--dataset", place, *_options(request)]
-    return shlex.join([*words, *_flags(items)])
+    measure = "" if request.measure == DEFAULT_MEASURE else request.measure
+    return shlex.join([*words, *_flags([("measure", measure)]), *_flags(items)])
 
 
 def _flags(items: QueryItems) -> list[str]:

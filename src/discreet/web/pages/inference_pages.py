@@ -17,10 +17,11 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from discreet.errors import BadRequest, TooManyCells
+from discreet.inference.channel import COUNTS_OF_A_DESIGN
 from discreet.inference.confidence_intervals import table_intervals
 from discreet.inference.confidence_intervals.count_intervals import DEFAULT_LEVEL, Interval, cell_intervals
 from discreet.inference.hypothesis_tests.independence import independence_test
-from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+from discreet.inference.hypothesis_tests.likelihood_ratio import SURVEY_MODEL, LikelihoodRatio
 from discreet.inference.version_comparison import DifferenceDocument, VersionComparison, compare
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.noise_distribution import CellDistribution, depends_on_count
@@ -273,7 +274,7 @@ class AssociationDocument:
 
 @dataclass(frozen=True, slots=True)
 class IndependenceDocument:
-    """The likelihood-ratio test of independence with the noise in the likelihood."""
+    """The test of independence: a likelihood ratio with the noise, or the corrected X2 of a weighted table."""
 
     hypothesis: str
     statistic: float
@@ -291,9 +292,9 @@ class IndependenceDocument:
 
 def is_two_way(checked: CheckedRequest) -> bool:
     """Whether independence can be tested: two variables, each with at least two categories."""
-    dimensions = checked.shape.dimensions
+    dimensions, measure, survey = checked.shape.dimensions, checked.asked.kind.measure, checked.dataset.survey
     return (
-        checked.asked.kind.measure.is_count
+        (measure.has_errors or (measure.is_count and (survey is None or survey.simple)))
         and len(dimensions) == 2
         and all(len(dimension.outputs) > 1 for dimension in dimensions)
     )
@@ -301,6 +302,9 @@ def is_two_way(checked: CheckedRequest) -> bool:
 
 def run_independence_test(service: DatasetService, checked: CheckedRequest) -> LikelihoodRatio:
     """The test of a two-way table; under `dp` it sums over many possible counts, so large tables are for accounts."""
+    survey, measure = checked.dataset.survey, checked.asked.kind.measure
+    if survey is not None and not survey.simple and measure.is_count:
+        raise BadRequest(*COUNTS_OF_A_DESIGN)
     if not is_two_way(checked):
         raise BadRequest(
             message("The test of independence needs two variables, each with at least two categories."),
@@ -341,6 +345,7 @@ def _independence_page(page: PageRequest) -> Response:
         facts=table_facts(page.dataset, table),
         found=found,
         verdict=conclusion(found),
+        survey=found.model == SURVEY_MODEL,
         table=page_path(table, page.version),
         json=f"/api{table_path(table, 'test/independence', page.version)}",
         codes={

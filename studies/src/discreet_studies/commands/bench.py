@@ -35,6 +35,8 @@ PARTS = (
     "page",
     "serve",
     "tests-size",
+    "survey-errors",
+    "survey-tests",
     "timing",
 )
 
@@ -47,7 +49,9 @@ def bench(
             "margins and joint (against OpenDP), startup (processor time), loading (files beside DuckDB's bare read), "
             "wide (cells that are not 0 of eight variables), "
             "page (in a browser), serve (load and attacks), tests-size (how often noise-aware tests reject true "
-            "hypotheses), or timing (whether times tell what answers must not)."
+            "hypotheses), survey-errors (coverage and width of intervals of weighted tables), "
+            "survey-tests (how often tests of weighted tables reject true hypotheses), "
+            "or timing (whether times tell what answers must not)."
         ),
     ] = "tables",
     rows: Annotated[
@@ -59,11 +63,14 @@ def bench(
         typer.Option(
             min=1,
             help="Runs of each; the best counts. tables: 7 by default. tests-size: tables a point. serve: seconds a point. "
-            "timing: pairs a point, 10000 by default.",
+            "survey-errors: samples a point. survey-tests: tables a design. timing: pairs a point, 10000 by default.",
         ),
     ] = None,
     points: Annotated[
-        str | None, typer.Option(help="tests-size, serve, timing: only these points, comma-separated names.")
+        str | None,
+        typer.Option(
+            help="tests-size, survey-errors, survey-tests, serve, timing: only these points, comma-separated names."
+        ),
     ] = None,
     keep: Annotated[
         Path | None,
@@ -73,9 +80,14 @@ def bench(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="page and scale: write the page of the results, and JSON and pictures beside it."),
+        typer.Option(
+            help="page, scale, survey-errors: write the page of the results, and JSON and pictures beside it."
+        ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="survey-errors: four designs with few samples, in a minute.")
+    ] = False,
     no_ons: Annotated[bool, typer.Option("--no-ons", help="Leave out the ONS package.")] = False,
     no_opendp: Annotated[bool, typer.Option("--no-opendp", help="Leave out OpenDP.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the timings as JSON.")] = False,
@@ -87,17 +99,21 @@ def bench(
     chosen = _part(part)
     alone = no_ons if part in {"tables", "scale"} else no_opendp
     names = tuple(name.strip() for name in (points or "").split(",") if name.strip())
-    if (part not in {"tests-size", "serve", "timing"} and names) or (part != "tests-size" and keep):
+    if (part not in {"tests-size", "survey-errors", "survey-tests", "serve", "timing"} and names) or (
+        part != "tests-size" and keep
+    ):
         raise BadRequest(
             f"--points and --keep mean nothing to {part}.", "Leave them out, or take tests-size."
         )
+    if quick and part != "survey-errors":
+        raise BadRequest(f"--quick means nothing to {part}.", "Leave it out, or take survey-errors.")
     if sizes and not chosen.takes_rows:
         raise BadRequest(f"--rows means nothing to {part}.", "Leave it out.")
     if out is not None and chosen.document is None:
         raise BadRequest(f"--out means nothing to {part}.", "Leave it out, or take page or scale.")
     if out is not None:
         _refuse_no_place(out)
-    wish = Wish(sizes, repeats, not alone, names, messages.print)
+    wish = Wish(sizes, repeats, not alone, names, quick, messages.print)
     results = list(chosen.measure(wish) if keep is None else _kept(chosen, wish, keep))
     if out is not None:
         _write(chosen, results, out)
