@@ -47,7 +47,7 @@ DATASETS = ("plain", "plain", "ruled", "closed", "survey", "guarded", "elsewhere
 #: Who asks, and how often.
 ASKERS = {None: 40, "reader": 15, "analyst": 25, "custodian": 12, "wrong": 4, "nearly": 4}
 #: Of a line of the log: when, how long, which one, and how many bytes were sent.
-NOT_OF_RECORDS = {"at", "ms", "seq", "bytes"}
+NOT_OF_RECORDS = {"at", "ms", "seq", "bytes", "line"}
 
 
 @dataclass

@@ -142,6 +142,47 @@ def test_it_says_one_line_and_a_signal_to_stop_loses_no_line_of_the_audit_log(sm
     assert [found.faults for found in verify_log(small_copy / LOG, log_key(small_copy))] == [()]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="has no such signal")
+def test_a_terminal_that_is_closed_ends_a_server_with_all_lines_of_its_log(small_copy):
+    with serving(small_copy, workers=1, stop=signal.SIGHUP) as (_, port):
+        assert [ask(port, TABLE)[0] for _ in range(30)] == [200] * 30
+    assert sum("status" in each for each in lines_of(small_copy)) == 30
+
+
+@pytest.mark.slow
+def test_lines_that_a_killed_server_had_not_written_are_counted(small_copy):
+    """Wrong alternative: a chain alone, which ends soundly wherever the server was killed."""
+    with serving(small_copy, workers=1) as (process, port):
+        assert [ask(port, TABLE)[0] for _ in range(30)] == [200] * 30
+        process.kill()
+        process.wait()
+        process.send_signal, process.wait = print, lambda _seconds: 0  # it was killed here
+    (found,) = verify_log(small_copy / LOG, log_key(small_copy))
+    written = sum("status" in each for each in lines_of(small_copy))
+    assert written + found.lost == 30
+    assert bool(found.faults) == bool(found.lost)
+    with serving(small_copy, workers=2) as (_, port):
+        assert ask(port, TABLE)[0] == 200
+    (after,) = verify_log(small_copy / LOG, log_key(small_copy))
+    assert (after.faults, after.lost) == ((), found.lost)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes")
+@pytest.mark.parametrize("early", [True, False])
+def test_ctrl_c_in_a_terminal_ends_all_processes_without_a_word(small_folder, early):
+    """A terminal sends it to every process: workers that are starting printed their tracebacks."""
+    words = ["serve", "-w", str(small_folder), "--port", str(free_port()), "--workers", "2"]
+    process = subprocess.Popen([*DISCREET, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    if early:
+        wait_until(lambda: workers(process))
+    else:
+        assert process.stderr.readline().startswith("Discreet is serving")
+    os.killpg(process.pid, signal.SIGINT)
+    assert (process.wait(60), process.stderr.read()) == (0, "")
+
+
 def test_a_port_in_use_is_named_with_how_to_change_it():
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -89,6 +90,7 @@ class Application:
         is_worker = multiprocessing.parent_process() is not None
         if is_worker:
             threading.Thread(target=_end_with_parent, daemon=True).start()
+            _take_hangup_as_sigterm()
         hide_pandas_from_arrow()
         logging.getLogger("uvicorn.error").addFilter(_drop_traceback)
         BoundedProtocol.limits = ConnectionLimits.from_options(self.options)
@@ -158,7 +160,9 @@ class _Supervisor(Multiprocess):
         self._ready = ready
 
     def init_processes(self) -> None:
-        super().init_processes()
+        resource_tracker.ensure_running()  # else the first worker starts it, which unblocks Ctrl-C
+        with _ctrl_c_blocked():
+            super().init_processes()
         while not self.should_exit.wait(0.1):
             self.handle_signals()
             if any(process.process.exitcode is not None for process in self.processes):
@@ -167,12 +171,33 @@ class _Supervisor(Multiprocess):
                 self._ready()
                 return
 
+    def keep_subprocess_alive(self) -> None:
+        with _ctrl_c_blocked():
+            super().keep_subprocess_alive()
+
+    def restart_all(self) -> None:
+        with _ctrl_c_blocked():
+            super().restart_all()
+
     def join_all(self) -> None:
         for process in self.processes:
             process.process.join(SECONDS_TO_END)
             if process.process.is_alive():
                 process.process.kill()
         super().join_all()
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Start workers that inherit a blocked Ctrl-C: it goes to all processes of a terminal, and the supervisor ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _config(application: Application, options: Options) -> uvicorn.Config:
@@ -194,7 +219,10 @@ def _config(application: Application, options: Options) -> uvicorn.Config:
 
 @contextmanager
 def _exit_on_sigterm() -> Iterator[None]:
-    """Turn SIGTERM into an exception: uvicorn raises the signal again, and by default that ends a process uncleaned."""
+    """Turn SIGTERM into an exception: uvicorn raises the signal again, and by default that ends a process uncleaned.
+
+    A terminal that is closed (SIGHUP) ends a single process in the same way; the supervisor replaces its workers.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -203,10 +231,17 @@ def _exit_on_sigterm() -> Iterator[None]:
         raise _Terminated(0)
 
     before = signal.signal(signal.SIGTERM, terminate)
+    _take_hangup_as_sigterm()
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _take_hangup_as_sigterm() -> None:
+    # It is ignored under nohup.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda _number, _frame: signal.raise_signal(signal.SIGTERM))
 
 
 def _end_with_parent() -> None:

@@ -114,8 +114,64 @@ def test_a_process_that_is_killed_between_line_and_head_leaves_a_sound_chain(tmp
     path = chain.chain_files(tmp_path, "00")[-1]
     path.write_text(path.read_text() + '{"seq": 12, "torn')
     write(tmp_path, 3)
-    assert sound(tmp_path) == [()]
+    assert [(found.faults, found.lost) for found in chain.verify_log(tmp_path, KEY)] == [((), 0)]
     assert len(lines_of(tmp_path)) == 13
+
+
+def _die_with_lines_in_the_queue(folder):
+    with AuditLog(folder, KEY, LogPolicy()) as log:
+        for n in range(12):
+            log.add({"n": n})
+            if n == 4:
+                log.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _die_while_answering(folder):
+    log = AuditLog(folder, KEY, LogPolicy())
+    log.expect_line()
+    log.expect_line()
+    log.add({"n": 1})
+    log.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_request_that_a_killed_process_was_answering_is_counted(tmp_path):
+    """Wrong alternative: a request counts when its line is queued, which is after its response was sent."""
+    in_processes(1, _die_while_answering, tmp_path)
+    assert (len(lines_of(tmp_path)), chain.verify_log(tmp_path, KEY)[0].lost) == (1, 1)
+
+
+def _die_after_listing(folder):
+    chain.remove_counter = lambda _path: os.kill(os.getpid(), signal.SIGKILL)
+    AuditLog(folder, KEY, LogPolicy()).__enter__()
+
+
+def test_lines_that_a_killed_process_did_not_write_are_counted_and_listed_by_the_next_one(tmp_path):
+    """Wrong alternative: a chain alone, which ends soundly at the last line that was written."""
+    for _ in range(2):  # the second process lists the lines of the first
+        in_processes(1, _die_with_lines_in_the_queue, tmp_path)
+    (found,) = chain.verify_log(tmp_path, KEY)
+    assert (len(lines_of(tmp_path)), found.lost) == (10, 14)
+    assert "lacks 7 lines" in found.faults[0]
+    in_processes(1, _die_after_listing, tmp_path)  # the next start does not list them twice
+    write(tmp_path, 3)
+    (found,) = chain.verify_log(tmp_path, KEY)
+    assert (found.faults, found.lost) == ((), 14)
+    assert sum(each["lost"] for each in lines_of(tmp_path, "lost")) == 14
+    assert not list(tmp_path.glob("*.count"))
+
+
+def test_a_running_process_lacks_no_line_and_a_response_that_ends_after_it_has_one(tmp_path):
+    with AuditLog(tmp_path, KEY, LogPolicy()) as log:
+        log.add({"n": 1})
+        assert all(found.lost == 0 for found in chain.verify_log(tmp_path, KEY))
+        log.expect_line()
+    assert list(tmp_path.glob("*.count")), "its response has not ended"
+    log.add({"n": 2})
+    assert [each["n"] for each in lines_of(tmp_path)] == [1, 2]
+    assert not list(tmp_path.glob("*.count"))
+    assert sound(tmp_path) == [()]
 
 
 def _write_many(folder):
@@ -188,7 +244,7 @@ def test_a_log_that_cannot_be_written_loses_nothing_that_fits_and_counts_the_res
     assert not log.failed
     assert [each["n"] for each in lines_of(tmp_path)] == [0, 1, 2]
     assert [each["lost"] for each in lines_of(tmp_path, "lost")] == [2]
-    assert sound(tmp_path) == [()]
+    assert [(found.faults, found.lost) for found in chain.verify_log(tmp_path, KEY)] == [((), 2)]
 
 
 def test_a_write_that_fails_half_way_leaves_no_half_line(tmp_path, monkeypatch):

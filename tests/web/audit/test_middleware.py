@@ -23,7 +23,7 @@ from discreet.workspace.versions.load_version import load_dataset
 
 CANARY = "CANARYxyzzy"
 #: What may depend on what left, on the clock or on the version.
-OF_THE_ANSWER = {"at", "ms", "answer", "bytes", "mac", "version", "seq"}
+OF_THE_ANSWER = {"line", "at", "ms", "answer", "bytes", "mac", "version", "seq"}
 
 
 def loaded(folder, records=None):

@@ -30,7 +30,7 @@ def verify(
     ),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Verify every line of the log: none was changed, moved or left out. Prints the end of each chain."""
+    """Verify every line of the log: none was changed, moved or left out. Prints the end of each chain and lost lines."""
     from discreet.web.audit.chain import has_line, verify_log
     from discreet.workspace.folder_layout import log_key
 
@@ -44,6 +44,7 @@ def verify(
     else:
         for chain in found:
             state = "sound" if not chain.faults else "NOT SOUND"
+            state += f", {chain.lost} lost" if chain.lost else ""
             end = f"{chain.process}:{chain.last}:{chain.mac}"
             print_text(f"chain {chain.process}  lines {chain.first} to {chain.last}  {state}  {end}")
     if faults:

@@ -4,16 +4,25 @@
 
 Nobody without the key can change, move or remove a line unnoticed. A chain cannot show that its end is missing: the
 head, authenticated as well, stores the last sequence number and mac, and where the chain starts after old files were
-removed.
+removed. Nor can it show lines that a killed process had not written: each process counts its lines in a small file, and
+the last field of a line is its process and number, so that the missing ones can be counted.
+
+    requests-00.5c1e09d2.count       the lines of one process: due, settled, and the file that it wrote last
+    requests-00.5c1e09d2.lock        held until the process ends
 """
 
 import hashlib
 import hmac
 import json
+import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
+
+from discreet.workspace.sealed import try_lock
 
 PREFIX = "requests"
 #: The mac before the first line.
@@ -21,6 +30,8 @@ START = "0" * 32
 #: Hexadecimal digits of a mac: 128 bits.
 DIGITS = 32
 _MAC = ', "mac": "'
+_LOST = '"lost": '
+_COUNTS = struct.Struct("<QQQ")
 #: The end of a file that is read to find its last line; no line is longer.
 _TAIL = 262_144
 
@@ -56,6 +67,7 @@ class ChainReport:
         first, last: The sequence numbers of the first stored line and of the last.
         mac: The mac of the last line. Stored elsewhere, it proves later that nothing up to it was changed.
         faults: What is wrong, in sentences; empty for an intact chain.
+        lost: How many requests have no line: those that the chain lists as lost, and those of killed processes.
     """
 
     process: str
@@ -63,6 +75,84 @@ class ChainReport:
     last: int
     mac: str
     faults: tuple[str, ...]
+    lost: int = 0
+
+
+class LineCounter:
+    """How many lines this process must add to a chain, in a file that outlives it.
+
+    A request counts in `due` before it is answered, and in `added` when its line is queued, which is the number of the
+    line. `settled` is how many of these the chain has or lists as lost, and `file` the file that was written last.
+    """
+
+    def __init__(self, folder: Path, process: str) -> None:
+        self.id = token_hex(4)
+        self.due = self.added = self.settled = self.file = 0
+        stem = f"{PREFIX}-{process}.{self.id}"
+        self._path = folder / f"{stem}.count"
+        self._lock = try_lock(folder / f"{stem}.lock")
+        self._open = self._path.open("wb", buffering=0)
+        self.save()
+
+    def save(self) -> None:
+        """Write the counter; it is still there if this process is killed."""
+        with suppress(OSError, ValueError):  # the disk fails, or the counter is closed
+            self._open.seek(0)
+            self._open.write(_COUNTS.pack(self.due, self.settled, self.file))
+
+    def close(self) -> None:
+        """Remove the file if the chain has every line; else it stays until this process has ended."""
+        if self.settled >= self.due:
+            self._open.close()
+            if self._lock is not None:
+                self._lock.release()
+            remove_counter(self._path)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Lines that a process which has ended did not write; `last` is the name that its last line would have."""
+
+    path: Path
+    lines: int
+    last: str
+
+
+def missing_lines(folder: Path, process: str) -> Iterator[Missing]:
+    """The counters of processes that have ended; each process is locked out until the next one is asked for."""
+    for path in sorted(folder.glob(f"{PREFIX}-{process}.*.count")):
+        lock = try_lock(path.with_suffix(".lock"))
+        if lock is None:
+            continue  # it is running, and may have lines in its queue
+        with lock, suppress(FileNotFoundError):
+            raw, name = path.read_bytes(), path.stem.rpartition(".")[2]
+            due, settled, file = _COUNTS.unpack(raw) if len(raw) == _COUNTS.size else (0, 0, 0)
+            for written in chain_files(folder, process):
+                if due > settled and file_number(written) >= file:
+                    settled += _settled_in(written, name, settled)
+            yield Missing(path, due - settled, f"{name}:{due}")
+
+
+def remove_counter(path: Path) -> None:
+    """Remove the counter of a process that has ended."""
+    path.unlink(missing_ok=True)
+    path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _settled_in(path: Path, name: str, settled: int) -> int:
+    """The lines in a file that a process wrote or listed as lost after its counter was saved for the last time."""
+    found = 0
+    for fields in read_log_file(path):
+        process, _, number = str(fields.get("line", "")).partition(":")
+        if process == name and number.isdigit() and int(number) > settled:
+            found += fields.get("lost", 1)
+    return found
+
+
+def _lost_in(path: Path) -> int:
+    """The lines that a file lists as lost."""
+    with path.open(encoding="ascii", errors="replace") as file:
+        return sum(json.loads(line).get("lost", 0) for line in file if _LOST in line)
 
 
 def line_mac(key: bytes, *parts: str) -> str:
@@ -110,7 +200,8 @@ def read_head(path: Path, key: bytes) -> ChainHead | None:
 
 def log_chains(folder: Path) -> list[str]:
     """The names of the chains in a folder: `00`, and more where several processes of 0.2 wrote."""
-    names = {path.stem.split("-")[1] for path in folder.glob(f"{PREFIX}-*") if path.suffix != ".lock"}
+    paths = (path for path in folder.glob(f"{PREFIX}-*") if path.suffix != ".lock")
+    names = {path.name.split("-")[1].partition(".")[0] for path in paths}
     return sorted(name for name in names if name.isdigit())
 
 
@@ -184,13 +275,15 @@ def verify_log(folder: Path, key: bytes) -> list[ChainReport]:
 
 
 def _verify_chain(folder: Path, process: str, key: bytes) -> ChainReport:
-    head, faults = read_head(folder / f"{PREFIX}-{process}.head", key), []
-    if head is None:
-        head = ChainHead()
+    files, faults = chain_files(folder, process), []
+    path = folder / f"{PREFIX}-{process}.head"
+    head = read_head(path, key)
+    if head is None and (files or path.exists()):  # else the first process was killed before it wrote a line
         faults.append(
             f"The head of chain {process} is missing, was changed, or was sealed with another secret."
         )
-    link, files = head.first, chain_files(folder, process)
+    head = head or ChainHead()
+    link = head.first
     if files and file_number(files[0]) > head.first_file:
         faults.append(f"Chain {process} lacks its files before {files[0].name}.")
     for path in files:
@@ -200,7 +293,13 @@ def _verify_chain(folder: Path, process: str, key: bytes) -> ChainReport:
             break
     if not faults and link.seq < head.link.seq:
         faults.append(f"Chain {process} ends at line {link.seq}, and {head.link.seq} lines were written.")
-    return ChainReport(process, head.first.seq + 1, link.seq, link.mac, tuple(faults))
+    lost = sum(map(_lost_in, files))
+    if missing := sum(each.lines for each in missing_lines(folder, process)):
+        faults.append(
+            f"Chain {process} lacks {missing} lines: a server was killed before it wrote them. The next server"
+            " lists them as lost."
+        )
+    return ChainReport(process, head.first.seq + 1, link.seq, link.mac, tuple(faults), lost + missing)
 
 
 def _verify_file(path: Path, key: bytes, link: ChainLink) -> tuple[ChainLink, str]:

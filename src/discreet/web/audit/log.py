@@ -5,7 +5,8 @@
     log/requests-00.lock             held by the process that writes at the moment
 
 Each process queues its lines, and a thread writes them every `SECONDS_BETWEEN` seconds under the file lock. A process that
-ends flushes its queue; one that is killed loses it. The first line of a file continues the chain of the file before. Files
+ends flushes its queue; one that is killed loses it, and the next process lists the number of lost lines from its counter
+(`chain.LineCounter`). The first line of a file continues the chain of the file before. Files
 older than `log_days` are removed, and the head says where the chain starts. If the end of a chain is cut off, the next line
 continues from the head, so that the gap stays visible.
 
@@ -26,7 +27,7 @@ import time
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -86,21 +87,36 @@ class AuditLog:
         self._file_lock = FileLock(self._path(".lock"), LOCK_SECONDS, mode=0o600)
         self._stopping, self._wake = threading.Event(), threading.Event()
         self.lost, self.failed = 0, False
+        self._counter = chain.LineCounter(folder, CHAIN)
         self._thread = threading.Thread(target=self._run, name="audit-log", daemon=True)
 
     def __enter__(self) -> Self:
+        self._list_lost()
         self._thread.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    def add(self, fields: dict[str, Any]) -> None:
-        """Queue a line."""
+    def expect_line(self) -> None:
+        """Count a line before its request is answered: if this process is killed, it is known to be missing."""
         with self._queue_lock:
-            self._enqueue(fields)
+            self._counter.due += 1
+            self._counter.save()
+
+    def add(self, fields: dict[str, Any]) -> None:
+        """Queue a line; one that was not expected is counted now."""
+        with self._queue_lock:
+            self._counter.added += 1
+            if self._counter.due < self._counter.added:
+                self._counter.due = self._counter.added
+                self._counter.save()
+            self._enqueue({**fields, "line": self._line_name()})
             full = len(self._queue) >= FLUSH_AT
-        if full:
+        if self._stopping.is_set():  # a response that ends after the server
+            self.flush()
+            self._counter.close()
+        elif full:
             self._wake.set()
 
     def flush(self) -> None:
@@ -108,13 +124,20 @@ class AuditLog:
         with self._flush_lock:
             with self._queue_lock:
                 lines, self._queue, self._queued_chars = self._queue, [], 0
+                lost, last = self.lost, self._line_name()
+                self.lost, added = 0, self._counter.added
             try:
-                if lines:
+                if lines or lost:
+                    listed = [{"at": log_timestamp(), "lost": lost, "line": last}] if lost else []
                     with self._file_lock:
-                        self._write(lines)
+                        file = self._write([*lines, *listed])
+                    with self._queue_lock:
+                        self._counter.settled, self._counter.file = added, file
+                        self._counter.save()
                 self.failed = False
             except OSError as error:
                 with self._queue_lock:
+                    self.lost += lost
                     lines, self._queue, self._queued_chars = lines + self._queue, [], 0
                     for fields in lines:
                         self._enqueue(fields)
@@ -129,6 +152,19 @@ class AuditLog:
         if self._thread.is_alive():
             self._thread.join()
         self.flush()
+        self._counter.close()
+
+    def _line_name(self) -> str:
+        return f"{self._counter.id}:{self._counter.added}"
+
+    def _list_lost(self) -> None:
+        """List the lines that killed processes lost, as the last lines of these, and remove their counters."""
+        with suppress(OSError), self._file_lock:  # what cannot be listed now is listed by the next process
+            for missing in chain.missing_lines(self._folder, CHAIN):
+                if missing.lines:
+                    self._write([{"at": log_timestamp(), "lost": missing.lines, "line": missing.last}])
+                    self._on_lost(missing.lines)
+                chain.remove_counter(missing.path)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -145,8 +181,8 @@ class AuditLog:
             self.lost += 1
             self._on_lost(1)
 
-    def _write(self, lines: list[dict[str, Any]]) -> None:
-        """Append lines to the chain; the caller holds the file lock."""
+    def _write(self, lines: list[dict[str, Any]]) -> int:
+        """Append lines to the chain, and return the number of their file; the caller holds the file lock."""
         head, rotate = self._find_end()
         if rotate:
             head = self._remove_old(head)
@@ -155,16 +191,13 @@ class AuditLog:
                 head = replace(head, file=head.file + 1)
             first = {"log": 1, "at": log_timestamp(), "process": CHAIN, "file": head.file}
             lines = [first, *lines]
-        if lost := self.lost:
-            lines = [*lines, {"lost": lost}]
         signed, link = [], head.link
         for fields in lines:
             line, link = chain.sign_line(self._key, link, fields)
             signed.append(f"{line}\n")
         _append(self._file(head.file), "".join(signed))
-        with self._queue_lock:
-            self.lost -= lost
         self._write_head(replace(head, link=link))
+        return head.file
 
     def _find_end(self) -> tuple[chain.ChainHead, bool]:
         """The head of the chain, and whether the next line starts a new file."""

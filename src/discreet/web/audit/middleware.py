@@ -48,6 +48,8 @@ class AuditMiddleware(HttpMiddleware):
                 return
             if self._log is not None and self._log.failed and self._log.rules.failure == "stop":
                 context.refuse(WorkspaceUnusable("The log of requests cannot be written.", "See its disk."))
+            if self._log is not None:
+                self._log.expect_line()
             response, started = _Response(context, scope["method"]), time.perf_counter()
 
             async def watch(part: Message) -> None:
