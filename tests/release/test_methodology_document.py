@@ -4,9 +4,12 @@ import hashlib
 import json
 import re
 from fractions import Fraction
+from math import log
 from pathlib import Path
 
 import pytest
+from tests.release.surveys import load as load_survey
+from tests.release.surveys import survey_records
 
 from discreet import privacy
 from discreet.model.messages.sentences import RED_TEAM
@@ -14,6 +17,8 @@ from discreet.model.protection import KEY_MODES
 from discreet.noise.files import content_hash, from_document
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.release.methodology_document import KEYS, methodology, noise_text
+from discreet.web.api.dataset_documents import dataset_document
+from discreet.web.pages.methodology_page import methodology_html
 from discreet.workspace.measured_attacks import write_attack_result
 from discreet.workspace.workspace import Workspace
 
@@ -142,18 +147,53 @@ def test_versions_and_the_policy_of_corrections_are_told(town, tmp_path):
     assert f"version 2 ({told['dataset']['digest'][:8]})" in told["citation"]
 
 
-def test_a_survey_tells_its_weight_form_and_its_declared_sizes(town_workspace, town):
-    from dataclasses import replace
+@pytest.fixture(scope="module")
+def survey_folder(tmp_path_factory):
+    """A survey in clusters, in the form that publishes most constants."""
+    folder, frame = tmp_path_factory.mktemp("survey"), survey_records()
+    load_survey(folder, frame.assign(home=frame["id"] // 9), "largest-weight", 'clusters = "home"\n').close()
+    return folder / "workspace"
 
-    from discreet.model.survey import Survey
 
-    survey = Survey("average-weight", 3000, Fraction(60000), Fraction(40), Fraction(1, 20))
-    stored = town_workspace.stored("town")
-    dataset = replace(stored.dataset, weight_column="weight", survey=survey)
-    told = methodology(replace(stored, dataset=dataset), (), {})["survey"]
-    assert told["form"] == "average-weight"
-    assert told["declared_population_size"] == 60000.0
+def test_a_survey_tells_its_weight_form_its_declared_sizes_and_its_constants(survey_folder):
+    workspace = Workspace(survey_folder)
+    told = methodology(workspace.stored("survey"), (), {})["survey"]
+    constants = workspace.stored("survey").dataset.survey.constants
+    workspace.close()
+    assert (told["form"], told["errors"]) == ("largest-weight", "generalised")
+    assert told["declared_sample_size"] == 900
+    assert "powers of 1.25" in told["constants"].pop("rule")
+    assert told["constants"] == constants.as_json()
+    assert told["constants"]["degrees_of_freedom"] == 99
+    assert {"state", "sex", "age"} == set(told["constants"]["effects"])
+    for effect in told["constants"]["effects"].values():
+        for value in (effect["weighted"], effect["spread"]):
+            assert value >= 1
+            assert log(value, 1.25) == pytest.approx(round(log(value, 1.25))), "a power of 1.25"
+
+
+def test_a_survey_of_0_2_0_has_no_constants(tmp_path, errors_of_0_2_0):
+    with errors_of_0_2_0():
+        load_survey(tmp_path, survey_records(), "average-weight").close()
+    told = methodology(Workspace(tmp_path / "workspace").stored("survey"), (), {})["survey"]
+    assert (told["errors"], told["constants"]) == ("design-effects", None)
     assert "every record was drawn by itself" in told["design"]
+
+
+def test_the_page_the_command_and_the_dataset_show_the_constants(survey_folder, run_here):
+    registry = DatasetRegistry(Workspace(survey_folder))
+    told, service = registry.methodology("survey"), registry.open("survey")
+    constants = told["survey"]["constants"]
+    assert dataset_document(service)["survey"]["constants"] == constants
+    page = methodology_html(told, service.dataset)
+    assert constants["rule"] in page
+    shown = run_here("methodology", "survey", "-w", survey_folder).stdout
+    for name, effect in constants["effects"].items():
+        for figure in (effect["weighted"], effect["spread"]):
+            row = re.search(rf'<th scope="row">(<bdi>)?{name}.*?</tr>', page, re.DOTALL)
+            assert f"{figure:.4g}" in row[0]
+            assert f"{figure:.4g}" in next(line for line in shown.splitlines() if f"  {name}: " in line)
+    registry.close()
 
 
 def keys_of(value):
@@ -170,7 +210,10 @@ def keys_of(value):
     return set(value) | {key for name in inside for key in keys_of(value[name])}
 
 
-def test_every_key_is_documented(found, private_town):
+def test_every_key_is_documented(found, private_town, survey_folder):
+    survey = methodology(Workspace(survey_folder).stored("survey"), (), {})["survey"]
+    effects = survey["constants"].pop("effects")
+    found = found | {"survey": survey, "effects": list(effects.values())}
     page = (Path(__file__).parents[2] / "docs" / "reference" / "methodology.md").read_text("utf-8")
     both = keys_of(found) | keys_of(document(private_town.folder) | {"budget": None})
     assert {key for key in both if f"`{key}`" not in page} == set()

@@ -48,6 +48,7 @@ from discreet.workspace.versions.load_version import (
     load,
     noise_for,
 )
+from discreet.workspace.versions.version import ERRORS_OF_PEOPLE, errors_of_people
 from discreet.workspace.versions.version_conflicts import NEW_LINEAGE
 
 #: Interfaces take the job and the report from here: the load itself is closed to them.
@@ -101,6 +102,8 @@ def load_with_cautions(job: LoadJob) -> LoadReport:
         if report.changes.records or after.protection.is_dp:
             changed = _changes_sentence(report.changes, job.corrections, is_dp=after.protection.is_dp)
             cautions = [changed, *cautions]
+        if errors_of_people(report.before):
+            cautions.append(f"The version that was served before is closed. {ERRORS_OF_PEOPLE[0]}")
     return replace(report, cautions=(*cautions, *report.cautions))
 
 
@@ -235,7 +238,10 @@ def weigh_draft(draft: Draft, file: Path) -> Draft:
             found.extend(f"# {one_line(line)}".rstrip() for line in report.lines())
             found.append(f"form = {toml_string(report.proposed.survey.form)}")
             if report.proposed.survey.stratum is not None and report.strata is not None:
-                found.append("# Are these weights public, as the population of a stratum over its sample is?")
+                found.append(
+                    "# Are these weights public, as the population of a stratum over its sample is? If the sample was"
+                )
+                found.append("# drawn by these strata, declare strata, too: errors are smaller.")
                 found.extend(report.strata.lines)
             return ()
 

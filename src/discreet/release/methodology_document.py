@@ -1,14 +1,14 @@
 """The methodology of a dataset as one public document: how its numbers are made, its guarantees and their limits.
 
 It follows from the description, the noise as integers, the ledger and the history of versions. No word or number
-depends on a record: two versions with other records differ in their digests only. Its keys:
-docs/reference/methodology.md.
+depends on a record, except the published constants of a survey: else two versions with other records differ in their
+digests only. Its keys: docs/reference/methodology.md.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from typing_extensions import TypedDict
 
@@ -17,7 +17,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.messages.sentences import Attack, dataset_citation
 from discreet.model.messages.text import message
 from discreet.model.request import unit_of
-from discreet.model.survey import Survey
+from discreet.model.survey import GENERALISED
 from discreet.noise.files import FORMATS, content_hash
 from discreet.noise.files.document import plain
 from discreet.noise.table import NoiseTable
@@ -65,6 +65,13 @@ DP_KEYS = message(
     "The noise of a cell is found by its description, whoever is in it, through a keyed hash "
     "that is another in every version."
 )
+#: How the constants of a survey's printed errors were rounded.
+MEASURED_CONSTANTS = message(
+    "Measured once by the load. Effects, spreads and calibration are rounded up to powers of 1.25, by a chance that is "
+    "secret and the same in all versions of the lineage: they are 1 to 1.5625 times what was measured, 1.25 times on "
+    "average. The mean square weight is rounded up to two digits, the variation of a test by 0 to 0.2."
+)
+DECLARED_CONSTANTS = message("Declared by the publisher; nothing of them was measured in these records.")
 #: Limits under any method.
 LIMITS = (
     message("Noise says nothing of errors in the data themselves."),
@@ -169,8 +176,41 @@ class PrivacyDocument(TypedDict):
     audit: dict[str, Any] | None
 
 
+class VariableEffectDocument(TypedDict):
+    """The constants of a variable or level: D, the same of weighted counts, and gamma."""
+
+    cluster: float
+    weighted: float
+    spread: float
+
+
+class TestEffectDocument(TypedDict):
+    """The constants of a test of two variables: E and a²."""
+
+    variables: list[str]
+    effect: float
+    variation: float
+
+
+class SurveyConstantsDocument(TypedDict):
+    """What printed errors depend on in addition to released counts and declared facts; `rule` says how it was rounded."""
+
+    definition: str
+    rule: str
+    records_per_cluster: float
+    degrees_of_freedom: int | None
+    mean_square_weight: float
+    calibration: float
+    stratum_clusters: list[int]
+    effects: dict[str, VariableEffectDocument]
+    tests: list[TestEffectDocument]
+
+
 class SurveyDocument(TypedDict):
-    """How weights are protected, and what is declared of the sample."""
+    """How weights are protected, what is declared of the sample, and how errors are made.
+
+    `constants` is null in versions of 0.2.0, whose `errors` are `design-effects`.
+    """
 
     form: str
     formula: str
@@ -182,6 +222,11 @@ class SurveyDocument(TypedDict):
     relative_variance: float
     error_limit: float
     stratum: str | None
+    errors: str
+    calibrated: bool
+    calibrated_to: list[str]
+    bias_bound: float | None
+    constants: SurveyConstantsDocument | None
 
 
 class ToldRuleDocument(TypedDict):
@@ -303,7 +348,7 @@ def methodology(
         "budget": None
         if dp is None
         else budget_figures(dp.plan, dataset, dp.ledger.state(dp.plan.terms.name)),
-        "survey": None if dataset.survey is None else _survey(dataset.survey),
+        "survey": survey_document(dataset),
         "rules": [
             *(_rule(rule, declared=False) for rule in protection_rules(dataset)),
             *(_rule(rule, declared=True) for rule in stored.rules),
@@ -385,8 +430,16 @@ def _privacy(stored: StoredDataset) -> PrivacyDocument:
     }
 
 
-def _survey(survey: Survey) -> SurveyDocument:
+def survey_document(dataset: Dataset) -> SurveyDocument | None:
+    """How the weights of a dataset are protected, with the constants of its printed errors; None without weights."""
+    survey = dataset.survey
+    if survey is None:
+        return None
     form = weight_form(survey.form)
+    constants = None
+    if survey.errors == GENERALISED:
+        rule = DECLARED_CONSTANTS if dataset.protection.is_dp else MEASURED_CONSTANTS
+        constants = cast("SurveyConstantsDocument", {"rule": rule, **survey.constants.as_json()})
     return {
         "form": form.name,
         "formula": form.formula,
@@ -398,6 +451,11 @@ def _survey(survey: Survey) -> SurveyDocument:
         "relative_variance": plain(survey.relative_variance),
         "error_limit": plain(survey.error_limit),
         "stratum": survey.stratum,
+        "errors": survey.errors,
+        "calibrated": survey.calibrated,
+        "calibrated_to": list(survey.calibrated_to),
+        "bias_bound": plain(survey.bias_bound),
+        "constants": constants,
     }
 
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from tests.release.surveys import RECORDS, cells, load, released, survey_records
 
+import discreet
 from discreet.model.release import ERROR_STEPS, SHARE_STEPS
+from discreet.release.load_cautions import LoadJob, load_with_cautions
 from discreet.survey.variance import RATIO, SMALL
+from discreet.workspace.operate.diagnosis import examine
 
 
 @pytest.fixture(scope="module")
@@ -79,4 +82,31 @@ def test_public_strata_with_clusters_use_them_and_say_so(frame, tmp_path, errors
     with errors_of_0_2_0():
         release = released(load(tmp_path, frame, "public-strata", 'clusters = "age"\n'), rows=["sex"])
     assert release.errors[0] > 300
-    assert any("design effect of the cell" in sentence for sentence in release.promise)
+    assert release.promise[-1] == (
+        "Relative standard errors are made of noisy counts and of the design effect of the cell, which is computed from the "
+        "weights of the people in it and rounded up, by chance, to a rung of a ladder; they are rounded up once more."
+    )
+
+
+def test_the_doctor_and_a_load_say_that_errors_of_people_single_them_out(frame, tmp_path, errors_of_0_2_0):
+    """Wrong alternatives: forms whose errors were public, and versions of the new definition."""
+
+    def warned():
+        return [found for found in examine(tmp_path / "workspace") if "unusual weight" in found.said]
+
+    with errors_of_0_2_0():
+        load(tmp_path, frame, "public-strata").close()
+    assert warned() == []
+    with errors_of_0_2_0():
+        load(tmp_path, frame, "public-strata", 'strata = "state"\n').close()
+    (found,) = warned()
+    assert (found.state, "Load the same" in found.advice) == ("caution", True)
+    text = (tmp_path / "dataset.toml").read_text()
+    report = load_with_cautions(LoadJob(tmp_path / "workspace", text, frame))
+    assert [caution for caution in report.cautions if "unusual weight" in caution]
+    assert warned() == [], "the version of 0.2.0 is closed"
+    with discreet.open(tmp_path / "workspace") as catalogue:
+        release = released(catalogue, rows=["sex"])
+    assert "from no weight of the people in a cell" in release.promise[-1]
+    again = load_with_cautions(LoadJob(tmp_path / "workspace", text, frame))
+    assert not [caution for caution in again.cautions if "unusual weight" in caution]

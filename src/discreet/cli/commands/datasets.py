@@ -3,6 +3,8 @@
 `discreet methodology`: the methods, guarantees and limits of a dataset.
 """
 
+import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -69,9 +71,7 @@ def methodology(
 
 def _show(found: dict[str, Any]) -> None:
     noise, survey = found["noise"], found["survey"]
-    weights = (
-        [] if survey is None else [f"{survey['form']}: {survey['sentence']}", f"Errors: {survey['design']}."]
-    )
+    weights = [] if survey is None else list(_survey_lines(survey))
     sections = {
         "Note": [found["note"]],
         "What is done to a count": found["mechanism"]["sentences"],
@@ -97,6 +97,30 @@ def _show(found: dict[str, Any]) -> None:
         output.print(title, style="bold", markup=False)
         for sentence in sentences:
             print_text(sentence)
+
+
+def _survey_lines(survey: dict[str, Any]) -> Iterator[str]:
+    yield f"{survey['form']}: {survey['sentence']}"
+    yield f"Errors: {survey['design']}."
+    constants = survey["constants"]
+    if constants is None:
+        yield f"Definition of the printed errors: {survey['errors']}, of 0.2.0."
+        return
+    yield f"Definition of the printed errors: {constants['definition']}. {constants['rule']}"
+    for name in (
+        "records_per_cluster",
+        "degrees_of_freedom",
+        "mean_square_weight",
+        "calibration",
+        "stratum_clusters",
+    ):
+        if constants[name]:
+            yield f"  {name} {json.dumps(constants[name])}"
+    for level, effect in constants["effects"].items():
+        yield f"  {level}: {', '.join(f'{name} {value:.4g}' for name, value in effect.items())}"
+    for test in constants["tests"]:
+        names = " x ".join(test["variables"])
+        yield f"  test of {names}: effect {test['effect']:.4g}, variation {test['variation']:.4g}"
 
 
 def _attack_lines(each: dict[str, Any]) -> list[str]:

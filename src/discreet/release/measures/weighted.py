@@ -29,7 +29,7 @@ from discreet.model.exact import ExactTable
 from discreet.model.messages.text import message
 from discreet.model.request import Measure, TableRequest
 from discreet.model.shape import Dimension, table_shape
-from discreet.model.survey import GENERALISED, SamplingDesign, Survey
+from discreet.model.survey import GENERALISED, Survey
 from discreet.protect.protector import NoisyCells
 from discreet.records.engine import Engine
 from discreet.records.storage import SQUARES, join_squares, replicate_names, square_decimals, sum_columns
@@ -82,12 +82,18 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     if survey.errors == GENERALISED:
         errors = _table_errors(question, survey, design, cells, strata)
         standard = errors.cells()
-        shown = (standard.relative, standard.noise_shares, standard.unreliable)
-        return MeasureValues(people, *(each.reshape(people.shape) for each in shown), promise, errors)
+        return MeasureValues(
+            people,
+            standard.relative.reshape(people.shape),
+            standard.noise_shares.reshape(people.shape),
+            standard.unreliable.reshape(people.shape),
+            (*promise, _ABOUT_ERRORS),
+            errors,
+        )
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
     told = relative_errors(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
-    promise += () if _errors_are_public(question.dataset) else (_ABOUT_ERRORS,)
+    promise += () if _errors_are_public(question.dataset) else (_ABOUT_ERRORS_OF_0_2_0,)
     return MeasureValues(people, *told, unreliable(told.errors, survey.error_limit), promise)
 
 
@@ -103,13 +109,16 @@ def _table_errors(
 
 
 def _errors_are_public(dataset: Dataset) -> bool:
-    """Whether errors follow from public and noisy figures: under `dp`, for steps, and for strata with public weights."""
-    survey = _survey_of(dataset)
-    by_strata = survey.form == "public-strata" and survey.design == SamplingDesign()
-    return dataset.protection.is_dp or survey.only_weights or by_strata
+    """Whether errors follow from public and noisy figures."""
+    return dataset.protection.is_dp or not _survey_of(dataset).errors_of_people
 
 
 _ABOUT_ERRORS = message(
+    "Relative standard errors allow for sampling, for the noise and for the bias of the form. They are computed from "
+    "released counts and published constants of the survey, and from no weight of the people in a cell, and rounded up to "
+    "two digits."
+)
+_ABOUT_ERRORS_OF_0_2_0 = message(
     "Relative standard errors are made of noisy counts and of the design effect of the cell, which is computed from the "
     "weights of the people in it and rounded up, by chance, to a rung of a ladder; they are rounded up once more."
 )
@@ -148,8 +157,6 @@ def _effects(
 
 
 def _sums(dataset: Dataset) -> tuple[str, ...]:
-    if _survey_of(dataset).errors == GENERALISED:
-        return ()
     return () if _errors_are_public(dataset) or _survey_of(dataset).design.grouped else sum_columns(dataset)
 
 

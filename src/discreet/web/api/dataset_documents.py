@@ -10,6 +10,7 @@ from discreet.errors import DiscreetError, UnknownVersion
 from discreet.model.dataset import Dataset
 from discreet.model.variable import Variable
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
+from discreet.release.methodology_document import SurveyDocument, survey_document
 from discreet.web.i18n.translation import dataset_in_language
 from discreet.web.urls import link
 from discreet.workspace.versions.history import VersionFacts
@@ -152,6 +153,7 @@ class DatasetDocument(TypedDict):
     hierarchies: list[HierarchyDocument]
     code_lists: list[CodeListDocument]
     protection: ProtectionDocument
+    survey: SurveyDocument | None
     table_href: str
 
 
@@ -176,6 +178,7 @@ def dataset_document(service: DatasetService) -> DatasetDocument:
             for each in dataset.code_lists
         ],
         "protection": _values(protection, ProtectionDocument) | {"promise": service.promise()},
+        "survey": survey_document(dataset),
         "table_href": link(f"/api/datasets/{dataset.id}/table"),
     }
     return cast("DatasetDocument", _values(dataset, DatasetDocument) | own)

@@ -6,7 +6,7 @@ Nothing is changed, and no finding contains a number of people.
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,13 @@ from discreet.workspace.operate.rotate import RETIRED
 from discreet.workspace.options import read_options
 from discreet.workspace.sealed import CUBES, verify_records
 from discreet.workspace.versions.history import read_history
-from discreet.workspace.versions.version import DIGEST, current_digest, read_version
+from discreet.workspace.versions.version import (
+    DIGEST,
+    ERRORS_OF_PEOPLE,
+    current_digest,
+    errors_of_people,
+    read_version,
+)
 from discreet.workspace.versions.version_engine import (
     open_engine,
     refuse_missing_records,
@@ -135,6 +141,8 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
             f"It is {word}, complete and as it was loaded." if records else f"It is {word} and complete.",
             partial(_examine_version, place, secret_file, records=records),
         )
+        if _singles_out(place, secret_file):
+            yield Finding(f"{home.name} {place.name[:8]}: errors", "caution", *ERRORS_OF_PEOPLE)
         if (place / CUBES).is_dir():
             yield _probe(
                 f"{home.name} {place.name[:8]}: cubes",
@@ -149,6 +157,17 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
             said,
             "The next command that changes the dataset, or a backup, removes them.",
         )
+
+
+def _singles_out(place: Path, secret_file: Path) -> bool:
+    """Whether a version is queried whose printed errors come from the weights of the people in a cell."""
+    with suppress(DiscreetError, OSError):
+        secret = read_secret(secret_file)
+        history = read_history(place.parent, current_digest(place.parent), secret)
+        closed = {entry.digest for entry in history.versions if entry.closed}
+        dataset = read_version(place, secret).dataset
+        return place.name not in closed and errors_of_people(dataset)
+    return False
 
 
 def _verify_cubes(place: Path, secret_file: Path) -> None:

@@ -60,6 +60,13 @@ MARK = "ledger.mark"
 CONSTANTS = "survey.json"
 #: The file in a dataset's folder that names the version that is served.
 CURRENT = "current"
+#: What is said of a version whose printed errors come from exact weights, and what to do.
+ERRORS_OF_PEOPLE = (
+    "0.2.0 loaded it: its relative standard errors come from the exact weights of the people in a cell, and may single out "
+    "people of unusual weight.",
+    "Load the same description and records again: estimates stay, errors follow from released numbers and published "
+    "constants, and this version is closed.",
+)
 #: The name of a version.
 DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
@@ -179,6 +186,11 @@ def with_constants(dataset: Dataset, constants: Mapping[str, Any] | None) -> Dat
     if not constants:
         return replace(dataset, survey=replace(dataset.survey, errors=DESIGN_EFFECTS))
     return replace(dataset, survey=replace(dataset.survey, constants=read_constants(constants)))
+
+
+def errors_of_people(dataset: Dataset) -> bool:
+    """Whether printed errors come from the weights of the people in a cell; see `ERRORS_OF_PEOPLE`."""
+    return dataset.survey is not None and not dataset.protection.is_dp and dataset.survey.errors_of_people
 
 
 def boundaries_file_name(name: str) -> str:
