@@ -137,7 +137,7 @@ def forms_map(found: FormsAssessment) -> Any:
     records = [
         {
             "family": each.form,
-            "place": "not served" if each.refused else "",
+            "place": "not served" if each.refused == NOT_SERVED else "refused" if each.refused else "",
             "loss": each.simulated["hellinger"].mean,
             "risk": each.simulated["rm"].mean,
             "order": 0.0,
@@ -147,7 +147,8 @@ def forms_map(found: FormsAssessment) -> Any:
     ]
     if not records:
         raise BadRequest("This table has no map: all people are in one cell.", "Choose other variables.")
-    return risk_utility(records, "Means of the simulated releases of weighted counts. Right and low is best.")
+    subtitle = "Confidential. Means of the simulated releases of weighted counts. Right and low is best."
+    return risk_utility(records, subtitle)
 
 
 #: The statistics of tests: of the weighted counts, and of the weighted counts at the size of the sample.
