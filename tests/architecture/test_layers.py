@@ -41,6 +41,8 @@ HOMES = {
 }
 #: What the public knows: all that readers' tools and attackers may import.
 PUBLIC = {"model", "noise", "privacy", "formats", "errors"}
+#: The errors of weighted tables, which follow from released numbers and published constants; it imports `PUBLIC` only.
+PUBLIC_ERRORS = "discreet.survey.generalised"
 #: What follows from a public description: which declared margins answer a table, with which noise.
 DECLARED = {"protect"}
 
@@ -95,7 +97,11 @@ def test_a_library_has_one_home():
 def test_readers_and_attackers_know_only_what_the_public_knows():
     for path in modules():
         if folder_of(path) == "inference":
-            assert set(own(path)) - {"inference"} <= PUBLIC, path
+            survey = {name for name in imports_of(path) if f"{name}.".startswith("discreet.survey.")}
+            assert all(name.startswith(PUBLIC_ERRORS) for name in survey), path
+            assert set(own(path)) - {"inference"} <= PUBLIC | ({"survey"} if survey else set()), path
+        if f"discreet.{folder_of(path)}.{path.stem}" == PUBLIC_ERRORS:
+            assert set(own(path)) <= PUBLIC
         if folder_of(path) == "attacks":
             assert set(own(path)) - {"attacks"} <= PUBLIC | DECLARED, path
 
