@@ -20,12 +20,14 @@ class Wish:
         repeats: Runs of each; the best counts.
         peers: Whether other programs are timed too.
         points: Names of points of a grid; all where there is none.
+        quick: Whether a part of the grid, with few samples, is enough.
     """
 
     rows: tuple[int, ...] = ()
     repeats: int | None = None
     peers: bool = True
     points: tuple[str, ...] = ()
+    quick: bool = False
     say: Callable[[str], None] = print
 
 
