@@ -4,7 +4,7 @@ Published once for each version and rounded up by chance, so that no person chan
 
     D_v   =  max(1, Σ_k V_k / Σ_k n p_k (1 - p_k))      V_k the design's variance of the count of k; 1 without clusters
     DW_v  =  Σ_k V_k(w) / Σ_k (1 - p_k) Σ_{i in k} w²   the same of weighted counts (`largest-weight`)
-    γ_v   =  1 + s_v / b                                s_v the standard deviation of Σw²/Σw between categories
+    γ_v   =  1 + s_v / b_v                              of Σw²/Σw: the mean over people's categories, and its deviation
     b     =  Σw² / Σw
     κ²    =  V(Σw) / (Σw)²                              0 if the weights are calibrated
 
