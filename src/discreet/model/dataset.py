@@ -119,6 +119,8 @@ class Dataset:
     access: Access = Access()
     #: A hash of the labels if they were corrected after the load; no number depends on it.
     wording: str = ""
+    #: Whether the description is a draft that nobody has checked: pages, notes and citations say so.
+    unchecked_draft: bool = False
 
     def __post_init__(self) -> None:
         sections.refuse_first(

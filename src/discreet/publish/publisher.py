@@ -98,7 +98,7 @@ def plan_publication(registry: DatasetRegistry, dataset_id: str, limits: Limits)
     """The tables that `[publish]` declares, and their size; no record is counted.
 
     Raises:
-        BadDescription: Nothing is declared, or a universe that is not there.
+        BadDescription: Nothing is declared, or a universe that is not there, or the description is an unchecked draft.
         Refused: A table that is named by itself is refused.
         TooMuchToPublish: With the number of files and bytes.
     """
@@ -108,6 +108,11 @@ def plan_publication(registry: DatasetRegistry, dataset_id: str, limits: Limits)
         raise BadDescription(
             f'"{dataset_id}" declares nothing to publish.',
             "Add [publish] with `variables` or `tables` to dataset.toml, and run `discreet relabel`.",
+        )
+    if service.dataset.unchecked_draft:
+        raise BadDescription(
+            f'The description of "{dataset_id}" is an unchecked draft.',
+            "Check every line, remove `unchecked_draft` from dataset.toml, and run `discreet relabel`.",
         )
     _refuse_no_universe(service.dataset, parts)
     limits.refuse_more(*_upper_bound(service.dataset))

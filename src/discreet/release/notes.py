@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of
+from discreet.model.messages.sentences import UNCHECKED_DRAFT
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
 from discreet.model.request import TableRequest, unit_of
@@ -192,7 +193,8 @@ def joint_note() -> str:
 
 
 def _noise_note(dataset: Dataset, totals: str) -> str:
-    return join_sentences([_NOISE["dp" if dataset.protection.is_dp else "cellkey"], totals, _SMALL])
+    draft = [Message("{part:bare}.", {"part": UNCHECKED_DRAFT})] if dataset.unchecked_draft else []
+    return join_sentences([*draft, _NOISE["dp" if dataset.protection.is_dp else "cellkey"], totals, _SMALL])
 
 
 def goes_below_zero(distribution: NoiseDistribution) -> bool:

@@ -32,6 +32,7 @@ class RequestContext:
         cache_seconds: How long the response may be cached; 0 for not at all.
         route, code, body_hash: For the log: the route's path template, the error code, the SHA-256 of a cached response.
         metered: Whether a query of it is counted or charged per account.
+        unchecked_draft: Whether it opened a dataset whose description is an unchecked draft.
         queries: For the audit log: the queries by dataset and canonical request, with their outcome.
     """
 
@@ -46,6 +47,7 @@ class RequestContext:
     code: str = ""
     body_hash: str = ""
     metered: bool = False
+    unchecked_draft: bool = False
     queries: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def refuse(self, error: DiscreetError) -> None:

@@ -20,7 +20,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from discreet import __version__
+from discreet.model.messages.sentences import UNCHECKED_DRAFT
 from discreet.privacy.claim import three_digits_up
+from discreet.web.context import request_context
 from discreet.web.i18n import translation
 from discreet.web.i18n.translation import gettext, localise
 from discreet.web.urls import site_url
@@ -157,6 +159,7 @@ _ENVIRONMENT.globals |= {
     "_": _gettext,
     "number_of": translation.ngettext,
     "number": translation.display_number,
+    "draft": lambda: UNCHECKED_DRAFT if request_context().unchecked_draft else "",
 }
 
 

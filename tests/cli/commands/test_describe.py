@@ -83,6 +83,7 @@ def test_a_file_is_served_until_it_is_ended_and_nothing_stays(town, tmp_path, en
     assert "The id is person" in told
     assert "household: 1,500 different values" in told
     assert "household" not in page
+    assert "Unchecked draft on this computer: not for publication" in page
     assert "workspace was removed" in told
     assert list((tmp_path / "tmp").iterdir()) == []
 

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
-from discreet.errors import BadRequest
+from discreet.errors import BadDescription, BadRequest
 from discreet.formats import formats
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.view import View
-from discreet.release.dataset_registry import DatasetRegistry
+from discreet.publish.publisher import Limits, plan_publication
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.release.pipeline import release_table
 from discreet.web.context import RequestContext, use_context
 from discreet.web.pages.downloads import (
@@ -34,8 +35,9 @@ from discreet.web.pages.downloads import (
 from discreet.web.pages.page_request import PAGE_COLUMNS, paginate, read_block
 from discreet.web.pages.table_grid import Layout, table_facts
 from discreet.web.urls import SiteUrl, file_stem, page_path
+from discreet.workspace.versions.label_corrections import relabel_dataset
 
-from ..conftest import Page
+from ..conftest import Page, client_of, people_description
 
 VIEW = [("percent", "row")]
 
@@ -94,6 +96,36 @@ def test_citations_for_programs_survive_labels_that_are_not_text(keep):
     assert [line[:6] for line in found["RIS"].split("\n")] == [
         "TY  - ", "TI  - ", "AU  - ", "T2  - ", "ET  - ", "UR  - ", "ER  - ",
     ]  # fmt: skip
+
+
+DRAFT = "Unchecked draft on this computer: not for publication"
+PEOPLE = "people?rows=sex&columns=age"
+
+
+def test_an_unchecked_draft_is_named_on_every_page_in_notes_and_in_citations(small_copy):
+    """Wrong alternative: a banner on the page of the table alone, while files are passed on."""
+    pages = [
+        "/", "/api", f"/datasets/{PEOPLE}", "/datasets/people?rows=nothing", "/datasets/people/print?rows=sex",
+        f"/embed/datasets/{PEOPLE}", "/datasets/people/methodology", "/datasets/people/variables/sex?rows=sex",
+    ]  # fmt: skip
+    files = [f"/api/datasets/people/table?rows=sex&format={name}" for name in ("json", "html", "px", "sdmx-csv")]
+    for draft in (True, False):
+        relabel_dataset(small_copy, ("unchecked_draft = true\n" if draft else "") + people_description())
+        client = client_of(small_copy)
+        for path in (*pages, *files):
+            assert (DRAFT in client.get(path).text) is draft, path
+        citations = client.get("/datasets/people?rows=sex").text
+        assert (f"note = {{{{{DRAFT}}}}}" in citations, f"N1  - {DRAFT}" in citations) == (draft, draft)
+        german = client.get("/datasets/people?rows=sex&lang=de").text
+        assert ("Ungeprüfter Entwurf auf diesem Rechner" in german) is draft
+
+
+def test_an_unchecked_draft_is_not_published(small_copy):
+    relabel_dataset(
+        small_copy, "unchecked_draft = true\n" + people_description() + '\n[publish]\nvariables = ["sex"]\n'
+    )
+    with pytest.raises(BadDescription, match="unchecked draft"):
+        plan_publication(open_registry(small_copy), "people", Limits())
 
 
 def test_the_frame_is_one_element_whose_title_is_escaped(keep):

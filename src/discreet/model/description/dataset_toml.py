@@ -31,6 +31,9 @@ from discreet.model.variable import (
     parse_recodes,
 )
 
+#: The types of plain keys that are no texts.
+_TYPES = {"weight_decimals": int, "key_decimals": int, "unchecked_draft": bool}
+
 
 class Names(NamedTuple):
     """The names of a description."""
@@ -74,7 +77,7 @@ def dataset_from_document(
     sections.require_keys(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {key: value for key, value in document.items() if key in scalars}
     for key, value in plain.items():
-        sections.check_type(value, int if key in {"weight_decimals", "key_decimals"} else str, f"`{key}`")
+        sections.check_type(value, _TYPES.get(key, str), f"`{key}`")
     plain |= {field: tuple(map(parse, _tables(document, key))) for key, (field, parse) in _LISTS.items()}
     dataset = Dataset(
         **plain,

@@ -14,6 +14,9 @@ from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.release import STATUS_MEANING, Release
 from discreet.model.request import TableRequest
 
+#: Of a dataset whose description is a draft: on every page, in every note and citation.
+UNCHECKED_DRAFT = message("Unchecked draft on this computer: not for publication")
+
 
 class Citable(Protocol):
     """A release, or a request before it is answered."""
@@ -44,14 +47,15 @@ def citation(cited: Citable, address: str = "") -> str:
 
 
 def dataset_citation(dataset: Dataset, digest: str) -> str:
-    """How to cite a dataset: label, version and source."""
+    """How to cite a dataset: label, version and source; of an unchecked draft, that it is not to be cited."""
     named = message(
         "{label}, version {version} ({digest})",
         label=dataset.label,
         version=dataset.version,
         digest=digest[:8],
     )
-    return join_sentences(_with_full_stops(named, dataset.source))
+    draft = [UNCHECKED_DRAFT] if dataset.unchecked_draft else []
+    return join_sentences(_with_full_stops(named, dataset.source, *draft))
 
 
 def _with_full_stops(*parts: str) -> list[str]:

@@ -37,6 +37,7 @@ HEADER = """\
 #  - say what is counted (unit, population), the source and the version;
 #  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
 """
+DRAFT_LINE = "unchecked_draft = true"
 NO_ID = """\
 # No column was found that tells records apart. Their places in the file do it now: the numbers of a table hold for this
 # file only, and a file in another order, or with a record more, has other numbers. Name a stable id if there is one."""
@@ -219,6 +220,8 @@ def _variable(
     comment = 'Is "missing" right? These values were taken for no answer.' if column.missing else ""
     if declared and len(declared) == len(column.missing):
         comment = "The file declares the missing values."
+    if column.kind == "names of people" and not column_roles.is_place(column):
+        comment = f"Are these names of people? Then take the variable out. {comment}".rstrip()
     if reason:
         comment = f"It was asked for, and would have been left out: {reason}"
     unlabelled = any(code not in labels for code in above)
@@ -275,6 +278,10 @@ def _top(path: Path, roles: Roles) -> list[str]:
         'version = "1"',
         'unit = "records"',
         'population = ""',
+    ]
+    lines += [
+        "# Pages, notes and citations say so. Remove the line when every other one is checked.",
+        DRAFT_LINE,
     ]
     if roles.id is None:
         lines += [NO_ID, f"id_column = {toml_string(ROW_NUMBER)}"]

@@ -239,6 +239,7 @@ class RequestAuthoriser(Authoriser):
 
     def open(self, stored: StoredDataset, asker: Requester | None) -> DatasetService:
         """The service of a version; it records its queries for the audit log."""
+        request_context().unchecked_draft |= stored.dataset.unchecked_draft
         return AuditedService(stored, asker, self.admit)
 
     def admit(self, question: CheckedRequest) -> None:

@@ -140,11 +140,15 @@ def command(request: TableRequest, base: str, items: QueryItems = ()) -> str:
     >>> command(TableRequest("census", ("age",), ("sex",)), "https://example.org")
     'discreet table https://example.org/datasets/census --rows age --columns sex --format csv'
     """
+    words = ["discreet", "table", f"{base}/datasets/{request.dataset}", *table_options(request)]
+    return shlex.join([*words, *_flags(items), "--format", "csv"])
+
+
+def table_options(request: TableRequest) -> list[str]:
+    """The options of `discreet table` for a request."""
     measure = "" if request.measure == DEFAULT_MEASURE else request.measure
     further = [("measure", measure), ("additivity", request.additivity), ("fit_to", ",".join(request.fit_to))]
-    words = ["discreet", "table", f"{base}/datasets/{request.dataset}", *_options(request), *_flags(further)]
-    words += [] if request.totals else ["--no-totals"]
-    return shlex.join([*words, *_flags(items), "--format", "csv"])
+    return [*_options(request), *_flags(further), *([] if request.totals else ["--no-totals"])]
 
 
 def command_test(request: TableRequest, base: str, items: QueryItems = ()) -> str:

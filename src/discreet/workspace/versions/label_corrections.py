@@ -21,11 +21,11 @@ from discreet.workspace.sealed import read_sealed, write_sealed
 from discreet.workspace.versions.version import Version, current_digest, read_version
 
 WORDING = "wording.json"
-#: The keys of a description that hold text for readers, and `access`; all others decide numbers.
+#: The keys of a description that hold text for readers, `access` and `unchecked_draft`; all others decide numbers.
 WORDS = frozenset(
     {
         "label", "labels", "description", "notes", "source", "topic", "unit", "population", "reference_date", "about",
-        "classification", "publish", "access",
+        "classification", "publish", "access", "unchecked_draft",
     }
 )  # fmt: skip
 
