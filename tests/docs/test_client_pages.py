@@ -11,8 +11,10 @@ import urllib.request
 
 import pytest
 
+from discreet.cli.signals import SECONDS_TO_CLEAN_UP
 from discreet.errors import BadRequest, all_errors
 from discreet.formats import formats
+from discreet.model import limits
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.selection import LONG, LONGEST_NAME, MOST_LOOKED_AT, MOST_READ
@@ -236,3 +238,15 @@ def test_the_limits_are_those_of_the_program():
         f"more than {LONG} codes",
     ):
         assert words in QUESTIONS
+
+
+def test_the_limits_of_files_are_those_of_the_program():
+    page = text_of("reference/files.md")
+    for words in (
+        f"may have {limits.MOST_COLUMNS:,} columns, a first line of {limits.LONGEST_HEADER:,} characters",
+        f"lines of {limits.LONGEST_LINE:,} bytes",
+        f"unpack to {limits.MOST_UNPACKED_BYTES >> 20} MB, or to {limits.MOST_RATIO} times its size",
+        f"unpack to {limits.MOST_WORKBOOK_BYTES >> 30} GB, and no text in it may be longer than {limits.LONGEST_TEXT:,}",
+        f"within {SECONDS_TO_CLEAN_UP + 0.5:g} seconds",
+    ):
+        assert words in page

@@ -36,3 +36,16 @@ MOST_RECORDS_PER_UNIT = 1_000
 #: Bytes of a file of boundaries, and points in it.
 MOST_BOUNDARY_BYTES = 32 * 1024 * 1024
 MOST_POINTS = 1_000_000
+
+# Files of records.
+#: Columns of a file, and characters of the line that names them.
+MOST_COLUMNS = 5_000
+LONGEST_HEADER = 1 << 18
+#: Bytes of one line of a text file, as DuckDB has it.
+LONGEST_LINE = 2_000_000
+#: Bytes of one text in a workbook; Excel has no more than 32,767 characters. Bytes of a workbook, unpacked.
+LONGEST_TEXT = 1 << 20
+MOST_WORKBOOK_BYTES = 4 << 30
+#: A compressed file may be this many times larger when unpacked, or this many bytes.
+MOST_RATIO = 200
+MOST_UNPACKED_BYTES = 64 << 20

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import BadData, DiscreetError
+from discreet.model import limits
 from discreet.model.description.sections import FileOptions
 from discreet.model.messages.text import nearest
 
@@ -129,6 +130,15 @@ def unique_names(header: Sequence[object]) -> list[str]:
         taken.add(name.lower())
         names.append(name)
     return names
+
+
+def refuse_wide(columns: Sequence[str], name: str) -> None:
+    """Refuse a file with more columns than `MOST_COLUMNS`."""
+    if len(columns) > limits.MOST_COLUMNS:
+        raise BadData(
+            f"{name} has {len(columns):,} columns, and at most {limits.MOST_COLUMNS:,} are read.",
+            "Keep the columns that tables need. Is its separator the right one?",
+        )
 
 
 def plain_path(path: Path, aside: Path) -> str:

@@ -7,13 +7,19 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from starlette.testclient import TestClient
 
-from discreet.errors import BadDescription
+from discreet.cli.commands.demo import first_released_table
+from discreet.errors import BadDescription, Refused
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.request import TableRequest
 from discreet.publish.release_file import pack
 from discreet.records.draft.describe_file import describe_file
 from discreet.records.engine import records_in
 from discreet.release.dataset_registry import open_registry
+from discreet.web.app import create_app
+from discreet.web.pages.builder import default_axes
+from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -40,7 +46,9 @@ def questionnaire(random):
 def full_questionnaire(random):
     """Eight answers without a missing value: nothing but their values says that they are no replicates."""
     items = {f"item{n}": random.randint(1, 6, N) for n in range(1, 9)}
-    return pd.DataFrame({"id": np.arange(N) + 100, "weight": np.round(random.gamma(9, 0.33, N), 3), **items})
+    return pd.DataFrame(
+        {"id": np.arange(N) + 100, "weight": np.round(random.gamma(90, 0.033, N), 3), **items}
+    )
 
 
 def numbered_columns(random):
@@ -125,7 +133,7 @@ def numbered_records(random):
 def binary_items(random):
     """Sixty answers of yes or no beside a weight near one half, which they would all reproduce."""
     items = {f"y{n}": random.randint(0, 2, N) for n in range(1, 61)}
-    return pd.DataFrame({"weight": np.round(random.gamma(9, 0.055, N) + 0.001, 4), **items})
+    return pd.DataFrame({"weight": np.round(random.gamma(90, 0.0055, N), 4), **items})
 
 
 def labelled(random):
@@ -193,6 +201,51 @@ def nhanes(random, records=1000):
     return pd.DataFrame(columns)
 
 
+def sparse_first(random):
+    """Two variables that nearly exhaust the records, in front of two that do not: a table of the first is too sparse."""
+    codes = {name: [f"{name}{n:02d}" for n in random.randint(0, 30, N)] for name in ("trade", "origin")}
+    return pd.DataFrame({**codes, "sex": random.choice(["m", "f"], N), "owner": random.choice(["y", "n"], N)})
+
+
+def person_and_household(random):
+    """A household's weight, shared by its members, in front of a person's; short names, and replicates from 001."""
+    person, household = np.round(random.gamma(9, 40, N), 3), np.round(random.gamma(9, 40, N // 2), 2)
+    replicates = {f"bsw{n:03d}": np.round(person * random.poisson(1, N), 3) for n in range(1, 21)}
+    columns = {
+        "hhid": np.repeat(np.arange(N // 2), 2) + 10,
+        "pid": np.arange(N) + 900,
+        "hhwt": np.repeat(household, 2),
+    }
+    return pd.DataFrame({**columns, "pw": person, **replicates, "sex": random.choice(["m", "f"], N)})
+
+
+def replicates_alone(random):
+    """Replicate weights whose full weight has a name that nothing says: they are proposed, and nothing is active."""
+    mystery = np.round(random.gamma(9, 40, N), 3)
+    replicates = {f"bsw{n:03d}": np.round(mystery * random.poisson(1, N), 3) for n in range(1, 21)}
+    return pd.DataFrame({"mystery": mystery, **replicates, "sex": random.choice(["m", "f"], N)})
+
+
+def unusual_names(random):
+    """Names of people and how to reach them in columns of unusual names, and places whose names have two words."""
+    serial = random.randint(0, 24, N)
+    people = ["Élodie Dupont", "Zoë Müller", "Øyvind Ås", "Anna Berg", "Bela Costa", "Carl Dahl"]
+    columns = {
+        "gp": random.choice(["Dr. Smith", "Dr Jones", "Prof. Patel", "Mrs. Berg"], N),
+        "patientName": random.choice(["Anna B", "Bela C"], N),
+        "NAME_FIRST": random.choice(["Anna", "Bela"], N),
+        "contact_person": random.choice(["Anna Berg", "Bela Costa"], N),
+        "staff": [f"{people[n % 6]}-{chr(65 + n)}o" for n in serial],
+        "nm": [f"{chr(65 + n)}ERG, JOHN" for n in serial],
+        "nr_tel": [f"0664{n + 1000000}" for n in serial],
+        "login": [f"10.0.0.{n}" for n in serial],
+        "page": [f"https://x.org/u{n}" for n in serial],
+        "chosen": random.choice(people[:3], N),
+        "area_name": random.choice(["North East", "South West"], N),
+    }
+    return pd.DataFrame(columns)
+
+
 PERSONAL = "it looks like "
 NAMES = PERSONAL + "names of people"
 ID_NAME = "its name says that it is an id"
@@ -226,6 +279,18 @@ SHAPES = {
     "ses": (ses, "nace sex", {"id": "employeeID"}, "", {
         "hoursPaid": AMOUNT, "establishmentID": ID_NAME, "earnings": AMOUNT,
         "isco": "250 different values, fewer than 20 records each",
+    }),
+    "sparse": (sparse_first, "trade origin sex owner", {}, "", {}),
+    "household": (person_and_household, "sex", {"id": "pid", "weight": "pw", "replicates": 20}, "", {
+        "hhid": ID_NAME, "hhwt": "a weight",
+    }),
+    "replicates-alone": (replicates_alone, "sex", {}, "bsw001..bsw020", {
+        "mystery": AMOUNT, **{f"bsw{n:03d}": AMOUNT for n in range(1, 21)},
+    }),
+    "unusual": (unusual_names, "chosen area_name", {}, "", {
+        "gp": NAMES + " with titles", "patientName": NAMES, "NAME_FIRST": NAMES, "contact_person": NAMES,
+        "staff": NAMES, "nm": NAMES,
+        "nr_tel": PERSONAL + "telephone numbers", "login": PERSONAL + "addresses", "page": PERSONAL + "addresses",
     }),
     "nhanes": (nhanes, "RIAGENDR RIDAGEYR RIDRETH3", {"id": "SEQN", "weight": "WTMEC2YR", "strata": "SDMVSTRA"}, "", {
         "BMXBMI": AMOUNT, "PHONE": PERSONAL + "telephone numbers",
@@ -268,10 +333,35 @@ def test_each_file_gets_the_draft_that_is_written_down_for_it(name, tmp_path):
     stored = Workspace(tmp_path / "w").stored(dataset.id)
     assert all(20 * len(each) <= records_in(stored.engine, dataset) for each in dataset.variables)
     assert {"mean-cell-size", "nested-groups"} <= {rule.kind for rule in stored.rules}, "those of the demo"
+    registry = open_registry(tmp_path / "w")
+    first = first_released_table(registry.open(dataset.id))
+    with TestClient(
+        create_app(registry, read_options(tmp_path / "w")), base_url="http://localhost"
+    ) as client:
+        page = client.get(f"/datasets/{dataset.id}?{first.permalink}")
+        assert page.status_code == 200
+        assert "<td" in page.text
 
 
 def drafted(name, tmp_path):
     return describe_file(write(tmp_path / name, SHAPES[name][0](np.random.RandomState(5))))
+
+
+def test_the_first_table_is_one_that_the_rules_release(tmp_path):
+    """The first two variables gave a page with a refusal."""
+    draft = drafted("sparse", tmp_path)
+    load_dataset(tmp_path / "w", draft.text, tmp_path / "sparse.csv")
+    service = open_registry(tmp_path / "w").open("sparse")
+    rows, columns = default_axes(service.dataset)
+    with pytest.raises(Refused):
+        service.release(TableRequest("sparse", rows, columns))
+    assert first_released_table(service).variables == ("trade", "sex")
+
+
+def test_a_name_that_few_share_is_asked_about(tmp_path):
+    asked = "# Are these names of people? Then take the variable out."
+    assert f'{asked}\n# Rarest: "' in drafted("unusual", tmp_path).text
+    assert asked not in drafted("hierarchy", tmp_path).text
 
 
 def test_no_answers_are_missing_and_the_draft_says_which(tmp_path):

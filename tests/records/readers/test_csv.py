@@ -1,8 +1,11 @@
 """CSV files: the dialect is detected from the header and all bytes, lines count as in an editor, codes stay text."""
 
+import gzip
+
 import pytest
 
 from discreet.errors import BadData
+from discreet.model import limits
 from discreet.model.description.sections import FileOptions
 from discreet.records.readers.csv import BLOCK, find_dialect, record_lines
 
@@ -111,3 +114,31 @@ def test_a_named_encoding_that_does_not_fit_is_refused(opened, tmp_path):
     (tmp_path / "x.csv").write_bytes("a,b\n1,é\n".encode("cp1252"))
     with pytest.raises(BadData, match="not ascii"):
         opened(tmp_path / "x.csv", FileOptions("ascii"))
+
+
+@pytest.mark.parametrize("encoding", ["", "utf-8"])
+def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(opened, tmp_path, monkeypatch, encoding):
+    monkeypatch.setattr(limits, "MOST_UNPACKED_BYTES", 1 << 20)
+    text = b"a,b\n" + b"1,2\n" * 600_000
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text))
+    with pytest.raises(BadData, match=r"x\.csv\.gz unpacks to more than 200 times its size"):
+        opened(tmp_path / "x.csv.gz", FileOptions(encoding=encoding))
+    (tmp_path / "x.csv").write_bytes(text)
+    assert opened(tmp_path / "x.csv").relation.count("*").fetchall() == [(600_000,)]
+
+
+@pytest.mark.parametrize("end", ["\n", "", "\r\n7,8\n"])
+@pytest.mark.parametrize("encoding", ["", "cp1252"])
+def test_a_line_that_duckdb_leaves_out_is_refused(opened, tmp_path, monkeypatch, end, encoding):
+    """The last record of a file vanished without a word if it had 40 MB."""
+    monkeypatch.setattr(limits, "LONGEST_LINE", 2 * BLOCK)
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n5," + "z" * (2 * BLOCK + 9) + end)
+    with pytest.raises(BadData, match="a line of more than 2,097,152 bytes"):
+        opened(path, FileOptions(encoding=encoding))
+
+
+def test_a_first_line_that_is_longer_than_the_sample_is_refused(opened, tmp_path):
+    (tmp_path / "x.csv").write_text("a," + "b" * limits.LONGEST_HEADER + "\n1,2\n")
+    with pytest.raises(BadData, match=r"The first line of x\.csv has more than 262,144 characters"):
+        opened(tmp_path / "x.csv")

@@ -6,8 +6,10 @@ import sqlite3
 import duckdb
 import openpyxl
 import pytest
+from openpyxl.workbook.workbook import Workbook as OpenWorkbook
 
 from discreet.errors import BadData, MissingExtra, NotFound
+from discreet.model import limits
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra
 from discreet.records import readers
@@ -102,3 +104,51 @@ def test_the_only_table_needs_no_name_and_one_of_several_does():
 def test_a_file_that_is_not_there_is_said_so(town, tmp_path):
     with pytest.raises(NotFound):
         load_dataset(tmp_path / "workspace", town.description, tmp_path / "nothing.csv")
+
+
+def test_a_file_of_many_columns_is_refused_before_they_are_described(opened, tmp_path, monkeypatch):
+    """A million columns took all memory and no signal ended it."""
+    monkeypatch.setattr(limits, "MOST_COLUMNS", 3)
+    book = openpyxl.Workbook()
+    for row in (["a", "b", "c", "d"], [1, 2, 3, 4]):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    (tmp_path / "x.csv").write_text("a,b,c,d\n1,2,3,4\n")
+    with duckdb.connect() as database:
+        database.sql("SELECT 1 AS a, 2 AS b, 3 AS c, 4 AS d").write_parquet(str(tmp_path / "x.parquet"))
+    for name in ("x.xlsx", "x.csv", "x.parquet"):
+        with pytest.raises(BadData, match=f"{name} has 4 columns, and at most 3 are read"):
+            opened(tmp_path / name)
+    (tmp_path / "x.csv").write_text("a,b,c\n1,2,3\n")
+    assert opened(tmp_path / "x.csv").columns == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("length", [50, 250])
+def test_a_workbook_with_a_text_that_excel_does_not_write_is_refused(opened, tmp_path, monkeypatch, length):
+    """A text of 600 MB was parsed for a minute; the reader looks for tags first, block by block."""
+    monkeypatch.setattr(limits, "LONGEST_TEXT", 200)
+    book = openpyxl.Workbook()
+    for row in (["id", "a"], *([n, "z" * length if n == 20 else "y"] for n in range(40))):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    if length < 200:
+        assert opened(tmp_path / "x.xlsx").relation.count("*").fetchall() == [(40,)]
+        monkeypatch.setattr(limits, "MOST_WORKBOOK_BYTES", 100)
+    with pytest.raises(BadData, match="a text of more than 200 bytes" if length > 200 else "unpacks to 0 MB"):
+        opened(tmp_path / "x.xlsx")
+
+
+def test_a_workbook_is_closed_when_it_is_read_or_refused(opened, tmp_path, monkeypatch):
+    closed = []
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    book.active.append([1])
+    book.create_sheet("other").append(["b"])
+    book.save(tmp_path / "x.xlsx")
+    close = OpenWorkbook.close
+    monkeypatch.setattr(OpenWorkbook, "close", lambda self: (closed.append(1), close(self)))
+    with pytest.raises(BadData, match="2 sheets"):
+        opened(tmp_path / "x.xlsx")
+    assert closed == [1]
+    assert opened(tmp_path / "x.xlsx", FileOptions(table="other")).relation.fetchall() == []
+    assert closed == [1, 1]

@@ -3,8 +3,13 @@
 `discreet try`: from a file to the table builder, in a temporary workspace.
 """
 
+from __future__ import annotations
+
 import tempfile
+from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
@@ -13,9 +18,16 @@ from discreet.cli.commands.describe import print_draft
 from discreet.cli.console import load_bars, messages, print_message
 from discreet.cli.registry import MAKE_TABLES, OPERATE, Command
 from discreet.cli.signals import clean_up_on_signal, leave_signals_to_server
-from discreet.errors import BadData
+from discreet.errors import BadData, DiscreetError
 from discreet.model.description.sections import FileOptions
 from discreet.workspace.options import read_options
+
+if TYPE_CHECKING:
+    from discreet.model.request import TableRequest
+    from discreet.release.dataset_registry import DatasetService
+
+#: How many tables of each kind are tried in search of one that is released.
+MOST_TRIED = 30
 
 
 def demo(
@@ -89,15 +101,41 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     )
 
     def announce(address: str) -> None:
-        print_message(f"The table builder: {address}/datasets/{dataset}")
+        page = f"{address}/datasets/{dataset}{query}"
+        print_message(f"The table builder: {page}")
         if browser:
-            webbrowser.open(f"{address}/datasets/{dataset}")
+            webbrowser.open(page)
 
     with listen("127.0.0.1", 0) as listening:
         free: int = listening.getsockname()[1]
     options = read_options(folder, host="127.0.0.1", port=port or free)
+    registry = open_registry(folder, threads=options.threads)
+    first = first_released_table(registry.open(dataset))
+    query = "" if first is None else f"?{first.permalink}"
+    if first is None:
+        print_message(
+            "The rules of the draft release none of its first tables: the records are few for them."
+        )
     leave_signals_to_server()
-    serve(open_registry(folder, threads=options.threads), options, announce)
+    serve(registry, options, announce)
+
+
+def first_released_table(service: DatasetService) -> TableRequest | None:
+    """The first table that the rules release: the one that the page opens, other pairs, then single variables."""
+    from discreet.model.request import TableRequest
+    from discreet.release.measures import default_measure
+    from discreet.web.pages.builder import default_axes
+
+    dataset = service.dataset
+    names = [v.name for v in dataset.variables]
+    pairs = [((one,), (other,)) for one, other in combinations(names, 2)]
+    alone: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((name,), ()) for name in names]
+    for rows, columns in [default_axes(dataset), *pairs[:MOST_TRIED], *alone[:MOST_TRIED]]:
+        with suppress(DiscreetError):
+            return service.release(
+                TableRequest(dataset.id, rows, columns, measure=default_measure(dataset))
+            ).request
+    return None
 
 
 COMMANDS = {"demo": Command(demo, OPERATE), "try": Command(try_file, MAKE_TABLES)}

@@ -18,8 +18,9 @@ from discreet.records.source import ColumnNotes, Source, quote_name
 #: Words for a missing value in many files.
 MISSING_WORDS = ("NA", "N/A", "#N/A", "NaN", "NULL", ".", "-", "--", "?", "missing")
 _NO_ANSWER = (
-    r"(refus(ed|al)?|(i )?(do not|don['’]?t) know|dk|no (answer|response)|not (stated|answered)|missing|na"
-    r"|prefer not to (say|answer)|keine angabe|k\. ?a\.|wei(ß|ss) nicht|verweigert|no (sabe|contesta)|ne sait pas)"
+    r"(ref(us(ed|al))?|(i )?(do not|don['’]?t) know|dk|no (answer|response)|not (stated|answered|known|reported)|unknown"
+    r"|missing|na|prefer not to (say|answer)|keine angabe|k\. ?a\.|wei(ß|ss) nicht|verweigert|no (sabe|contesta)"
+    r"|ne sait pas)"
 )
 #: Values and labels for no answer.
 NO_ANSWER = rf"{_NO_ANSWER}([ ,;/]+(or )?{_NO_ANSWER})*\.?"
@@ -185,7 +186,9 @@ def codes_of_no_answer(negative: set[str]) -> set[str]:
 #: How many different texts of a column are looked at, and the share of them that says what they are.
 MOST_LOOKED_AT = 1000
 MOST_OF_THEM = 0.8
-#: What identifies people, by the form of the texts. Names and sentences count only if there are more than `MOST_SINGLE`.
+#: What identifies people, by the form of the texts.
+TITLED = "names of people with titles"
+_NAME = r"[^\W\d_a-z][^\W\d_]+([-'][^\W\d_]+)?"
 TEXT_KINDS = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
     "dates": re.compile(r"\d{1,2}[./-]\d{1,2}[./-](19|20)?\d{2}|(19|20)\d\d[./]\d{1,2}[./]\d{1,2}"),
@@ -193,10 +196,11 @@ TEXT_KINDS = {
     "telephone numbers": re.compile(r"\+[\d\s()/.-]{7,20}|\(?0[\d\s()/.-]{8,20}"),
     "addresses": re.compile(
         r"\d+\w?,? .*\b(street|st|road|rd|avenue|ave|lane|drive)\b.*|.*(stra(ß|ss)e|str\.|gasse|weg) \d+.*"
-        r"|(\d+,? )?(rue|calle|via) .*",
+        r"|(\d+,? )?(rue|calle|via) .*|(https?://|www\.)\S+|(\d{1,3}\.){3}\d{1,3}",
         re.IGNORECASE,
     ),
-    "names of people": re.compile(r"[A-Z][^\W\d_]+,? ([A-Z]\.? )?[A-Z][^\W\d_]+([-'][A-Z][^\W\d_]+)?"),
+    TITLED: re.compile(rf"(Dr|Prof|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?)\.? ([A-Z]\.? )?{_NAME}( {_NAME})?"),
+    "names of people": re.compile(rf"{_NAME},? ([A-Z]\.? )?{_NAME}"),
     "sentences": re.compile(r"\S+(\s+\S+){5,}"),
 }
 
@@ -204,12 +208,12 @@ TEXT_KINDS = {
 def kind_of_text(texts: Sequence[str]) -> str:
     """What identifies people in the texts of a column; empty if nothing does by its form.
 
-    >>> kind_of_text(["ann@example.org", "bob@example.org"]), kind_of_text(["North East", "South West"])
+    >>> kind_of_text(["ann@example.org", "bob@example.org"]), kind_of_text(["full time", "part time"])
     ('e-mail addresses', '')
     """
-    most, few = max(1.0, MOST_OF_THEM * len(texts)), len(texts) <= MOST_SINGLE
+    most = max(1.0, MOST_OF_THEM * len(texts))
     found = (kind for kind, form in TEXT_KINDS.items() if sum(map(bool, map(form.fullmatch, texts))) >= most)
-    return next((kind for kind in found if not (few and kind in {"names of people", "sentences"})), "")
+    return next(found, "")
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:

@@ -39,7 +39,7 @@ LEAST_CORRELATION, NEAR_SUM = 0.5, 1.25
 
 #: Patterns match the whole name or one word of it.
 WEIGHTS = re.compile(
-    r"weights?|(final|pers|samp|p)?(wt|wgt)|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
+    r"weights?|(final|fin|pers|samp|p|f|h)?(wt|wgt)|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
     r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|wtsupp|h?v005|d005"
     r"|\w*weight|\w*wght|p?wgtp|w_fst\w*wt"
 )
@@ -56,7 +56,9 @@ REPLICATES = re.compile(
 NUMBERED = re.compile(r"h?v\d{3}|d005")
 IMPLIED = 10**5
 #: Household weights: if there is another weight, records are persons.
-HOUSEHOLD_WEIGHTS = re.compile(r"hhwt|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*")
+HOUSEHOLD_WEIGHTS = re.compile(
+    r"h(h|_)?w(t|gt)|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*"
+)
 #: Weights of bodies.
 BODY = re.compile(r"kg|lbs?\b|gram|birth|body")
 STRATA = re.compile(r"strata|stratum|schicht|estrato|strate|strat|sdmvstra|db050|h?v02[23]")
@@ -80,30 +82,35 @@ AGE_CLASSES = (tuple(range(4, 85, 5)), tuple(range(9, 80, 10)), (14, 24, 64))
 #: Names of columns that identify people, by what they hold. Other than names of people, few values are answers.
 PERSONAL = {
     "names of people": re.compile(
-        r"(full|first|last|family|given|maiden|middle|person|patient|respondent|customer|employee)?_?names?|surname|forename"
-        r"|(vor|nach|familien)name|(pre)?nom|nombre|apellidos?"
+        r"((full|first|last|family|given|maiden|middle|user|nick|person|patient|respondent|customer|client|employee|staff"
+        r"|doctor|teacher|interviewer|contact|mother|father|child|spouse)s?_?)*names?(_(full|first|last|middle))?|surname"
+        r"|forename|(contact|responsible)_?person|(vor|nach|familien)_?name|(pre)?nom|nombre|apellidos?"
     ),
     "e-mail addresses": re.compile(r"e_?mails?"),
     "telephone numbers": re.compile(
-        r"(tele|mobile|cell)?_?phone(_?(no|number|nr))?|telefon|telefono|fax|tel"
+        r"((no|nr|number)_)?((home|work|mobile|cell|tele)_?)?(phone|mobile|telefono?|fax|tel|handy)(_?(no|number|nr))?"
     ),
-    "addresses": re.compile(r"(street|home|postal)?_?address|street|strasse|anschrift|adresse|direccion"),
+    "addresses": re.compile(
+        r"((ip|mac|url|web)_?address|url|website)|(street|home|postal)?_?address|street|strasse|anschrift|adresse|direccion"
+    ),
     "national ids": re.compile(r"ssn|nino|passport(_?(no|number))?|iban|tax_?(id|number)|steuernummer|dni"),
     "dates of birth": re.compile(r"dob|(date_?of_?birth|birth_?(date|day))|geburts(tag|datum)"),
 }
+#: Few values of these forms may be names of something else: a draft asks.
+ASKED_ABOUT = ("names of people", "sentences")
 #: How the reason of a sensitive column begins.
 ABOUT = "about "
 #: Words of columns that say something sensitive of people: Article 9 of the GDPR, and crime.
 SENSITIVE = {
     "health": re.compile(
-        r"hiv|aids|health|disab\w+|diseases?|diagnos\w+|cancer|diabet\w+|depress\w+|mental|illness|icd|pregnan\w+|abortion"
+        r"hiv|aids|covid\w*|suicid\w*|drugs?|alcohol\w*|medicat\w*|symptoms?|genetic\w*|health|disab\w+|diseases?|diagnos\w+|cancer|diabet\w+|depress\w+|mental|illness|icd|pregnan\w+|abortion"
         r"|krank\w*|gesundheit\w*|behinder\w+|sante|salud"
     ),
-    "religion": re.compile(r"relig\w+|faith|denomination|church|konfession"),
-    "ethnicity": re.compile(r"ethni\w+|race|racial|caste|tribe"),
-    "sexuality": re.compile(r"sexual\w*|lgbt\w*|transgender"),
+    "religion": re.compile(r"relig\w*|faith|denomination|church|konfession|glaub\w*|kirche"),
+    "ethnicity": re.compile(r"eth?ni\w+|races?|racial|caste|tribe"),
+    "sexuality": re.compile(r"sexual\w*|orientation|lgbt\w*|gay|lesbian|bisexual|transgender"),
     "crime": re.compile(r"crim(e|es|inal)|convict\w*|offen[cs]es?|arrest\w*|prison\w*|victim\w*"),
-    "politics": re.compile(r"polit\w+|voted?|party|trade_?union|unionized"),
+    "politics": re.compile(r"polit\w+|voted?|party|union(ized)?"),
 }
 
 
@@ -191,13 +198,11 @@ def find_roles(
         default=None,
     )
     proposed = [("weight_column", column.name) for column in weights[:1] if weight is None]
-    replicates: tuple[ColumnFacts, ...] = ()
-    if weight is not None:
-        series = [row for row in _numbered_rows(rest) if weight not in row]
-        sound = [row for row in series if _are_replicates(row, weight, correlation)]
-        replicates = max(sound, key=len, default=())
-        named = [row for row in series if _replicate_name(row[0]) and not replicates]
-        proposed += [("replicates", f"{row[0].name}..{row[-1].name}") for row in named[:1]]
+    series = [row for row in _numbered_rows(rest) if weight not in row]
+    sound = [row for row in series if weight is not None and _are_replicates(row, weight, correlation)]
+    replicates: tuple[ColumnFacts, ...] = max(sound, key=len, default=())
+    named = [row for row in series if _replicate_name(row[0]) and not replicates]
+    proposed += [("replicates", f"{row[0].name}..{row[-1].name}") for row in named[:1]]
     design: dict[str, ColumnFacts] = {}
     for key, names, labels in (("strata", STRATA, STRATA_LABELS), ("clusters", CLUSTERS, CLUSTER_LABELS)):
         called = [c for c in rest if _has_name(c, names) or labels.fullmatch(c.notes.label.lower())]
@@ -236,7 +241,7 @@ def _labelled_weight(column: ColumnFacts) -> bool:
 
 def _called_weight(column: ColumnFacts) -> bool:
     lower = column.name.lower()
-    named = lower == "w" or (_has_name(column, WEIGHTS) and not BODY.search(lower))
+    named = lower in {"w", "pw"} or (_has_name(column, WEIGHTS) and not BODY.search(lower))
     return named or _labelled_weight(column)
 
 
@@ -334,8 +339,10 @@ def is_year(column: ColumnFacts) -> bool:
 def personal(column: ColumnFacts) -> str:
     """What of a column identifies people, by its name or the form of its values; empty if nothing does."""
     by_form = "" if column.kind == "names of people" and is_place(column) else column.kind
-    called = (kind for kind, pattern in PERSONAL.items() if pattern.fullmatch(column.name.lower()))
+    name = "_".join(words_of(column.name))
+    called = (kind for kind, pattern in PERSONAL.items() if pattern.fullmatch(name))
     many = column.distinct > MOST_YEARS
+    by_form = by_form if many or column.kind not in ASKED_ABOUT else ""
     return next((kind for kind in called if many or kind == "names of people"), by_form)
 
 

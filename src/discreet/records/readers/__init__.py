@@ -15,7 +15,7 @@ import pyarrow as pa
 from discreet.errors import BadData, DiscreetError, NotFound
 from discreet.model.description.sections import FileOptions
 from discreet.model.plugins import Extra, Registry
-from discreet.records.source import Source
+from discreet.records.source import Source, refuse_wide
 
 #: The prefix of records that live in Spark.
 IN_SPARK = "spark:"
@@ -95,12 +95,14 @@ def open_source(
         path = Path(records)
         reader = reader_of(path)
         try:
-            return reader.open(connection, path, options or FileOptions(), aside)
+            source = reader.open(connection, path, options or FileOptions(), aside)
         except (duckdb.Error, pa.ArrowInvalid, OSError, EOFError):
             raise BadData(
                 f"The file {path.name!r} cannot be read as {reader.name}.",
                 "Check that it is complete and is what its ending says.",
             ) from None
+        refuse_wide(source.columns, path.name)
+        return source
     if isinstance(records, pa.Table):
         return Source(connection.from_arrow(records), records.num_rows, "an Arrow table")
     if isinstance(records, pa.RecordBatchReader):

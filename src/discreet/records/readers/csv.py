@@ -27,11 +27,12 @@ import duckdb
 import pyarrow as pa
 
 from discreet.errors import BadData
+from discreet.model import limits
 from discreet.model.description.sections import FileOptions
 from discreet.records.readers import Reader
-from discreet.records.source import Source, plain_path, unique_names
+from discreet.records.source import Source, plain_path, refuse_wide, unique_names
 
-SAMPLE = 1 << 18
+SAMPLE = limits.LONGEST_HEADER
 BLOCK = 1 << 20
 PACKED = (".gz", ".zst", ".zstd")
 #: The errors of decompression.
@@ -111,7 +112,7 @@ def open_text(path: Path, encoding: str) -> IO[str]:
 def find_dialect(path: Path, options: FileOptions) -> Dialect:
     """The dialect of a file."""
     try:
-        encoding = options.encoding or _encoding(path)
+        encoding = _encoding(path, options.encoding)
     except PACK_ERRORS:
         if path.suffix.lower() not in PACKED:
             raise
@@ -136,6 +137,11 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
     skip, body = len(re.findall(r"\r\n|\n|\r", lead)), sample[len(lead) :]
     named = options.delimiter or (first[1] if first else "")
     header = body.split("\n", 1)[0].strip()
+    if len(sample) == SAMPLE and not re.search(r"[\r\n]", body):
+        raise BadData(
+            f"The first line of {path.name} has more than {SAMPLE:,} characters.",
+            "Give a file whose first line names the columns.",
+        )
     quote = "'" if re.match(r"'[^']*'([,;\t|]'[^']*')*\Z", header) else '"'  # single quotes around all names
     escape = "\\" if re.search(rf"\\{quote}", body) and not re.search(rf"{quote}{quote}\w", body) else quote
     outside = re.sub(rf"{quote}[^{quote}]*{quote}", "", body)
@@ -153,28 +159,53 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
     commas = any(map(_COMMA_NUMBER.match, values)) and not any(map(_POINT_NUMBER.match, values))
     decimal = options.decimal or ("," if commas else ".")
     width = len(body) / len(rows) if len(rows) > 1 else float(len(body))
+    refuse_wide(rows[0], path.name)
     names = tuple(unique_names(rows[0]))
     return replace(dialect, decimal=decimal, skip=skip, names=names, width=width)
 
 
-def _encoding(path: Path) -> str:
-    decoder, strange = codecs.getincrementaldecoder("utf-8")(), b""
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The decompressed bytes of a file, unless it is far larger than when packed, or has a line that is too long.
+
+    DuckDB leaves out the last record of a file, without an error, if it does not fit its buffer of 32 MB.
+    """
+    most = max(limits.MOST_UNPACKED_BYTES, limits.MOST_RATIO * path.stat().st_size)
+    packed, done, run = path.suffix.lower() in PACKED, 0, 0
     with open_bytes(path) as file:
-        first = file.read(4)
-        for mark, name in MARKS:
-            if first.startswith(mark):
-                return name
-        block, is_utf8 = first + file.read(BLOCK), True
-        while block:
-            if not block.isascii() and len(strange) < SAMPLE:
-                strange += b"\n".join(line for line in block.split(b"\n") if not line.isascii())[:SAMPLE]
-            try:
-                decoder.decode(block)
-            except UnicodeDecodeError:
-                is_utf8 = False
-            if not is_utf8 and len(strange) >= SAMPLE:
-                break
-            block = file.read(BLOCK)
+        while block := file.read(BLOCK):
+            done += len(block)
+            if packed and done > most:
+                raise BadData(
+                    f"{path.name} unpacks to more than {limits.MOST_RATIO} times its size.",
+                    "Unpack it yourself if it is the right file: what is not packed has no such limit.",
+                )
+            ends = [at for end in (b"\n", b"\r") if (at := block.find(end)) >= 0]
+            run += min(ends, default=len(block))
+            if run > limits.LONGEST_LINE:
+                raise BadData(
+                    f"{path.name} has a line of more than {limits.LONGEST_LINE:,} bytes.",
+                    "Is it a text file, with a line for each record? Leave out the column of long texts.",
+                )
+            run = len(block) - 1 - max(block.rfind(b"\n"), block.rfind(b"\r")) if ends else run
+            yield block
+
+
+def _encoding(path: Path, named: str) -> str:
+    """The encoding of a file, of which all bytes are read; `named` is what the options say, if anything."""
+    decoder, strange, known, is_utf8 = codecs.getincrementaldecoder("utf-8")(), b"", named, True
+    for place, block in enumerate(_blocks(path)):
+        if not place and not named:
+            known = next((name for mark, name in MARKS if block.startswith(mark)), "")
+        if known or (not is_utf8 and len(strange) >= SAMPLE):
+            continue
+        if not block.isascii() and len(strange) < SAMPLE:
+            strange += b"\n".join(line for line in block.split(b"\n") if not line.isascii())[:SAMPLE]
+        try:
+            decoder.decode(block)
+        except UnicodeDecodeError:
+            is_utf8 = False
+    if known:
+        return known
     return "utf-8" if is_utf8 and not decoder.getstate()[0] else _western(strange, path.name)
 
 
