@@ -33,6 +33,8 @@ MOST_MARGINS = 5_000
 MOST_REPLICATES = 1_000
 #: Records per privacy unit.
 MOST_RECORDS_PER_UNIT = 1_000
+#: Characters of a label, or of any other text in quotes.
+LONGEST_LABEL = 100_000
 #: Bytes of a file of boundaries, and points in it.
 MOST_BOUNDARY_BYTES = 32 * 1024 * 1024
 MOST_POINTS = 1_000_000

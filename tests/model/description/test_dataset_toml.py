@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model import revision
+from discreet.model import limits, revision
 from discreet.model.description.dataset_toml import description_changes, parse_dataset, parse_toml
 from discreet.model.messages.text import Label
 from discreet.model.request import TableRequest, canonical
@@ -218,3 +218,24 @@ def test_a_filter_takes_a_label_of_any_language_and_a_category_s_own_wins(text, 
 def test_a_translation_of_what_is_not_there_is_refused(wrong, message):
     with pytest.raises(BadDescription, match=message):
         parse_dataset(f"{PLAIN}\n{wrong}")
+
+
+def test_a_label_of_megabytes_is_refused_with_its_line(monkeypatch):
+    monkeypatch.setattr(limits, "LONGEST_LABEL", 80)
+    start = 'id = "d"\nlabel = "D"\nid_column = "id"\n[[variable]]\nname = "v"\n'
+    codes = ", ".join(f'"{n}"' for n in range(50))
+    assert len(parse_dataset(f"{start}categories = [{codes}]\n").variable("v")) == 50
+    with pytest.raises(
+        BadDescription, match=r"Line 6 of dataset\.toml has a text of more than 80 characters"
+    ):
+        parse_dataset(f'{start}categories = ["a", {{ code = "b", label = "{"z" * 81}" }}]\n')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f"weight_decimals = {'9' * 5000}", f"[survey]\nsample_size = 1\npopulation_size = 1e{'9' * 5000}"],
+)
+def test_a_number_of_thousands_of_digits_is_refused(line):
+    """It was reported as an error of the program."""
+    with pytest.raises(BadDescription, match="a number with thousands of digits"):
+        parse_dataset(f'id = "d"\nlabel = "D"\nid_column = "id"\n{line}\n')

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet.errors import BadDescription
+from discreet.model import limits
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset, parse_access
 from discreet.model.description import sections
@@ -103,6 +104,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         BadDescription: It is not valid TOML.
     """
     text = text.removeprefix("\ufeff")
+    _refuse_long_labels(text)
     short, lists = _lift_categories(text)
     try:
         try:
@@ -127,6 +129,17 @@ def parse_toml(text: str) -> dict[str, Any]:
     if budget is not None:
         plain["protection"]["budget"] = budget
     return plain
+
+
+def _refuse_long_labels(text: str) -> None:
+    """Refuse a text in quotes that no page can show; `tomllib` takes seconds for 10 MB."""
+    most = limits.LONGEST_LABEL
+    for number, line in enumerate(text.splitlines() if len(text) > most else (), 1):
+        if len(line) > most and max(map(len, line.split('"'))) > most:
+            raise BadDescription(
+                f"Line {number:,} of dataset.toml has a text of more than {most:,} characters.",
+                "Write a shorter one.",
+            )
 
 
 _TEXT = r'"([^"\\\x00-\x08\x0a-\x1f\x7f]*)"'
