@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -132,7 +133,12 @@ def on_change(base, act) -> None:
     done = [0]
 
     def hook(event, given) -> None:
-        if event in CHANGES and str(base) in str(given[0]) and (event != "open" or given[2] & WRITES):
+        if event not in CHANGES or (event == "open" and not given[2] & WRITES):
+            return
+        # `shutil.rmtree` names what it removes within an open folder
+        of_folder = event in {"os.remove", "os.rmdir"} and given[1] >= 0
+        where = str(Path(f"/proc/self/fd/{given[1]}").readlink() if of_folder else given[0])
+        if str(base) in where:
             done[0] += 1
             act(done[0], event)
 

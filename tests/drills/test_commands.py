@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -26,17 +27,18 @@ from tests.drills.faults import (
     served,
 )
 
-from discreet.errors import PublicationUnusable
+from discreet.errors import BadRequest, PublicationUnusable
 from discreet.publish.file_store import FolderStorage
 from discreet.publish.published_registry import PublishedRegistry
 from discreet.publish.publisher import publish
 from discreet.records.signing import signing_key
 from discreet.release.dataset_registry import open_registry
-from discreet.workspace.folder_layout import RETIRING, list_versions
+from discreet.workspace.folder_layout import REPLACED, RETIRING, list_versions
 from discreet.workspace.operate import rotate as rotation
 from discreet.workspace.operate.backup_restore import back_up, restore
 from discreet.workspace.operate.make_cubes import make_cubes
-from discreet.workspace.operate.manage_versions import remove_version, roll_back
+from discreet.workspace.operate.manage_versions import move_engine, remove_version, roll_back
+from discreet.workspace.versions.label_corrections import relabel_dataset
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import set_current
 
@@ -76,6 +78,16 @@ def publishes(folder):
     registry.close()
 
 
+def moves(folder):
+    with suppress(BadRequest):  # it was done
+        move_engine(folder, "counted", "parquet")
+    assert not list((folder / "datasets" / "counted" / served(folder)[0]).glob("data.duckdb"))
+
+
+def relabels(folder):
+    relabel_dataset(folder, SECOND.replace('label = "Counted"', 'label = "Counted again"'))
+
+
 def rotates(folder):
     if not list(folder.glob("retired-*")):  # else it was done
         rotation.rotate(folder)
@@ -83,7 +95,8 @@ def rotates(folder):
 
 #: Each command, and whether another version or another secret is served after it.
 COMMANDS = {
-    each.__name__: each for each in (loads, rolls_back, removes, builds, backs_up, restores, publishes)
+    each.__name__: each
+    for each in (loads, rolls_back, removes, builds, backs_up, restores, publishes, moves, relabels)
 }
 
 
@@ -102,6 +115,25 @@ def make_template(base):
     return base
 
 
+def some_changes(whole, number):
+    """Numbers of changes, from 1 on: a half are the last ones, the others are chosen at random."""
+    late = min(number // 2, whole)
+    before = range(1, whole - late + 1)
+    chosen = random.Random(8).sample(before, min(len(before), number - late))
+    return [*chosen, *range(whole - late + 1, whole + 1)]
+
+
+def is_between_names(folder):
+    """Whether `move-engine` died between its two renames: the version answers nothing until the next command."""
+    replaced = list(folder.glob("datasets/*/.replaced-*"))
+    return any(not (path.parent / path.name.removeprefix(REPLACED)).exists() for path in replaced)
+
+
+def temporary_files(base):
+    """Hidden files and folders that are no locks."""
+    return [path for path in base.rglob(".*") if path.name not in {".lock", ".mark.lock"}]
+
+
 @pytest.mark.parametrize("fault", [killed, full])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_struck_before_any_change(template, tmp_path, name, fault, drill):
@@ -111,12 +143,15 @@ def test_a_command_struck_before_any_change(template, tmp_path, name, fault, dri
     whole = changes_of(base, partial(command, base / "w"))
     after = served(base / "w")
     shutil.rmtree(base)
-    chosen = random.Random(8).sample(range(1, whole + 1), min(whole, drill.times(1, 12)))
+    chosen = some_changes(whole, drill.times(1, 20))
     found: Counter[str] = Counter()
     for number in chosen:
         shutil.copytree(template, base)
         found[outcome(base, partial(fault, number), partial(command, base / "w"))] += 1
-        if name != "restores" or (base / "w").exists():
+        if name == "moves" and is_between_names(base / "w"):
+            assert served(base / "w") == ("", b"")
+            found["between_names"] += 1
+        elif name != "restores" or (base / "w").exists():
             there = served(base / "w")
             assert there in {before, after}, number
             found["as_before" if there == before else "as_after"] += 1
@@ -126,6 +161,7 @@ def test_a_command_struck_before_any_change(template, tmp_path, name, fault, dri
             _whole_or_none(base)
         command(base / "w")
         assert served(base / "w") == after, number
+        assert not temporary_files(base), number
         shutil.rmtree(base)
     assert before[0]
     assert found["died" if fault is killed else "refused"]

@@ -190,6 +190,7 @@ def compared(sites, keys, rng, requests):
         seen[one.status_code] += 1
         if one.status_code >= 400 and one.content.startswith(b"{"):
             seen[one.json().get("code", one.json().get("title"))] += 1
+        seen["only_by_digest"] += one.status_code >= 400 and said(one) != said(other)
         differs = difference(one, other)
         if differs and not (differs == "shapes" and any(word in asked.path for word in BY_NUMBERS)):
             found.append((face, asked.path, differs))
@@ -215,6 +216,7 @@ def test_refusals_by_shape_are_identical_on_neighbours(opened, drill, method):
         requests=requests,
         answered=sum(n for status, n in seen.items() if isinstance(status, int) and status < 400),
         refused=sum(n for status, n in seen.items() if isinstance(status, int) and status >= 400),
+        refused_with_another_digest=seen.pop("only_by_digest"),
         kinds_of_refusals=sum(isinstance(code, str) for code in seen),
         different=0,
     )

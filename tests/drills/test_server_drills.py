@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import http.client
+import multiprocessing
 import signal
 import socket
 import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import combinations, cycle
 
 import httpx
+import numpy as np
+import pyarrow as pa
 import pytest
-from tests.black_box.conftest import open_site
-from tests.drills.faults import check_after_fault
+from tests.black_box.conftest import letters_description, margins_paid, open_site
+from tests.drills.faults import ID, changes_of, check_after_fault, killed, outcome
 
 from discreet.web.audit.chain import verify_log
 from discreet.web.auth.rate_limit import RateLimitStore
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.folder_layout import log_key
 from discreet.workspace.ledger_location import open_accounts
+from discreet.workspace.operate.diagnosis import examine
+from discreet.workspace.versions.label_corrections import relabel_dataset
 from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill]
@@ -206,3 +215,142 @@ def test_two_hosts_on_one_workspace_tell_one_story(town, loaded, running, drill)
     assert len(told) == loads + 1
     check_after_fault(loaded)
     drill.note(loads=loads, answers=asked, versions=len(told), two_stories=0)
+
+
+# Quotas, whatever the protocol ---------------------------------------------------------------------------------------
+
+LETTERS = "abcdefghij"
+
+
+@pytest.fixture
+def letters(tmp_path):
+    """Letters under `dp` in a workspace, of which each table of two costs 0.1."""
+    rng = np.random.RandomState(2)
+    columns = {name: pa.array(rng.choice(["0", "1"], 300)) for name in LETTERS}
+    records = pa.table({"id": pa.array([f"{ID}-{number}" for number in range(300)]), **columns})
+    load_dataset(tmp_path / "w", letters_description(LETTERS, cap=(1000.0, 1e-3)), records)
+    return tmp_path / "w"
+
+
+def asked_by(protocol, one, other):
+    """The path of a table of two variables; of SDMX and PxWebApi only some of its cells."""
+    return {
+        "json": f"/api/datasets/town/table?rows={one}&columns={other}",
+        "sdmx": f"/api/sdmx/data/town-{one}-{other}/1.",
+        "pxweb": f"/api/pxweb/v2/tables/town/data?valuecodes[{one}]=1&valuecodes[{other}]=*",
+    }[protocol]
+
+
+PROTOCOLS = ("sdmx", "pxweb", "json")
+
+
+def statuses_of(server, key, paths):
+    """How often each path had which status, asked by four clients at once."""
+
+    def ask(path):
+        return path, httpx.get(server.address + path, headers=bearer(key), timeout=60).status_code
+
+    with ThreadPoolExecutor(4) as clients:
+        return list(clients.map(ask, paths))
+
+
+def test_a_share_is_spent_once_whatever_the_protocol(letters, running, drill):
+    """Wrong alternative: a protocol, or a slice, that charges for itself, so that fewer tables are answered."""
+    pays, tables = drill.times(4, 21), list(combinations(LETTERS, 2))[: drill.times(8, 45)]
+    site = open_site(letters)
+    key = site.share("ann", pays / 10 + 0.05)
+    site.close()
+    with running(letters, DISCREET_PXWEB_CALLS="1000000") as server:
+        each = zip(tables, cycle(PROTOCOLS), strict=False)
+        first = statuses_of(server, key, [path for (a, b), by in each for path in [asked_by(by, a, b)] * 2])
+        paid = {path for path, status in first if status == 200}
+        assert {status for _, status in first} == {200, 403}
+        assert len(paid) == pays
+        again = statuses_of(server, key, [asked_by(by, a, b) for a, b in tables for by in PROTOCOLS])
+        answered = {path for path, status in again if status == 200}
+    assert paid <= answered
+    assert len(answered) == pays * len(PROTOCOLS)
+    site = open_site(letters)
+    state = site.state()
+    site.close()
+    assert len(margins_paid(state)) == pays
+    assert state.accounts[0].spent[0] <= state.accounts[0].cap[0]
+    drill.note(
+        tables=len(tables),
+        requests=len(first) + len(again),
+        paid=len(paid),
+        charged_twice=0,
+        beyond_the_share=0,
+    )
+
+
+@pytest.mark.parametrize("protocol", ["sdmx", "pxweb"])
+def test_a_limit_of_calls_holds_for_other_protocols(loaded, running, drill, protocol):
+    """Calls of an account in ten seconds. Wrong alternative: a protocol with a limit of its own, or with none."""
+    calls, asked = 20, drill.times(40, 200)
+    key, path = open_accounts(loaded).create("ann", "reader"), asked_by(protocol, "sex", "age")
+    with running(loaded, DISCREET_ACCOUNT_CALLS=str(calls), DISCREET_PXWEB_CALLS="1000000") as server:
+        started = time.monotonic()
+        found = Counter(status for _, status in statuses_of(server, key, [path] * asked))
+        refilled = calls * (time.monotonic() - started) / 10
+        late = httpx.get(server.address + path, headers=bearer(key), timeout=60)
+        other = httpx.get(server.address + asked_by("json", "sex", "age"), headers=bearer(key), timeout=60)
+    assert set(found) == {200, 429}
+    assert found[200] <= calls + refilled + 1
+    assert {late.status_code, other.status_code} <= {200, 429}
+    assert late.status_code == 200 or int(late.headers["retry-after"]) > 0
+    drill.note(calls=asked, answered=found[200], refused_429=found[429], beyond_the_limit=0)
+
+
+# Labels that change while tables are asked ----------------------------------------------------------------------------
+
+
+def keep_asking(address, stop, told):
+    """Ask for a table until the end, and report each answer once: its status, its label and its numbers."""
+    seen = Counter()
+    with httpx.Client(timeout=60) as client:
+        while not stop.is_set():
+            answer = client.get(f"{address}/api/datasets/town/table?rows=sex&columns=age&format=json")
+            found = answer.json() if answer.status_code == 200 else {}
+            label = found["dimension"]["sex"]["label"] if found else ""
+            seen[answer.status_code, label, str(found.get("value"))] += 1
+    told.put(seen)
+
+
+def test_labels_that_change_under_load_change_no_number(town, loaded, running, drill):
+    """Half of the commands are killed before a change of a file, and given again."""
+    labels = [f"Sex {number}" for number in range(drill.times(2, 20))]
+    fork = multiprocessing.get_context("fork")
+    stop, told, killed_within = fork.Event(), fork.Queue(), 0
+
+    def relabel(label):
+        relabel_dataset(loaded, town.description.replace('label = "Sex"', f'label = "{label}"'))
+
+    changes = changes_of(loaded, partial(relabel, "Sex"))
+    with running(loaded) as server:
+        readers = [fork.Process(target=keep_asking, args=(server.address, stop, told)) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for number, label in enumerate(labels):
+            act = partial(killed, 1 + number % changes)
+            killed_within += outcome(loaded, act, partial(relabel, label)) == "died"
+            relabel(label)
+            page = httpx.get(f"{server.address}/datasets/town?rows=sex", timeout=60)
+            assert label in page.text
+        stop.set()
+        seen = sum((told.get(timeout=60) for _ in readers), Counter())
+        for reader in readers:
+            reader.join(60)
+    assert {status for status, *_ in seen} == {200}
+    assert len({numbers for *_, numbers in seen}) == 1
+    assert {label for _, label, _ in seen} <= {"Sex", *labels}
+    assert killed_within
+    assert not [found for found in examine(loaded) if found.state == "fault"]
+    drill.note(
+        commands=2 * len(labels),
+        killed_within=killed_within,
+        answers=seen.total(),
+        labels_seen=len({label for _, label, _ in seen}),
+        other_numbers=0,
+        failed=0,
+    )

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from sqlalchemy import create_engine, insert, inspect, text, update
@@ -224,6 +225,15 @@ def change(place, *statements):
             connection.exec_driver_sql(statement)
 
 
+def forget(place):
+    """Delete a ledger, if there is one."""
+    if isinstance(place, str):
+        change(place, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    else:
+        for path in place.parent.glob(f"{place.name}*"):
+            path.unlink()
+
+
 def contents(place):
     """Every row and column of a ledger, as it is."""
     with raw(place) as connection:
@@ -371,18 +381,23 @@ def _open_and_die(place, step):
     os._exit(0)
 
 
-@pytest.mark.parametrize("step", database.MIGRATION_STEPS)
-def test_a_kill_within_a_migration_leaves_the_old_ledger_whole(place, step):
-    old_ledger(place, 0)
-    before = contents(place)
-    child = FORK.Process(target=_open_and_die, args=(place, step))
-    child.start()
-    child.join(60)
-    assert child.exitcode == -signal.SIGKILL
-    if step != "migration committed":
-        assert contents(place) == before
-    assert spent(place).spent == (Fraction(3, 4), Fraction(3, 10**18))
-    assert marked(place) == [repr({"schema": database.newest_schema()})]
+@pytest.mark.drill
+def test_a_kill_within_a_migration_leaves_the_old_ledger_whole(place, drill):
+    cases = list(product(range(drill.times(1, 3)), database.MIGRATION_STEPS)) * drill.times(1, 2)
+    for number, step in cases:
+        forget(place)
+        old_ledger(place, number)
+        before = contents(place)
+        child = FORK.Process(target=_open_and_die, args=(place, step))
+        child.start()
+        child.join(60)
+        assert child.exitcode == -signal.SIGKILL
+        if step != "migration committed":
+            assert contents(place) == before
+        assert spent(place).spent == (Fraction(3, 4), Fraction(3, 10**18))
+        assert marked(place) == [repr({"schema": database.newest_schema()})]
+    within = sum(step != "migration committed" for _, step in cases)
+    drill.note(kills=len(cases), within_a_migration=within, lost_charges=0)
 
 
 def _open_at_once(place, go, results):

@@ -50,6 +50,9 @@ def test_a_copy_that_a_crash_left_is_removed_by_the_next_call(tmp_path):
     before = (tmp_path / "secret").read_bytes()
     create_secret(tmp_path / "secret")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("secret", before)]
+    (tmp_path / "secret").rename(tmp_path / ".secret-0123456789abcdef")  # it had no name yet
+    create_secret(tmp_path / "secret")
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 @pytest.mark.parametrize(

@@ -126,22 +126,21 @@ def write_guarded(path: Path, material: bytes) -> None:
     a crash left is removed by the next call.
     """
     temporary = f".{path.name}-"
-    if path.exists():
-        for left in path.parent.glob(f"{temporary}*"):
-            left.unlink(missing_ok=True)
-        return
-    whole = path.with_name(temporary + secrets.token_hex(8))
-    with suppress(FileExistsError):  # another process was faster: its file stays
-        try:
-            _write_new(whole, material)
+    if not path.exists():
+        whole = path.with_name(temporary + secrets.token_hex(8))
+        with suppress(FileExistsError):  # another process was faster: its file stays
             try:
-                os.link(whole, path)
-            except FileExistsError:
-                raise
-            except OSError:  # a file system without links
-                _write_new(path, material)
-        finally:
-            whole.unlink(missing_ok=True)
+                _write_new(whole, material)
+                try:
+                    os.link(whole, path)
+                except FileExistsError:
+                    raise
+                except OSError:  # a file system without links
+                    _write_new(path, material)
+            finally:
+                whole.unlink(missing_ok=True)
+    for left in path.parent.glob(f"{temporary}*"):
+        left.unlink(missing_ok=True)
 
 
 def _write_new(path: Path, material: bytes) -> None:

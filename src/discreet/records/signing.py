@@ -107,9 +107,8 @@ class SigningKey:
 def signing_key(folder: Path) -> SigningKey:
     """The signing key of a workspace; created if there is none, and refused if damaged or readable by others."""
     path = folder / SIGNING_KEY
-    if not path.exists():
-        made = Ed25519PrivateKey.generate()
-        write_guarded(path, made.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()))
+    made = Ed25519PrivateKey.generate()  # an existing one is kept
+    write_guarded(path, made.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()))
     return SigningKey(read_guarded(path, "signing key", _RESTORE, SignatureUnusable))
 
 
