@@ -195,6 +195,31 @@ def test_links_of_a_page_lead_somewhere_and_its_paths_exist(path):
         assert (ROOT / target.rstrip("/")).exists(), target
 
 
+#: Figures that several pages give, by page and what is around them there.
+SHARED = {
+    "the error of 21 margins": {
+        "docs/reference/benchmarks.md": r"a mean absolute error of ([\d.]+) expected",
+        "docs/methods/dp-joint.md": r"21 two-way margins .*planned and averaged by cells \| ([\d.]+) \|",
+    },
+    "the error of the demo": {
+        "docs/reference/benchmarks.md": r"at its \(2, 1e-9\): ([\d.]+) expected",
+        "docs/methods/dp-joint.md": r"census-dp.*planned and averaged by tables \| ([\d.]+) \|",
+    },
+    "the most memory of a server": {
+        "KNOWN_LIMITS.md": r"takes up to (\d+) MB under attack",
+        "docs/how-to/deploy.md": r"and at most (\d+) MB \|",
+        "docs/reference/serving-benchmarks.md": r"stays below (\d+) MB under every attack",
+    },
+}
+
+
+@pytest.mark.parametrize("figure", SHARED)
+def test_a_figure_of_several_pages_is_the_same_on_each(figure):
+    found = [re.findall(around, (ROOT / page).read_text("utf-8")) for page, around in SHARED[figure].items()]
+    assert all(found)
+    assert len({each for on_page in found for each in on_page}) == 1
+
+
 def test_architecture_names_every_folder():
     text = text_of("ARCHITECTURE.md")
     for folder in (ROOT / "src" / "discreet").iterdir():
