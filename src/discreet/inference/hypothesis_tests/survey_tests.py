@@ -274,7 +274,7 @@ def _effect(release: Release, survey: Survey, errors: TableErrors, model: Hierar
         )
     dp, found = release.dataset.protection.is_dp, [PairEffect()]
     axes = range(len(release.dimensions))
-    subsets = [set(part) for size in (1, 2, 3) for part in combinations(axes, size)]
+    subsets = [set(part) for size in (3, 2, 1) for part in combinations(axes, size)]
     for part in (part for part in subsets if not any(part <= set(own) for own in model.generators)):
         if len(part) > 2:
             raise BadRequest(

@@ -8,6 +8,7 @@ multiplied by exp(effect · U), U uniform on -1/2 .. 1/2, the same in all cluste
 
     naive           Pearson's X² of the released numbers as a chi-square
     no clusters     noise and weights are allowed for, clusters are not
+    fit of columns  the given true shares of the columns, by D; no bias is allowed for, since the form has none here
     first order     X² / (λ ν) as a chi-square on ν over ν
 """
 
@@ -56,7 +57,7 @@ class Design:
         effect: The strength of the alternative.
     """
 
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     clusters: int
     take: int
     correlation: float = 0.0
@@ -109,8 +110,8 @@ DESIGNS = (
 )
 
 
-def sample(design: Design, rng: np.random.Generator, effect: float = 0.0) -> CategorySums:
-    """One sample; its categories are those of the table in C order."""
+def sample(design: Design, rng: np.random.Generator, effect: float = 0.0) -> tuple[CategorySums, Floats]:
+    """One sample, whose categories are those of the table in C order; and the true shares of the columns."""
     clusters, take = (design.clusters, design.take) if design.clusters else (design.take, 1)
     strata = np.arange(clusters) * len(design.weights) // clusters
     of_rows = rng.uniform(0.5, 1.5, (len(design.weights), design.shape[0]))[strata]
@@ -127,9 +128,10 @@ def sample(design: Design, rng: np.random.Generator, effect: float = 0.0) -> Cat
     weights = np.array([float(each) for _, each in design.survey().stratum_weights] or [AVERAGE])[
         strata[unit]
     ]
-    return CategorySums(
+    sums = CategorySums(
         category, strata[unit], unit, counts[unit, category].astype(np.float64), weights, weights, weights, ()
     )
+    return sums, of_columns[0] / of_columns[0].sum()
 
 
 def _own(shares: Floats, correlation: float, rng: np.random.Generator) -> Floats:
@@ -153,6 +155,17 @@ def exact_effect(sums: CategorySums, design: Design) -> PairEffect:
         survey,
         SampleDesign(survey, sums),
     )
+
+
+def column_effect(sums: CategorySums, design: Design) -> float:
+    """D of the columns, before it is rounded (`published_constants.py`)."""
+    if not design.clusters:
+        return 1.0
+    own, columns = replace(sums, category=sums.category % design.shape[1]), design.shape[1]
+    ones = np.ones_like(sums.weight)
+    shares = own.add(ones, columns) / sums.records.sum()
+    variances = SampleDesign(design.survey(), own).variances(own, ones, columns)
+    return max(1.0, float(variances.sum() / (sums.records.sum() * shares * (1 - shares)).sum()))
 
 
 def published(exact: PairEffect, rng: np.random.Generator) -> PairEffect:
@@ -184,9 +197,12 @@ def p_values(design: Design, tables: int, seed: int, effect: float = 0.0) -> dic
     """The p-values of samples of a design, by the served test and by simpler ones."""
     rng = np.random.default_rng([seed, zlib.crc32(f"{design.name} {effect:g}".encode())])
     model = HierarchicalModel.of([(0,), (1,)], np.ones(design.shape))
-    found: dict[str, list[float]] = {name: [] for name in ("aware", "naive", "no_clusters", "first", "exact")}
+    one_way = replace(design, shape=(design.shape[1],))
+    found: dict[str, list[float]] = {
+        name: [] for name in ("aware", "naive", "no_clusters", "first", "fit", "exact")
+    }
     for _ in range(tables):
-        sums = sample(design, rng, effect)
+        sums, chances = sample(design, rng, effect)
         exact = exact_effect(sums, design)
         table = survey_table(sums, design, rng)
         own = rao_scott(table, model, published(exact, rng).before_rounding() if design.clusters else exact)
@@ -194,6 +210,15 @@ def p_values(design: Design, tables: int, seed: int, effect: float = 0.0) -> dic
         found["first"].append(float(chi_square(own.statistic, own.df)))
         found["naive"].append(float(chi_square(own.pearson, own.df)))
         found["no_clusters"].append(rao_scott(replace(table, freedom=None), model, PairEffect()).p_value)
+        one = survey_table(replace(sums, category=sums.category % design.shape[1]), one_way, rng)
+        fit = (
+            PairEffect(step(column_effect(sums, design), 1 - rng.random()))
+            if design.clusters
+            else PairEffect()
+        )
+        found["fit"].append(
+            rao_scott(one, HierarchicalModel.of([()], chances), fit.before_rounding()).p_value
+        )
         if effect:
             found["exact"].append(rao_scott(survey_table(sums, design, None), model, exact).p_value)
     return {name: np.array(each) for name, each in found.items()}
@@ -207,7 +232,7 @@ def trace_of_a_person(design: Design, samples: int, seed: int) -> tuple[Floats, 
     rng = np.random.default_rng([seed, zlib.crc32(f"{design.name} moved".encode())])
     gaps = []
     for _ in range(samples if design.clusters else 0):
-        sums = sample(design, rng)
+        sums, _ = sample(design, rng)
         at = int(rng.choice(sums.records.size, p=sums.records / sums.records.sum()))
         one = np.arange(sums.records.size) == at
         category = int((sums.category[at] + rng.integers(1, np.prod(design.shape))) % np.prod(design.shape))
@@ -246,7 +271,7 @@ def measured(design: Design, tables: int = TABLES, seed: int = 28) -> Result:
         "tables": tables,
         "size": 100 * share,
         "error": 100 * sqrt(max(share, 1 / tables) * (1 - share) / tables),
-        **{name: _rejected(size[name]) for name in ("first", "no_clusters", "naive")},
+        **{name: _rejected(size[name]) for name in ("first", "no_clusters", "naive", "fit")},
         "power": _rejected(power["aware"]),
         "power_exact": _rejected(power["exact"]),
     }
@@ -289,6 +314,7 @@ PART = Part(
         "first order": figure("first", "{:.1f}"),
         "no clusters": figure("no_clusters", "{:.1f}"),
         "naive": figure("naive", "{:.1f}"),
+        "fit of columns": figure("fit", "{:.1f}"),
         "power": figure("power", "{:.0f}"),
         "without noise": figure("power_exact", "{:.0f}"),
         "gain by E": _gain("effect"),
