@@ -10,6 +10,8 @@ import pytest
 import discreet
 from discreet.errors import BadData, BadDescription
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.release import load_cautions
+from discreet.release.load_cautions import load_with_cautions
 from discreet.survey.form_choice import find_strata, typical_tables, weight_report
 from discreet.workspace.versions.load_version import LoadJob, cell_key_noise, inspect_records
 
@@ -297,3 +299,37 @@ def test_a_draft_has_the_form_that_fits_and_loads(run_here, tmp_path):
     done = run_here("load", text, tmp_path / "people.csv", "-w", tmp_path / "w")
     assert done.returncode == 0
     assert "CONFIDENTIAL, from the weights of the records:" in done.stderr
+
+
+def cautions_of(tmp_path, frame, more="", protection=""):
+    text = description(frame, more, protection)
+    return load_with_cautions(LoadJob(tmp_path / "w", text, frame)).cautions
+
+
+def test_a_load_shows_the_custodian_the_errors_of_each_form(tmp_path):
+    (shown,) = (each for each in cautions_of(tmp_path, sample(), STRATA) if each.startswith("CONFIDENTIAL"))
+    assert "refused: biased by region" in shown
+    assert 'Proposed: form = "public-strata".' in shown
+
+
+def test_under_dp_a_load_shows_nothing_of_the_weights(tmp_path):
+    assert not any("CONFIDENTIAL" in each for each in cautions_of(tmp_path, sample(), STRATA, DP))
+
+
+def test_a_survey_that_takes_minutes_is_not_compared(tmp_path, monkeypatch):
+    monkeypatch.setattr(load_cautions, "MOST_COMPARED", RECORDS * len(CODES) - 1)
+    cautions = cautions_of(tmp_path, sample(), STRATA)
+    assert load_cautions.TOO_LARGE in cautions
+    assert not any(each.startswith("CONFIDENTIAL") for each in cautions)
+
+
+def test_of_nested_variables_the_finer_makes_the_strata():
+    """Wrong alternative: the coarser one, which has fewer strata and explains most of the spread."""
+    frame = sample()
+    frame["sex"] = np.where(frame["region"] == "s", "2", "1")  # coarser than region, and explains most
+    frame["w"] = frame["region"].map({"n": 10.0, "m": 14.0, "s": 40.0})
+    tried = examine(frame, find_strata)
+    assert [each.variable for each in tried] == ["region", "sex"]
+    report = report_of(frame)
+    assert report.strata.variable == "region"
+    assert report.proposed.survey.stratum == "region"

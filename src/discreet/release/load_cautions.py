@@ -36,7 +36,7 @@ from discreet.records.engine import AggregateQuery, Engine, records_in
 from discreet.release.budget_document import amount_document
 from discreet.release.measures.weighted import weight_cautions
 from discreet.rules.kinds.groups import close_groups
-from discreet.survey.form_choice import weight_report
+from discreet.survey.form_choice import MOST_COMPARED, weight_report
 from discreet.workspace.demo import refuse_demo
 from discreet.workspace.folder_layout import read_description
 from discreet.workspace.versions.load_version import (
@@ -60,6 +60,10 @@ MANY_VARIABLES = 30
 MOST_NAMED = 5
 #: The first line of what the weights of a survey say.
 CONFIDENTIAL_WEIGHTS = "CONFIDENTIAL, from the weights of the records:"
+TOO_LARGE = (
+    "The survey is too large to compare the forms of weighted tables here: load a part of its variables to see the errors "
+    "to expect."
+)
 #: The caution of every load under `dp`: the same whatever the records are.
 LEFT_OUT = (
     "Under dp no record is a reason to refuse a load, since that would tell of a person. A record that does not fit is "
@@ -216,6 +220,8 @@ def form_cautions(dataset: Dataset, engine: Engine, beside: Path) -> tuple[str, 
     """
     if dataset.survey is None or dataset.protection.is_dp:
         return ()
+    if dataset.survey.sample_size * len(dataset.variables) > MOST_COMPARED:
+        return (TOO_LARGE,)
     report = weight_report(dataset, engine, cell_key_noise(dataset.protection, beside))
     return ("\n    ".join([CONFIDENTIAL_WEIGHTS, *report.lines()]),)
 
@@ -246,7 +252,11 @@ def weigh_draft(draft: Draft, file: Path) -> Draft:
             return ()
 
         try:
-            inspect_records(LoadJob(folder, read_description(folder / "dataset.toml"), file, inspect=inspect))
+            text = read_description(folder / "dataset.toml")
+            drafted = parse_dataset(text)
+            if drafted.survey is None or drafted.survey.sample_size * len(drafted.variables) > MOST_COMPARED:
+                return replace(draft, assumed=(*draft.assumed, TOO_LARGE))
+            inspect_records(LoadJob(folder, text, file, inspect=inspect))
         except DiscreetError as error:
             return replace(
                 draft, assumed=(*draft.assumed, f"The weights were not looked at: {error.message}")

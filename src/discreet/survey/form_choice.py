@@ -55,6 +55,10 @@ NEARLY_CONSTANT = 0.001
 WITHOUT_COUNTS = 1.25
 #: How many variables are tried as strata, and the most categories of one.
 MOST_TRIED, MOST_STRATA = 3, 200
+#: A smaller relative variance of the weights is rounding; a smaller share of it is not listed.
+NO_SPREAD, NOTABLE = 1e-6, 0.01
+#: Records times variables of a larger survey take minutes to compare.
+MOST_COMPARED = 20_000_000
 #: Larger typical tables are left out, and more strata of a table.
 MOST_CELLS = 200_000
 
@@ -136,11 +140,14 @@ class WeightReport(Confidential):
 
     def lines(self) -> list[str]:
         """The report as lines of text, with a table of forms by tables."""
-        related = ", ".join(f"{name} {share:.0%}" for name, share in self.related[:5])
+        related = ", ".join(f"{name} {share:.0%}" for name, share in self.related[:5] if share >= NOTABLE)
         found = [
-            f"The weights have a relative variance of {self.spread:.1%}; the largest is {self.largest:.1f} times the mean.",
-            f"Share of that variance between categories: {related}." if related else "All weights are equal.",
+            f"The weights have a relative variance of {self.spread:.1%}; the largest is {self.largest:.1f} times the mean."
         ]
+        if self.spread >= NO_SPREAD:
+            found.append(
+                f"Share of that variance between categories: {related or 'below 1% for every variable'}."
+            )
         if self.strata is not None:
             found.append(
                 f"Strata: within {self.strata.variable} the relative variance is {self.strata.within:.2%}"
@@ -225,10 +232,6 @@ def weight_report(dataset: Dataset, engine: Engine, noise: NoiseTable) -> Weight
     )
 
 
-#: A smaller relative variance of the weights is rounding.
-NO_SPREAD = 1e-6
-
-
 def refusal_in_words(survey: Survey, figures: Sequence[LevelFigures]) -> str:
     """Why the gate refuses a form, in a few words; empty if it does not."""
     if admits(survey, figures):
@@ -297,11 +300,14 @@ def _first_admitted(
     dataset: Dataset, engine: Engine, tried: Sequence[Strata]
 ) -> tuple[Strata | None, list[LevelFigures]]:
     """The first strata that the gate admits; else the first that were tried."""
-    first = None
+    first: tuple[Strata, list[LevelFigures]] | None = None
     for strata in tried:
-        other = replace(dataset, survey=strata.of(survey_of(dataset)))
-        figures = list(level_figures(other, engine))
-        if not biased_levels(survey_of(other), figures):
+        survey, figures = strata.of(survey_of(dataset)), []
+        for each in level_figures(replace(dataset, survey=survey), engine):
+            figures.append(each)
+            if first is not None and biased_levels(survey, [each]):
+                break  # refused; only the figures of the first are shown
+        if not biased_levels(survey, figures):
             return strata, figures
         first = first or (strata, figures)
     return first or (None, [])
