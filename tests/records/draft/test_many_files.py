@@ -147,9 +147,11 @@ def labelled(random):
             f"{a}{['nna', 'lf'][n % 2]} Meier" for n, a in enumerate(random.choice(list("ABCDEFGHIJKLM"), N))
         ],
         "x3": random.choice([1.0, 2.0, 3.0], N, p=[0.01, 0.4, 0.59]),
+        "x4": [f"{n:04d}" for n in random.randint(0, 25, N)],
     }
     labels = {
         "pwgt": "Person weight", "psu": "Primary sampling unit", "x1": "Has a job", "x2": "Interviewer", "x3": "Religion",
+        "x4": "Telephone number (last digits)",
     }  # fmt: skip
     values = {"x1": {1.0: "Yes", 2.0: "No", 8.0: "Refused"}, "x3": {1.0: "Sikh", 2.0: "Hindu", 3.0: "None"}}
     return pd.DataFrame(columns), {"column_labels": labels, "variable_value_labels": values}
@@ -274,7 +276,9 @@ SHAPES = {
     "comma": (decimal_comma, "geschlecht", {"id": "lfd_id", "weight": "gewicht"}, "", {}),
     "numbers": (numbered_records, "age sex", {"id": "nr"}, "", {}),
     "binary": (binary_items, numbered("y", 1, 60), {"weight": "weight"}, "", {}),
-    "labelled": (labelled, "x1", {"weight": "pwgt", "clusters": "psu"}, "", {"x2": NAMES, "x3": "about religion"}),
+    "labelled": (labelled, "x1", {"weight": "pwgt", "clusters": "psu"}, "", {
+        "x2": NAMES, "x3": "about religion", "x4": PERSONAL + "telephone numbers",
+    }),
     "silc": (eu_silc, "db040 rb090 age pl030", {"id": "rb030", "weight": "rb050"}, "", {"db030": ID_NAME, "py010n": AMOUNT}),
     "ses": (ses, "nace sex", {"id": "employeeID"}, "", {
         "hoursPaid": AMOUNT, "establishmentID": ID_NAME, "earnings": AMOUNT,

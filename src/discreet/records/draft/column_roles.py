@@ -96,6 +96,17 @@ PERSONAL = {
     "national ids": re.compile(r"ssn|nino|passport(_?(no|number))?|iban|tax_?(id|number)|steuernummer|dni"),
     "dates of birth": re.compile(r"dob|(date_?of_?birth|birth_?(date|day))|geburts(tag|datum)"),
 }
+#: The same in labels of statistics programs.
+PERSONAL_LABELS = {
+    "names of people": re.compile(
+        r".*\b((full|first|last) name|name of (the )?(respondent|person|patient|interviewer))\b.*"
+    ),
+    "e-mail addresses": re.compile(r".*\be-?mail\b.*"),
+    "telephone numbers": re.compile(r".*\b((tele)?phone|mobile) numbers?\b.*"),
+    "addresses": re.compile(r".*\b(street|home|postal) address\b.*"),
+    "national ids": re.compile(r".*\b(passport|social security|tax) number\b.*"),
+    "dates of birth": re.compile(r".*\bdate of birth\b.*"),
+}
 #: Few values of these forms may be names of something else: a draft asks.
 ASKED_ABOUT = ("names of people", "sentences")
 #: How the reason of a sensitive column begins.
@@ -340,7 +351,12 @@ def personal(column: ColumnFacts) -> str:
     """What of a column identifies people, by its name or the form of its values; empty if nothing does."""
     by_form = "" if column.kind == "names of people" and is_place(column) else column.kind
     name = "_".join(words_of(column.name))
-    called = (kind for kind, pattern in PERSONAL.items() if pattern.fullmatch(name))
+    label = column.notes.label.lower()
+    called = (
+        kind
+        for kind, pattern in PERSONAL.items()
+        if pattern.fullmatch(name) or PERSONAL_LABELS[kind].fullmatch(label)
+    )
     many = column.distinct > MOST_YEARS
     by_form = by_form if many or column.kind not in ASKED_ABOUT else ""
     return next((kind for kind in called if many or kind == "names of people"), by_form)
