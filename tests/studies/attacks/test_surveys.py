@@ -9,6 +9,7 @@ from discreet.attacks.knowledge import QueryCache
 from discreet.attacks.survey_weights import ReleasedCell, query_tables
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
+from discreet.model.survey import DESIGN_EFFECTS
 from discreet_studies.attacks.surveys import (
     AVERAGE,
     CELL_AVERAGE,
@@ -24,6 +25,7 @@ from discreet_studies.attacks.surveys import (
     sample,
     served,
 )
+from discreet_studies.attacks.weights_trial import errors_of_new_loads
 
 COUNTS = TableRequest("spudlandia", ("state",), ("likes",))
 WEIGHTED = TableRequest("spudlandia", ("state",), ("likes",), measure="weighted")
@@ -77,8 +79,8 @@ TABLE = TableRequest("spudlandia", ("state",), ("age", "gender"))
 
 
 def chances_of_the_truth(people, form):
-    """What the rule says of the true count of every cell that it reads."""
-    with served(people, form) as service:
+    """What the rule of 0.2.0 says of the true count of every cell that it reads."""
+    with errors_of_new_loads(DESIGN_EFFECTS), served(people, form) as service:
         reader, outside = reader_of(service, form), people.outside(weights=True)
         rule = ErrorRule(
             form, reader.survey, outside, service.service.dataset.weight_decimals, reader.distribution
@@ -107,3 +109,13 @@ def test_errors_made_from_true_counts_teach_them():
     factors = Experience(lessons).factors(ReleasedCell(5, 0, 500), np.arange(1, 9))
     assert np.argmax(factors) == 3  # four people: 1000 / 2
     assert factors[3] > 2
+
+
+def test_weights_are_of_the_kind_that_the_form_admits():
+    people, scale = sample(7), 10_000
+    states = people.codes["state"]
+    for form, constant in ((STRATA, True), (AVERAGE, False), ("largest-weight", False)):
+        weights = people.weights_under(f"{form}+clusters") / scale
+        assert weights.sum() == pytest.approx(1_000_000)
+        assert all((np.ptp(weights[states == state]) < 0.001) == constant for state in set(states)), form
+    assert len(set(people.weights_under(AVERAGE).tolist())) > 1000

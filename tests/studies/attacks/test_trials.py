@@ -297,7 +297,14 @@ def last_points(study):
 
 
 def test_what_cannot_be_tried_is_refused():
-    for wrong in ({"surveys": 1}, {"tables": 7}, {"against": ("magic",)}, {"against": ("unprotected",)}):
+    for wrong in (
+        {"surveys": 1},
+        {"tables": 7},
+        {"against": ("magic",)},
+        {"against": ("unprotected",)},
+        {"errors": "x"},
+        {"outlying": 1},
+    ):
         with pytest.raises(BadRequest):
             WeightsTrial(**wrong)
 
@@ -323,7 +330,7 @@ def test_eight_requests_open_the_shipped_survey_under_cell_averages():
 @pytest.mark.slow
 def test_open_forms_are_found_open_and_served_ones_stay_at_counts_alone():
     """The named wrong alternatives are the open forms; a sound form is called open with FALSE_ALARM."""
-    study = WeightsTrial(surveys=2, tables=1, seed=1).run()
+    study = WeightsTrial(surveys=2, tables=1, seed=1, outlying=0, constants=0).run()
     assert study["false_alarm"] == weights_study.FALSE_ALARM
     assert study["baseline"]["curve"][-1]["exact"] == 1
     for form, point in last_points(study).items():
@@ -360,7 +367,8 @@ def test_errors_made_from_true_counts_are_found_out(monkeypatch):
     monkeypatch.setattr(
         weights_study, "interface_of", lambda service, people, _form: TellingErrors(service, people)
     )
-    study = WeightsTrial(surveys=12, tables=1, seed=1, against=("average-weight",)).run()
+    trial = WeightsTrial(surveys=12, tables=1, seed=1, against=("average-weight",), outlying=0, constants=0)
+    study = trial.run()
     point = last_points(study)["average-weight"]
     assert not point["within_bar"]
     assert point["gain"] > 0.05

@@ -55,12 +55,13 @@ def test_the_json_of_both_attacks_has_the_documented_keys():
 @pytest.mark.slow
 def test_the_attack_by_weights_tells_its_curve_its_gain_and_what_is_not_served(tmp_path):
     words = ["weights", "--surveys", "2", "--tables", "1", "--against", "cell-average,average-weight"]
+    words += ["--outlying", "0", "--constants", "0"]
     picture, document = tmp_path / "p.svg", tmp_path / "study.json"
     assert invoke(*words, "--plot", str(picture), "--out", str(document)).exit_code == 0
     assert picture.read_bytes().startswith(b"<svg")
     study = json.loads(document.read_text())
-    keys = "attack source surveys people tables seed confidence false_alarm knows results baseline"
-    assert set(study) == set(keys.split())
+    keys = "attack source surveys people tables seed errors confidence false_alarm knows results baseline"
+    assert set(study) == {*keys.split(), "outlying", "constants"}
     opened, served = study["results"]
     assert (opened["served"], served["served"]) == (False, True)
     assert opened["measures"] == ["count", "weighted"]

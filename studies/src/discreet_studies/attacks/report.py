@@ -72,6 +72,13 @@ def _weights(study: Mapping[str, Any]) -> Iterator[str]:
             f"({100 * last['gain_low']:+.1f} to {100 * last['gain_high']:+.1f}); "
             f"{last['certain']:,} of {last['cells']:,} counts certain, {last['certain_true']:,} of them rightly{bar}."
         )
+    for each in study["outlying"]:
+        name, best = max(each["attacks"].items(), key=lambda item: item[1]["gain"])
+        yield (
+            f"{each['protection']}, a weight of {each['ratio']:g} means: errors gain {100 * best['gain']:+.1f} points "
+            f"at most ({100 * best['gain_low']:+.1f} to {100 * best['gain_high']:+.1f}), by {name}"
+            f"{', within the bar' if best['within_bar'] else ', ABOVE THE BAR'}."
+        )
 
 
 #: By the name of the attack in its JSON.
@@ -192,6 +199,42 @@ def _show_weights(study: dict[str, Any]) -> None:
     }
     title = f"Counts found exactly, by tables asked in all measures ({study['surveys']} invented surveys)"
     _print_curves(title, "tables", names, columns)
+    if study["outlying"]:
+        _show_outlying(study["outlying"])
+    for each in study["constants"]:
+        _show_constants(each)
+
+
+def _show_outlying(results: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    print_text("People of unusual weight found, and by the released numbers alone", "bold")
+    shown = Table(box=box.SIMPLE_HEAD)
+    names = dict.fromkeys(name for each in results for name in each["attacks"])
+    shown.add_column("form")
+    shown.add_column("r", justify="right")
+    for name in names:
+        shown.add_column(name.replace(" ", "\n"), justify="right")
+    for each in results:
+        scores = [each["attacks"].get(name) for name in names]
+        cells = [f"{score['right']:.0%}\n{score['alone']:.0%}" if score else "" for score in scores]
+        shown.add_row(each["protection"], f"{each['ratio']:g}", *cells)
+    output.print(shown)
+
+
+def _show_constants(result: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    print_text(f"Total variation by published constants, everybody else known: {result['sample']}", "bold")
+    shown = Table(box=box.SIMPLE_HEAD)
+    for name in ("unknown", "constant", "of", "mean", "95th percentile", "largest"):
+        shown.add_column(name, justify="right")
+    for gain in result["gains"]:
+        figures = (f"{100 * gain[name]:.1f} %" for name in ("mean", "most_of_95", "largest"))
+        shown.add_row(gain["secret"], gain["constant"], gain["of"].replace("_", " "), *figures)
+    output.print(shown)
 
 
 def _print_curves(title: str, what: str, steps: Sequence[object], lines: dict[str, list[str]]) -> None:

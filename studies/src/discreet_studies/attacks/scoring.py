@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm
+from scipy.stats import t as student
 
 from discreet.attacks.knowledge import DP, UNPROTECTED, Knowledge
 from discreet.protect.best_composition import claim_of, figures
@@ -38,6 +39,18 @@ def share(hits: int, of: int, confidence: float = CONFIDENCE) -> Measured:
     low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, of - hits + 1))
     high = 1.0 if hits == of else float(beta.ppf(1 - tail, hits + 1, of - hits))
     return Measured(hits / of, low, high)
+
+
+def mean_with_error(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Measured:
+    """A mean with the interval of Student's t.
+
+    >>> [round(x, 3) for x in mean_with_error(np.array([0.0, 1.0, 2.0]))]
+    [1.0, -1.484, 3.484]
+    """
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) / float(np.sqrt(values.size))
+    half = float(student.ppf((1 + confidence) / 2, values.size - 1)) * error
+    return Measured(mean, mean - half, mean + half)
 
 
 def root_mean_square(errors: NDArray[np.float64], confidence: float = CONFIDENCE) -> Measured:

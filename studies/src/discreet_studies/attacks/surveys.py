@@ -6,7 +6,7 @@ out as these forms did, from the exact weights of the invented people. So what i
 
 Source: Shlomo, Krenzke & Li (2019), eqs 4-5, for the forms that are not served.
 
-What a released error tells of the count of a cell whose people all have one known weight: the rule, run backwards.
+What an error of 0.2.0 tells of the count of a cell whose people all have one known weight: the rule, run backwards.
 
     P(error, noise share | n, ñ) = Σ over both rungs of P(rung | n, ñ) [this rung gives this error and this share]
 
@@ -43,10 +43,11 @@ from discreet.attacks.survey_weights import (
     Reader,
     ReleasedCell,
 )
+from discreet.model import survey as survey_model
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
-from discreet.model.survey import Survey
+from discreet.model.survey import DESIGN_EFFECTS, Survey
 from discreet.model.variable import TOTAL
 from discreet.noise.table import NoiseTable
 from discreet.release.dataset_registry import open_registry
@@ -59,6 +60,7 @@ from discreet.survey.weight_forms import (
     on_grid,
 )
 from discreet.workspace.demo import spudlandia
+from discreet.workspace.demo.dice import apportion
 from discreet_studies.attacks.targets import Served, load_people, noise_table
 from discreet_studies.average_weights import cell_average, overall_average, relative_variance
 
@@ -68,8 +70,10 @@ AVERAGE, STRATA = "average-weight", "public-strata"
 DESIGNS = {
     "no-design": "",
     "clusters": 'strata = "state"\nclusters = "home"\n',
-    "replicates": 'replicates = "r1..r20"\nmethod = "jackknife"\n',
+    "replicates": 'replicates = "r1..r24"\nmethod = "jackknife"\n',
 }
+#: The groups of the jackknife: with fewer a table has no errors.
+GROUPS = 24
 SERVED = (
     AVERAGE,
     STRATA,
@@ -81,6 +85,11 @@ SERVED = (
 )
 OPEN = (CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS)
 FORMS = (UNPROTECTED, *OPEN, *SERVED)
+#: The variables of the personal weights, with their codes and the order of these.
+_SORTED = tuple(
+    (name, np.sort(spudlandia.CODES[name]), np.argsort(spudlandia.CODES[name]))
+    for name in ("age", "gender", "state")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +111,43 @@ class Sample:
 
     @cached_property
     def weights(self) -> NDArray[np.int64]:
-        """The weight of each respondent, in fixed point."""
+        """The personal weight of each respondent, raked to the known populations, in fixed point."""
+        places = (np.searchsorted(codes, self.codes[name]) for name, codes, order in _SORTED)
+        return spudlandia.raked_weights(
+            *(order[place] for place, (_, _, order) in zip(places, _SORTED, strict=True))
+        )
+
+    def weights_under(self, form: str) -> NDArray[np.int64]:
+        """The weights that are loaded under a form, in fixed point: of a kind that the form admits.
+
+        Those of `public-strata` are constant in states, those of `average-weight` unrelated to all answers, others
+        personal. With the errors of 0.2.0 all are personal: no form was refused.
+        """
+        form = form.partition("+")[0]
+        if survey_model.NEW_ERRORS == DESIGN_EFFECTS or form not in {AVERAGE, STRATA}:
+            return self.weights
         scale = 10**spudlandia.WEIGHT_DECIMALS
-        return np.asarray(np.rint(np.array(self.records.column("weight")) * scale), dtype=np.int64)
+        if form == STRATA:
+            return np.asarray(np.rint(np.array(self.records.column("weight")) * scale), dtype=np.int64)
+        spread = np.random.default_rng([self.seed, 31]).gamma(25.0, size=len(self.weights))
+        return apportion(spudlandia.POPULATION * scale, spread)
+
+    def records_under(self, form: str) -> pa.Table:
+        """The records with the weights of a form, homes of two, and the weights of a jackknife."""
+        weights = self.weights_under(form) / 10**spudlandia.WEIGHT_DECIMALS
+        number = np.arange(len(weights))
+        columns = {"weight": weights, "home": number // 2}
+        for left_out in range(GROUPS):
+            kept = np.where(number % GROUPS == left_out, 0, weights * GROUPS / (GROUPS - 1))
+            columns[f"r{left_out + 1}"] = kept.round(spudlandia.WEIGHT_DECIMALS)
+        records = self.records.drop_columns(["weight"])
+        for name, column in columns.items():
+            records = records.append_column(name, pa.array(column))
+        return records
 
     def description(self, form: str) -> str:
         """The `dataset.toml` of the survey under a form: that of the demo, with the constants of these people."""
+        weights = self.weights_under(form)
         form, _, design = form.partition("+")
         document = spudlandia.spudlandia_description()
         if design:
@@ -115,12 +155,12 @@ class Sample:
             document = document[:before_it] + DESIGNS[design] + "\n" + document[after_it:]
         before = parse_dataset(document).survey
         assert before is not None  # noqa: S101 - the demo is a survey
-        largest = -(-int(self.weights.max()) // 10**spudlandia.WEIGHT_DECIMALS)
+        largest = -(-int(weights.max()) // 10**spudlandia.WEIGHT_DECIMALS)
         changes = {
             f'form = "{before.form}"': f'form = "{form}"',
             f"largest_weight = {before.largest_weight}": f"largest_weight = {largest}",
             f"relative_variance = {float(before.relative_variance)}": (
-                f"relative_variance = {float(relative_variance(self.weights)):.4f}"
+                f"relative_variance = {float(relative_variance(weights)):.4f}"
             ),
         }
         for old, new in changes.items():
@@ -166,16 +206,8 @@ class Sample:
 
 
 def sample(seed: int) -> Sample:
-    """The respondents of a seed, two by two in homes, with the weights of a jackknife of 20 groups."""
-    records = pa.Table.from_batches(list(spudlandia.spudlandia_batches(seed=seed)))
-    weights, number = np.array(records.column("weight")), np.arange(len(records))
-    columns = {"home": number // 2}
-    for left_out in range(20):
-        kept = np.where(number % 20 == left_out, 0, weights * 20 / 19)
-        columns[f"r{left_out + 1}"] = kept.round(spudlandia.WEIGHT_DECIMALS)
-    for name, column in columns.items():
-        records = records.append_column(name, pa.array(column))
-    return Sample(records, seed)
+    """The respondents of a seed."""
+    return Sample(pa.Table.from_batches(list(spudlandia.spudlandia_batches(seed=seed))), seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +273,9 @@ class OpenForm:
 def served(people: Sample, form: str) -> Iterator[Served]:
     """A form that is served, loaded and opened; the workspace is gone afterwards."""
     with TemporaryDirectory(prefix="discreet-red-team-") as folder:
-        load_people(Path(folder) / "survey", people.description(form), people.records, people.seed)
+        load_people(
+            Path(folder) / "survey", people.description(form), people.records_under(form), people.seed
+        )
         with closing(open_registry(Path(folder) / "survey", threads=1)) as registry:
             yield Served(registry.open("spudlandia"))
 
@@ -269,7 +303,7 @@ _CHANCES = (np.arange(200) + 0.5) / 200
 
 @dataclass(frozen=True, eq=False)
 class ErrorRule:
-    """The rule of one form and design, as anybody can run it.
+    """The rule of the errors of 0.2.0 (`design-effects`) of one form and design, as anybody can run it.
 
     Args:
         form: The form, with its design.

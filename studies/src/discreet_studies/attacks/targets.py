@@ -47,7 +47,7 @@ from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import Dimension, table_shape
 from discreet.noise.table import NoiseTable
 from discreet.release.dataset_registry import DatasetService, open_registry
-from discreet.release.load_cautions import LoadJob, load_with_cautions
+from discreet.workspace.versions.load_version import LoadJob, load
 
 #: Fewer people a place than this make cells so small that the noise of small counts is all that is seen.
 FEWEST_A_PLACE = 10
@@ -265,7 +265,7 @@ def load_people(workspace: Path, text: str, records: pa.Table, seed: int) -> Non
     handle = os.open(workspace / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(hashlib.sha256(f"discreet red team {seed}".encode()).digest())
-    load_with_cautions(LoadJob(workspace, text, records))
+    load(LoadJob(workspace, text, records))
 
 
 def _knowledge(service: DatasetService, population: Population, protection: str) -> Knowledge:

@@ -1,23 +1,25 @@
-"""Counts from weights, scored: how many counts of a survey are found exactly, form by form, beside counts alone.
+"""Attacks on weighted tables, scored: counts, persons of unusual weight, and what published constants tell.
 
-Several invented surveys are attacked. For each the attack runs twice over the same tables: with counts alone, and
-with everything that the form lets be asked. Scored are the share of counts found exactly, the counts that were
+Counts: several invented surveys are attacked. For each the attack runs twice over the same tables: with counts alone,
+and with everything that the form lets be asked. Scored are the share of counts found exactly, the counts that were
 certain and whether they were right, and the gain: the mean over surveys of the difference between the two shares,
 with the interval of Student's t. What errors tell is learnt from the other surveys.
+
+The other two are in `outlying_trial.py` and `constants_trial.py`. `errors` chooses the definition of the printed
+errors: that of 0.2.0, `design-effects`, is the wrong alternative that the attacks must find out.
 
 Source: docs/methods/attack-weights.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from discreet.attacks.knowledge import UNPROTECTED, Interface, QueryCache
 from discreet.attacks.survey_weights import (
@@ -34,9 +36,13 @@ from discreet.attacks.survey_weights import (
     query_tables,
 )
 from discreet.errors import BadRequest
+from discreet.model import survey as survey_model
 from discreet.model.messages.text import nearest
 from discreet.model.request import TableRequest
-from discreet_studies.attacks.scoring import CONFIDENCE, Measured, frame, share
+from discreet.model.survey import DESIGN_EFFECTS, GENERALISED
+from discreet_studies.attacks.constants_trial import constant_gains
+from discreet_studies.attacks.outlying_trial import OUTLYING_FORMS, outlying_results
+from discreet_studies.attacks.scoring import frame, mean_with_error, share
 from discreet_studies.attacks.surveys import (
     AVERAGE,
     FORMS,
@@ -66,9 +72,19 @@ KNOWS = (
     "the description of the dataset: variables, form, largest and average weight, and the law of the noise",
     "that weights are made from state, age group and sex; for forms but cell-average and overall-average, all weights",
     "the populations of the states, which the weights add up to, and the sample of each state",
-    "how errors are made, but for the secret of the rungs, and what the public formulas give for each count of a cell",
+    "how errors are made, but for secret chances, and what the public formulas give for each count of a cell",
     "nothing of the other counts; surveys of other people, counted by the attacker, to learn from",
 )
+
+
+@contextmanager
+def errors_of_new_loads(errors: str) -> Iterator[None]:
+    """Load surveys with a definition of printed errors, as 0.2.0 did with `design-effects`."""
+    before, survey_model.NEW_ERRORS = survey_model.NEW_ERRORS, errors
+    try:
+        yield
+    finally:
+        survey_model.NEW_ERRORS = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +94,38 @@ class WeightsTrial:
     Args:
         tables: How many tables are asked of each, each in all measures.
         seed: Of the people and the secrets.
+        errors: The definition of the printed errors: `generalised`, or `design-effects` of 0.2.0.
+        outlying: How many surveys are searched for persons of unusual weight.
+        persons: How many of these each has.
+        ratios: Their weights, over the mean weight.
+        constants: How many surveys measure what constants tell.
     """
 
     surveys: int = 8
     tables: int = 4
     seed: int = 1
     against: tuple[str, ...] = FORMS
+    errors: str = GENERALISED
+    outlying: int = 10
+    persons: int = 100
+    ratios: tuple[float, ...] = (5.0,)
+    constants: int = 60
 
     def __post_init__(self) -> None:
+        if self.errors not in {GENERALISED, DESIGN_EFFECTS}:
+            raise BadRequest(
+                f'There are no errors "{self.errors}".', nearest(self.errors, (GENERALISED, DESIGN_EFFECTS))
+            )
         for form in self.against:
             if form not in FORMS:
                 raise BadRequest(f'There is no form "{form}" to attack.', nearest(form, FORMS))
         if set(self.against) <= {UNPROTECTED}:
             raise BadRequest("No form is to be attacked.", f"Name one or more of: {', '.join(FORMS[1:])}.")
+        if self.outlying == 1 or min(self.outlying, self.constants) < 0:
+            raise BadRequest(
+                f"{self.outlying} surveys are to be searched, and {self.constants} to be measured.",
+                "Take 0 or at least 2 surveys to search: the attack learns from the others.",
+            )
         if self.surveys < 2 or not 1 <= self.tables <= len(TABLES):
             raise BadRequest(
                 f"{self.tables} tables of {self.surveys} surveys are asked for.",
@@ -99,6 +134,19 @@ class WeightsTrial:
 
     def run(self, progress: Callable[[str], None] = lambda _form: None) -> dict[str, Any]:
         """Attack every form; the documented JSON."""
+        with errors_of_new_loads(self.errors):
+            study = self._counts(progress)
+            bases = {form.partition("+")[0] for form in self.against}
+            forms = [form for form in OUTLYING_FORMS if form.partition("+")[0] in bases]
+            study["outlying"] = outlying_results(
+                self.outlying, self.persons, self.ratios, forms if self.outlying else [], self.seed, progress
+            )
+        # Constants are of the new definition only.
+        measured = self.constants if self.errors == GENERALISED else 0
+        study["constants"] = constant_gains(measured, self.seed, progress=progress) if measured else []
+        return study
+
+    def _counts(self, progress: Callable[[str], None]) -> dict[str, Any]:
         people = [sample(1000 * self.seed + number) for number in range(self.surveys)]
         alarm = FALSE_ALARM / (len(SERVED) * self.tables)
         results = []
@@ -124,6 +172,7 @@ class WeightsTrial:
             "people": people[0].weights.size,
             "tables": [list(table) for table in TABLES[: self.tables]],
             "seed": self.seed,
+            "errors": self.errors,
         }
         return frame(about, KNOWS, results) | {"false_alarm": FALSE_ALARM}
 
@@ -193,16 +242,13 @@ class _Attacked:
     def score(self, tables: Sequence[TableRequest], experience: Experience) -> Score:
         """The attack with all that can be asked."""
         reader, measures = reader_of(self.service, self.form), measures_of(self.form)
-        rule = ErrorRule(
-            self.form,
-            reader.survey,
-            self.outside,
-            self.service.service.dataset.weight_decimals,
-            reader.distribution,
-        )
+        rule = None
+        if reader.survey.errors == DESIGN_EFFECTS:
+            decimals = self.service.service.dataset.weight_decimals
+            rule = ErrorRule(self.form, reader.survey, self.outside, decimals, reader.distribution)
 
         def errors(cell: Cell, seen: ReleasedCell, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            factors = rule(cell, seen, counts)
+            factors = None if rule is None else rule(cell, seen, counts)
             # A rule that no count fits is not the rule of this server.
             return experience.factors(seen, counts) if factors is None or not factors.any() else factors
 
@@ -257,15 +303,3 @@ def _point(tables: int, found: Sequence[Score], alone: Sequence[Score], alarm: f
         "certain_by_counts": int(sum(each.certain.sum() for each in alone)),
         "within_bar": bool(surely.low <= 0 and certain.sum() <= sum(each.certain.sum() for each in alone)),
     }
-
-
-def mean_with_error(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Measured:
-    """A mean with the interval of Student's t.
-
-    >>> [round(x, 3) for x in mean_with_error(np.array([0.0, 1.0, 2.0]))]
-    [1.0, -1.484, 3.484]
-    """
-    mean = float(values.mean())
-    error = float(values.std(ddof=1)) / float(np.sqrt(values.size))
-    half = float(student.ppf((1 + confidence) / 2, values.size - 1)) * error
-    return Measured(mean, mean - half, mean + half)

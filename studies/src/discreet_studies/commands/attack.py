@@ -216,9 +216,22 @@ def weights(
             "largest-weight-with-counts, average-weight, public-strata, largest-weight."
         ),
     ] = None,
+    errors: Annotated[
+        str,
+        typer.Option(
+            help="The definition of the printed errors: generalised, or design-effects of version 0.2.0."
+        ),
+    ] = "generalised",
+    outlying: Annotated[
+        int | None,
+        typer.Option(help="How many surveys are searched for people of unusual weight; 0 for none."),
+    ] = None,
+    constants: Annotated[
+        int | None, typer.Option(help="How many surveys measure what published constants tell; 0 for none.")
+    ] = None,
     quick: QuickOption = False,
 ) -> Trial:
-    """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
+    """Weighted tables: counts from weights and errors, people of unusual weight, and published constants."""
     from discreet_studies.attacks.surveys import FORMS
     from discreet_studies.attacks.weights_trial import WeightsTrial
 
@@ -228,6 +241,10 @@ def weights(
         1 if tables is None and quick else 4 if tables is None else tables,
         seed,
         named,
+        errors,
+        outlying if outlying is not None else 2 if quick else 10,
+        20 if quick else 100,
+        constants=constants if constants is not None else 3 if quick else 60,
     )
 
 
