@@ -83,7 +83,7 @@ def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(stored, priva
     before = spent(private_town.folder)
     with pytest.raises(errors.OutsideUniverse, match="area x job") as refused:
         release_table(stored, OUTSIDE)
-    assert "at epsilon 0.5: send your key" in refused.value.advice
+    assert "at epsilon 0.5: send your key. All who may see the dataset can then" in refused.value.advice
     assert spent(private_town.folder) == before
 
 

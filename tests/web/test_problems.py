@@ -1,5 +1,7 @@
 """Every error is a problem with its code and advice; the state of the server stays in its log."""
 
+import re
+
 import pytest
 from starlette.exceptions import HTTPException
 
@@ -47,3 +49,12 @@ def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace):
     assert client.get("/api/teapot?cups=2").json()["code"] == "bad-request"
     unread = client.get("/api/teapot?cups=two").json()
     assert (unread["status"], unread["detail"]) == (400, 'The parameter "cups" cannot be read.')
+
+
+def test_a_page_does_not_repeat_the_title_of_an_error(client):
+    page = client.get("/", headers={"authorization": "Bearer none"})
+    assert page.status_code == 401
+    assert re.findall(r">(The API key is not accepted[^<]*)<", page.text) == [
+        "The API key is not accepted – Discreet",
+        "The API key is not accepted",
+    ]

@@ -39,8 +39,10 @@ def print_text(text: str, style: str = "") -> None:
 
 def report_error(error: DiscreetError) -> int:
     """Print an error with its advice to standard error and return its exit code."""
-    message = printable(error.message)
-    messages.print(Text.assemble((f"{error.title}: ", "bold red"), message), soft_wrap=True)
+    message = "" if error.message == f"{error.title}." else printable(error.message)
+    messages.print(
+        Text.assemble((f"{error.title}{': ' if message else '.'}", "bold red"), message), soft_wrap=True
+    )
     if error.advice:
         print_message(printable(error.advice))
     return error.exit_code

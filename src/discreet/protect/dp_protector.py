@@ -241,7 +241,7 @@ class DpProtector:
                 outside.message,
                 message(
                     "{advice} Accounts with a share of the ledger may ask for it, at {loss} {shown}: send your "
-                    "key.",
+                    "key. All who may see the dataset can then have it.",
                     advice=outside.advice,
                     loss=AMOUNTS[self.plan.terms.composition][0],
                     shown=format_amount(charge.booked[0]),

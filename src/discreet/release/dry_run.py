@@ -11,7 +11,9 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooManyCells, TooManyVariables
+from discreet.ledger.entries import AMOUNTS
 from discreet.ledger.requester import Requester
+from discreet.model.privacy_budget import format_amount
 from discreet.model.request import TableRequest
 from discreet.protect.dp_protector import DpProtector
 from discreet.release.budget_document import AmountDocument, amount_document
@@ -60,6 +62,15 @@ class Attempt:
     verdict: Verdict | None = None
     refusal: Refused | None = None
     sure: bool = True
+
+    @property
+    def price(self) -> str:
+        """What the table would charge to the account, as in "epsilon 0.5"; empty if nothing."""
+        protector = None if self.question is None or self.refusal is not None else unlock(self.question)[1]
+        if not isinstance(protector, DpProtector) or protector.charge is None:
+            return ""
+        loss = AMOUNTS[protector.plan.terms.composition][0]
+        return f"{loss} {format_amount(protector.charge.booked[0])}"
 
 
 def try_request(

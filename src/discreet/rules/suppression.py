@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.errors import TableNotReleased
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import ancestors_or_self, coarser, finest
-from discreet.model.messages.text import join_sentences, message
+from discreet.model.messages.text import message
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import Dimension, TableShape
 from discreet.rules.verdict import Verdict, advice_on
@@ -133,9 +133,16 @@ def layout_for(verdict: Verdict | None, shape: TableShape, dataset: Dataset, add
 
 
 def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
+    """The refusal with one reason, the first; the verdict of a dry run has all of them."""
     advice = verdict.rules[0]["advice"] if verdict.rules else advice_on(verdict.places, dataset)
-    error = verdict.table_error or message("None of the areas asked for can be shown.")
-    return TableNotReleased(join_sentences([error, *(rule["message"] for rule in verdict.rules)]), advice)
+    reason: str
+    if verdict.table_error is None:
+        reason = message("None of the areas asked for can be shown.")
+    elif verdict.passed or not verdict.rules:
+        reason = verdict.table_error
+    else:  # that nothing can be shown is in the title of the error
+        reason = verdict.rules[0]["message"]
+    return TableNotReleased(reason, advice)
 
 
 def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:

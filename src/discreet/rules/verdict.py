@@ -178,13 +178,13 @@ def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
         finest = place.depths == place.depths.max(initial=0)
         if above and (place.singles[: len(place.outputs)][finest] >= 0).all():
             return message(
-                'Use "{coarser}" in place of "{name}", or take a variable out, filters included.',
+                'Use "{coarser}" in place of "{name}".',
                 coarser=above[0],
                 name=place.name,
             )
     if places:
-        return message("Take a variable out, filters included, or use larger areas or none.")
-    return message("Take a variable out, filters included, or use broader categories.")
+        return message("Use larger areas, or none.")
+    return message("Take a variable out, filters included.")
 
 
 def needs_table(rules: Iterable[Rule], request: TableRequest, dataset: Dataset) -> bool:

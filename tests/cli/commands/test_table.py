@@ -1,6 +1,8 @@
 """`discreet table`: documents alone on standard output, and a table for people."""
 
 import json
+import re
+import shlex
 
 import pytest
 from typer.testing import CliRunner
@@ -47,6 +49,13 @@ def test_a_file_is_written_in_the_format_of_its_ending_and_people_see_the_table_
     assert (tmp_path / "t.csv").read_text().startswith("age,age_label,job,job_label,value,status\n")
     said = run_here(*given).stdout
     assert all(words in said for words in ("Persons by age and job", "randomly adjusted", "[z]"))
+
+
+def test_a_refusal_ends_with_the_command_of_an_allowed_table(run_here, folder):
+    done = run_here("table", "town", "--rows", "area", "--group", "area=N1+N2", "-w", folder)
+    assert (done.returncode, done.stdout) == (3, ""), done.stderr
+    (command,) = re.findall(r"^Try this: discreet (.+)$", done.stderr, re.MULTILINE)
+    assert run_here(*shlex.split(command)).returncode == 0
 
 
 def test_percentages_ranks_and_chosen_rows_arrive(run_here, folder):

@@ -108,7 +108,9 @@ def test_an_unchecked_draft_is_named_on_every_page_in_notes_and_in_citations(sma
         "/", "/api", f"/datasets/{PEOPLE}", "/datasets/people?rows=nothing", "/datasets/people/print?rows=sex",
         f"/embed/datasets/{PEOPLE}", "/datasets/people/methodology", "/datasets/people/variables/sex?rows=sex",
     ]  # fmt: skip
-    files = [f"/api/datasets/people/table?rows=sex&format={name}" for name in ("json", "html", "px", "sdmx-csv")]
+    files = [
+        f"/api/datasets/people/table?rows=sex&format={name}" for name in ("json", "html", "px", "sdmx-csv")
+    ]
     for draft in (True, False):
         relabel_dataset(small_copy, ("unchecked_draft = true\n" if draft else "") + people_description())
         client = client_of(small_copy)

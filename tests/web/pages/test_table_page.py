@@ -25,7 +25,7 @@ from discreet.web.pages.table_page import preview_table
 from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import LoadJob
 
-from ..conftest import Page, people_description, people_records
+from ..conftest import Page, client_of, key_with_budget, people_description, people_records, with_key
 
 
 def test_the_note_is_said_in_a_sentence_and_the_rest_of_it_is_one_click_away(client):
@@ -376,3 +376,22 @@ def test_the_api_draws_and_refuses(client):
     assert "has boundaries" in refused["detail"]
     assert client.get(f"{asked}csv&chart=bars").json()["advice"].startswith("Add format=svg")
     assert client.get(f"{asked}svg&chart=bars&theme=pink").status_code == 400
+
+
+@pytest.mark.slow
+def test_an_account_sees_the_price_and_who_else_gets_the_table_before_it_is_charged(private_town):
+    """Wrong alternative: "nothing is charged", which holds of the declared tables only."""
+    folder = private_town.folder
+    key = with_key(key_with_budget(folder))
+    outside, inside = "rows=sex&columns=job&layers=area", "rows=sex&columns=age"
+    price, free = "charges epsilon 0.5 to your account, and then all who may see", "nothing is charged"
+    with client_of(folder) as client:
+
+        def preview(query):
+            text = client.get(f"/datasets/town/verdict?{query}", headers=key).text
+            return price in text, free in text
+
+        assert (preview(outside), preview(inside)) == ((True, False), (False, True))
+        assert "All who may see the dataset can then have it" in client.get(f"/datasets/town?{outside}").text
+        assert client.get(f"/datasets/town?{outside}", headers=key).status_code == 200
+        assert preview(outside) == (False, True)

@@ -170,7 +170,18 @@ def test_a_search_finds_tables_by_every_word_and_by_when_they_were_loaded(px, mo
 
 
 @pytest.mark.parametrize(
-    "text", ["pageSize=0", "pageNumber=-1", "pageSize=100000", "pastDays=0", "pastDays=x"]
+    "text",
+    [
+        "pageSize=0",
+        "pageNumber=-1",
+        "pageSize=100000",
+        "pastDays=0",
+        "pastDays=x",
+        "pageSize=",
+        "PAGESIZE=",
+        "pageNumber=",
+        "pastDays=",
+    ],
 )
 def test_numbers_are_checked(px, text):
     assert px.refusal(f"/tables?{text}")[0] == 400

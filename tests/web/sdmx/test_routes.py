@@ -143,6 +143,7 @@ def test_what_is_asked_wrongly_is_a_problem_with_advice(client, path, status, sa
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert said in answer.json()["detail"] + answer.json()["advice"]
+    assert (answer.json()["code"] == "unknown-dataset") == ("peeple" in path), "as the JSON API says"
 
 
 @pytest.mark.slow

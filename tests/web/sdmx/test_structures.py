@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.web.conftest import HOSTILE
 
-from discreet.errors import BadRequest, NotFound
+from discreet.errors import BadRequest, NotFound, UnknownDataset
 from discreet.model.sdmx import flow_of
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.sdmx.dataflows import (
@@ -143,7 +143,7 @@ def test_the_longest_dataset_id_is_meant():
     names = ["census", "census-sex", "census-dp", "census-dp-sex-age"]
     assert [dataset_of(ids, name) for name in names] == ["census", "census", "census-dp", "census-dp"]
     for name in ("censuses", "sex-census", "", "-", "cens"):
-        with pytest.raises(NotFound):
+        with pytest.raises(UnknownDataset):
             dataset_of(ids, name)
 
 

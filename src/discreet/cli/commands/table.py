@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typer import Option
 from discreet.cli import shared_options as shared
 from discreet.cli.console import emit, emit_json, output, print_grid, print_message
 from discreet.cli.registry import MAKE_TABLES, Command
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, DiscreetError, Refused
 from discreet.formats import Format, format_by_name, format_of_file, formats, listing_format
 from discreet.model.messages.text import printable
 
@@ -92,7 +93,11 @@ def table(
         return
     if view:
         target.check_view(request, view)
-    release = target.service.release(request)
+    try:
+        release = target.service.release(request)
+    except Refused as refusal:
+        refusal.advice = _try_this(target, request, dataset, workspace) or refusal.advice
+        raise
     if release.charged is not None:
         print_message(printable(release.charged["sentence"]))
     release = target.answers.apply_view(release, view)
@@ -104,6 +109,22 @@ def table(
 
 
 COMMAND = Command(table, MAKE_TABLES)
+
+
+def _try_this(target: Target, request: TableRequest, dataset: str, workspace: Path | None) -> str:
+    """The command for the nearest allowed table; empty if none was found."""
+    from discreet.api.server_url import parse_table_query
+    from discreet.web.pages.downloads import table_options
+
+    try:
+        suggestion = target.service.dry_run(request)["suggestion"]
+    except DiscreetError:
+        return ""
+    if not suggestion:
+        return ""
+    options = table_options(parse_table_query(request.dataset, suggestion))
+    place = [] if workspace is None else ["--workspace", str(workspace)]
+    return f"Try this: {shlex.join(['discreet', 'table', dataset.partition('?')[0], *options, *place])}"
 
 
 def _choose_format(

@@ -206,7 +206,10 @@ def _form_context(
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The verdict on a request, in words; empty where there is nothing to say. `title` and the rest are of a refusal."""
+    """The verdict on a request, in words; empty where there is nothing to say. `title` and the rest are of a refusal.
+
+    `price` is what showing the table would charge.
+    """
 
     cells: str = ""
     areas: str = ""
@@ -214,6 +217,7 @@ class Preview:
     message: str = ""
     advice: str = ""
     repairs: tuple[Link, ...] = ()
+    price: str = ""
 
 
 def preview_table(
@@ -236,7 +240,7 @@ def preview_table(
     if found is not None:
         cells, areas = ngettext("{count} cell", "{count} cells", found.asked.shape.cells), _areas(found)
     if refusal is None:
-        return Preview(cells, areas)
+        return Preview(cells, areas, price="" if found is None else found.price)
     shown, dataset = public_error(refusal), translate_dataset(service.dataset)
     if found is None:
         return Preview("", "", gettext(shown.title), gettext(shown.message), gettext(shown.advice))

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from discreet import __version__
-from discreet.errors import BadRequest, NotFound
+from discreet.errors import NotFound
 from discreet.formats import format_by_name
 from discreet.formats.writers.json_stat import JsonStatDimension
 from discreet.model.dataset import Dataset
@@ -273,15 +273,6 @@ def _matches(dataset: Dataset, query: str) -> bool:
     names = [text for variable in dataset.variables for text in (variable.name, variable.label)]
     text = " ".join((dataset.id, dataset.label, dataset.description, dataset.source, *names)).casefold()
     return all(word in text for word in query.casefold().split())
-
-
-def read_number(name: str, text: str, default: int, largest: int) -> int:
-    """Parse a whole number of at least 1."""
-    if not text:
-        return default
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= largest:
-        raise BadRequest(f'{name} is "{text}".', f"Give a whole number between 1 and {largest:,}.")
-    return int(text)
 
 
 #: The problems of every URL: too long, too often, not now.

@@ -160,11 +160,11 @@ def _add_tables(router: APIRouter, service: PxWebService) -> None:
         """The tables in which every word of a query occurs, page by page."""
         known = ("query", "pastdays", "includediscontinued", "pagenumber", "pagesize")
         parameters = read_parameters(request.query_params, known)
-        past = word(parameters, "pastdays")
-        earliest = px.since(px.read_number("pastDays", past, 1, px.MOST_DAYS)) if past else ""
+        days = syntax.read_number(parameters, "pastDays", px.MOST_DAYS)
+        earliest = "" if days is None else px.since(days)
         syntax.flag(parameters, "includediscontinued")
-        number = px.read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
-        size = px.read_number("pageSize", word(parameters, "pagesize"), px.PAGE_SIZE, px.LARGEST_PAGE)
+        number = syntax.read_number(parameters, "pageNumber", 10**9) or 1
+        size = syntax.read_number(parameters, "pageSize", px.LARGEST_PAGE) or px.PAGE_SIZE
         found = [(each.dataset, service.load_time(each)) for each in open_datasets(service.registry)]
         return as_json(
             px.tables_document(found, word(parameters, "query"), number, size, api_base(), earliest)

@@ -77,6 +77,16 @@ def flag(parameters: Parameters, name: str) -> bool:
     return _FLAGS[text.lower()]
 
 
+def read_number(parameters: Parameters, name: str, largest: int) -> int | None:
+    """A parameter that is a whole number of at least 1; None without one. An empty one is no number."""
+    if name.lower() not in parameters:
+        return None
+    text = word(parameters, name.lower())
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= largest:
+        raise BadRequest(f'{name} is "{text}".', f"Give a whole number between 1 and {largest:,}.")
+    return int(text)
+
+
 def split_list(text: str) -> list[str]:
     """Split at commas outside brackets, and remove square brackets around an item.
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 
-from discreet.errors import BadRequest, NotFound, Refused, UnknownCategory, UnknownVariable
+from discreet.errors import BadRequest, NotFound, Refused, UnknownCategory, UnknownDataset, UnknownVariable
 from discreet.formats import Format, format_by_name
 from discreet.formats.writers.sdmx_data import sdmx_csv, sdmx_json
 from discreet.model.dataset import Dataset
@@ -81,7 +81,7 @@ def dataset_of(ids: Iterable[str], name: str) -> str:
     known = sorted(ids)
     fitting = [dataset for dataset in known if f"{name}-".startswith(f"{dataset}-")]
     if not fitting:
-        raise NotFound(f'There is no dataflow "{name}".', nearest(name, known))
+        raise UnknownDataset(f'There is no dataflow "{name}".', nearest(name, known))
     return max(fitting, key=len)
 
 
