@@ -1,4 +1,4 @@
-"""How often tests of weighted tables reject true hypotheses, over nine designs; and their power, beside simpler tests.
+"""How often tests of weighted tables reject true hypotheses, over ten designs; and their power, beside simpler tests.
 
 Each sample of a design is drawn anew, its constants are measured and rounded by chance as a load does, noise is added, and
 the noisy table is tested with the functions that serve readers. Clusters have their own shares of categories, drawn from
@@ -61,7 +61,7 @@ class Design:
     clusters: int
     take: int
     correlation: float = 0.0
-    weights: tuple[float, ...] = (1.0,)
+    weights: tuple[int, ...] = (1,)
     effect: float = 0.5
 
     @property
@@ -82,7 +82,7 @@ class Design:
         """The survey that readers know."""
         count = len(self.weights)
         sizes = Fraction(self.records, count)
-        mean = sum(map(Fraction, self.weights)) / count
+        mean = Fraction(sum(self.weights), count)
         weights = tuple((str(at), Fraction(each) / mean * AVERAGE) for at, each in enumerate(self.weights))
         strata = "stratum" if count > 1 else None
         return Survey(
@@ -107,6 +107,7 @@ DESIGNS = (
     Design((5, 10), 200, 8, 0.05, effect=0.7),
     Design((2, 5), 160, 10, 0.05, (1, 2, 4, 6), effect=0.7),
     Design((5, 5), 0, 1_500, 0.0, (1, 2, 4, 6), effect=0.8),
+    Design((2, 3), 22, 60, 0.3, effect=1.5),
 )
 
 
@@ -182,7 +183,7 @@ def survey_table(sums: CategorySums, design: Design, rng: np.random.Generator | 
     exact = flat.reshape(*design.shape, count).astype(np.int64)
     noisy = exact if rng is None else with_noise(exact, NOISE, rng)
     weights = np.array([float(each) for _, each in survey.stratum_weights] or [AVERAGE])
-    sizes = np.bincount(sums.stratum, sums.records, count)
+    sizes = np.bincount(sums.stratum, sums.records, count).astype(np.float64)
     variance = 0.0 if rng is None else float(NOISE.variance)
     return SurveyTable(
         noisy.astype(np.float64),
