@@ -216,7 +216,7 @@ def test_refusals_by_shape_are_identical_on_neighbours(opened, drill, method):
         requests=requests,
         answered=sum(n for status, n in seen.items() if isinstance(status, int) and status < 400),
         refused=sum(n for status, n in seen.items() if isinstance(status, int) and status >= 400),
-        refused_with_another_digest=seen.pop("only_by_digest"),
+        refused_with_another_digest=seen.pop("only_by_digest", 0),
         kinds_of_refusals=sum(isinstance(code, str) for code in seen),
         different=0,
     )
