@@ -54,12 +54,14 @@ def compute():
 main.run()
 """
 FOREVER = "SELECT sum(hash(a.x + b.x)) FROM range(10_000_000) a(x), range(1_000_000) b(x)"
-#: One holds the interpreter, one may hear no signal, one raises an error that is not KeyboardInterrupt, and one sleeps.
+#: One holds the interpreter, one may hear no signal, one raises an error that is not KeyboardInterrupt, one sleeps, and one
+#: ends with the process only.
 LINES = {
     "deaf": "sum(range(10**13))",
     "duckdb": f"duckdb.connect().execute({FOREVER!r})",
     "renames": f"duckdb.sql({FOREVER!r}).fetchall()",
     "asleep": "time.sleep(600)",
+    "lingers": "import atexit; atexit.register(sum, range(10**13)); time.sleep(600)",
 }
 
 
@@ -94,7 +96,9 @@ def test_a_signal_ends_a_command_in_any_library_and_nothing_stays(start, tmp_pat
     time.sleep(0.5)  # let the line begin
     process.send_signal(end)
     said = process.communicate(timeout=60)[1]  # until the guard, too, has closed it
-    exits = {"deaf": {-signal.SIGKILL}, "asleep": {INTERRUPTED}}.get(line, {-signal.SIGKILL, INTERRUPTED})
+    exits = {"deaf": {-signal.SIGKILL}, "lingers": {-signal.SIGKILL}, "asleep": {INTERRUPTED}}.get(
+        line, {-signal.SIGKILL, INTERRUPTED}
+    )
     assert process.returncode in exits
     assert said == (b"" if process.returncode == INTERRUPTED else KILLED)
     assert list(tmp_path.iterdir()) == []

@@ -87,7 +87,10 @@ def guarded() -> Iterator[Guard]:
             import tempfile
 
             tempfile.tempdir = str(_guard.folder.parent)
-        _guard.end()
+        if (
+            not _guard.received
+        ):  # else the guard waits for the end of the process: libraries end their threads in it
+            _guard.end()
         if signal.getsignal(signal.SIGINT) == _guard.interrupt:
             signal.signal(signal.SIGINT, before)
 
@@ -119,6 +122,7 @@ def clean_up_on_signal() -> None:
 
 
 def _as_ctrl_c(_number: int, frame: FrameType | None) -> None:
+    _guard.received = True
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
