@@ -172,3 +172,14 @@ def test_the_gaussian_curve_bounds_a_shipped_rounded_normal():
         assert exact <= gaussian_delta_above(1 / 3, float(epsilon)) + 4 * float(distance_to_ideal(table))
         close += exact > gaussian_delta_above(0.99 / 3, float(epsilon))
     assert close > 0
+
+
+def test_delta_bounds_an_excess_and_not_how_often_the_ratio_passes_e_to_epsilon():
+    """Gaussian noise at (.5, .05): a shown number is that telling in more than a fifth of cases, not in a twentieth."""
+    epsilon, delta = 0.5, 0.05
+    mu = gaussian_mu(epsilon, delta)
+    assert gaussian_delta(mu, epsilon) == pytest.approx(delta)
+    beyond = norm.sf((epsilon - mu**2 / 2) / mu)  # the log-ratio is normal with mean mu²/2 and variance mu²
+    assert beyond == pytest.approx(0.2204, abs=1e-4)
+    other = norm.sf((epsilon + mu**2 / 2) / mu)
+    assert beyond - math.exp(epsilon) * other == pytest.approx(delta)

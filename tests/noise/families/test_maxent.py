@@ -218,3 +218,12 @@ def test_the_symmetric_form_has_its_variance_and_is_symmetric_and_falls(D, share
 def test_the_symmetric_form_refuses_a_variance_outside_proposition_1(V):
     with pytest.raises(InfeasibleDesign, match=r"D\(D\+1\)/3 = 10"):
         ideal_symmetric(5, V)
+
+
+def test_the_entropy_is_the_largest_of_the_distributions_that_rise_towards_zero_only():
+    """Without that condition row 4 of the default design has more (the figures of docs/methods/maxent.md's claim)."""
+    found = [
+        -sum(p * math.log(p) for p in ideal_maxent(5, 3, js=2, monotone=monotone).rows[4].probabilities)
+        for monotone in (True, False)
+    ]
+    assert found == pytest.approx([1.699629, 1.700155], abs=1e-6)
