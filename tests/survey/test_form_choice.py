@@ -6,13 +6,17 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 import pytest
+from fastapi.testclient import TestClient
 
 import discreet
 from discreet.errors import BadData, BadDescription
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.release import load_cautions
+from discreet.release.dataset_registry import open_registry
 from discreet.release.load_cautions import load_with_cautions
 from discreet.survey.form_choice import find_strata, typical_tables, weight_report
+from discreet.web.app import create_app
+from discreet.workspace.options import read_options
 from discreet.workspace.versions.load_version import LoadJob, cell_key_noise, inspect_records
 
 RECORDS = 1200
@@ -247,6 +251,11 @@ def test_a_declared_bound_admits_a_form_only_if_the_measured_bias_is_within_it(t
         load(tmp_path, frame, "bias_bound = 0.05")
     with load(tmp_path, frame, "bias_bound = 0.2") as opened:
         assert opened.table("s", rows=["sex"], measure="weighted").release.errors is not None
+    app = create_app(open_registry(tmp_path / "w"), read_options(tmp_path / "w"))
+    with TestClient(app, base_url="http://localhost") as client:
+        page = client.get("/datasets/s/methodology").text
+        assert client.get("/api/datasets/s/methodology").json()["survey"]["bias_bound"] == 0.2
+    assert "<dt>Declared bound of the bias</dt><dd>20.0%</dd>" in page
 
 
 def test_a_declared_bound_takes_the_place_of_the_bias_that_a_load_lets_through(tmp_path):
