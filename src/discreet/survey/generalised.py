@@ -6,7 +6,7 @@ of variable v, p_uv that of its pair of categories, and D the published cluster 
 
     q_k   =  Var_p(1_k) + Σ_v (D_v - 1) Var_p(E[1_k | v]) + Σ_uv (D_uv - 1) (the interaction part of u and v)
           =  p(1-p) + Σ_v (D_v - 1) p² (1/p_v - 1) + Σ_uv (D_uv - 1) p² (1/p_uv - 1/p_u - 1/p_v + 1)
-    D_uv  =  min(1 + (D_u - 1)(D_v - 1)/(m - 1), D_u, D_v)                     m records per cluster; max(D_u, D_v) if unknown
+    D_uv  =  min(1 + (D_u - 1)(D_v - 1)/(m - 1), D_u, D_v)        m records per cluster; where not known, max(D_u, D_v)
     b     =  (1 - f) Σ_h w_h² n_h q_kh / (X (1 - X/N))                         X = Σ_h w_h ñ_kh, the released number
     β²    =  τ² Σ_v D_v (K_v - 1)/n + (w̄ (r - 3)₊ / X)² + κ²                   the largest bias that the load lets through
     Var   =  b X (1 - X/N) + β² X² + Σ_h w_h² V_kh
