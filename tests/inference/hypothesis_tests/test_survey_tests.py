@@ -255,6 +255,34 @@ def test_every_interface_answers_alike(clustered, folder):
     assert "weighted" in refused.text
 
 
+DECLARED = """relative_variance = 0
+degrees_of_freedom = 39
+cluster_effects = { sex = 2, job = 2 }
+tests = [{ variables = ["job", "sex"], effect = 1.6, variation = 0.3 }]
+[protection]
+method = "dp"
+[protection.universe]
+margins = "own"
+variables = ["sex", "job"]
+up_to = 2
+[protection.budget]
+name = "people"
+epsilon = 4.0
+delta = 1e-9
+cap_epsilon = 9.0
+cap_delta = 1e-6
+"""
+
+
+def test_under_dp_declared_constants_are_taken_as_they_are(tmp_path):
+    release = weighted(load(tmp_path, DECLARED), "sex", "job")
+    inner = np.ix_(*(dimension.leaves for dimension in release.dimensions))
+    (variance,) = np.unique(release.distribution.variance()[inner])
+    pearson, p_value, _ = slow_test(release.noisy[inner].astype(float), variance, 1.6, 0.3, 39)
+    found = independence_test(release)
+    assert (found.naive.statistic, found.p_value) == pytest.approx((pearson, p_value), rel=1e-5)
+
+
 SECTION = {"sample_size": 100, "population_size": 1000, "largest_weight": 10}
 
 
