@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -153,8 +153,8 @@ class DatasetDocument(TypedDict):
     hierarchies: list[HierarchyDocument]
     code_lists: list[CodeListDocument]
     protection: ProtectionDocument
-    survey: SurveyDocument | None
     table_href: str
+    survey: NotRequired[SurveyDocument]
 
 
 def dataset_summary(dataset: Dataset) -> SummaryDocument:
@@ -178,10 +178,13 @@ def dataset_document(service: DatasetService) -> DatasetDocument:
             for each in dataset.code_lists
         ],
         "protection": _values(protection, ProtectionDocument) | {"promise": service.promise()},
-        "survey": survey_document(dataset),
         "table_href": link(f"/api/datasets/{dataset.id}/table"),
     }
-    return cast("DatasetDocument", _values(dataset, DatasetDocument) | own)
+    document = _values(dataset, DatasetDocument) | own
+    document["survey"] = survey_document(dataset)
+    if document["survey"] is None:  # its document is that of 0.2.0
+        del document["survey"]
+    return cast("DatasetDocument", document)
 
 
 def _values(source: object, kind: Any) -> dict[str, Any]:
