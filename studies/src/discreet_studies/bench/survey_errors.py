@@ -636,7 +636,7 @@ def _admission_lines(points: list[Result]) -> list[str]:
     ]
 
 
-SECTION = """## Coverage and width
+SECTION = """### Over many designs
 
 `discreet bench survey-errors` draws samples of invented populations of 300,000 people under {designs} designs
 (`bench/survey_samples.py`), loads each under three forms, and releases two tables with all totals (198 cells) and 15 sums,
