@@ -64,7 +64,7 @@ def test_a_table_that_gave_withheld_areas_back_is_refused_in_every_version(earli
     """It was answered once: two areas were withheld, and the regions less the areas shown gave them back."""
     done = run_here("table", *REFUSED[name], "--format", "csv", "-w", earlier)
     assert (done.returncode, done.stdout) == (TableNotReleased.exit_code, "")
-    assert "In 2 of 5 areas the mean cell has fewer than 12 people. 3 more areas are withheld" in done.stderr
+    assert "In 2 of 5 areas the mean cell has fewer than 12 people." in done.stderr
 
 
 def test_what_an_earlier_program_has_spent_is_still_spent(golden, earlier, run_here):

@@ -312,7 +312,9 @@ class TableErrors:
         there = (self.values > 0) & self._has_errors & ~np.isnan(variance)
         relative = round_up_two_digits(WHOLE * np.where(there, standard / people, 0))
         there &= relative <= MOST_ERROR
-        shares = np.rint(WHOLE * np.where(there, self.noise, 0) / np.where(there, variance, 1))
+        shares = np.rint(
+            WHOLE * np.where(there, self.noise, 0) / np.where(there & (variance > 0), variance, 1)
+        )
         shares = shares.astype(np.int64)
         effect = self._slope / self.average
         fewest = FEWEST_PEOPLE * (1.0 if self.unit is None else self.largest)
