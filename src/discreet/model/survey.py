@@ -353,7 +353,7 @@ class Survey:
 
     @property
     def errors_of_people(self) -> bool:
-        """Whether printed errors come from the weights of the people in a cell, as in versions of 0.2.0 except under `dp`."""
+        """Whether printed errors come from the weights of the people in a cell, as in 0.2.0; under `dp` they did not."""
         by_strata = self.form == "public-strata" and self.design == SamplingDesign()
         return self.errors == DESIGN_EFFECTS and not (self.only_weights or by_strata)
 
