@@ -238,8 +238,8 @@ def test_purposes_never_change_and_no_module_spells_a_label_itself():
     labels = (
         "record-key record-fingerprint records-tag records-hash part unit id-sketch id-sketch-file id-sketch-seal "
         "cell-key cell-key-described cell-description cell-chance empty-cell empty-description description-noise "
-        "named-noise residual-noise secret-check version-seal history wording cubes-seal cubes-hash ledger-chain "
-        "ledger-mark backup"
+        "named-noise residual-noise survey-constant secret-check version-seal history wording cubes-seal cubes-hash "
+        "ledger-chain ledger-mark backup"
     )
     assert {*Purpose} == {*labels.split(), "log of requests"}
     for path in Path(key_module.__file__).parents[1].rglob("*.py"):
