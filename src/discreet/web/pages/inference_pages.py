@@ -178,7 +178,7 @@ def read_level(query: QueryParams) -> float:
 
 
 def interval_response(request: Request, release: Release, query: IntervalQuery) -> Response:
-    """The interval of the named cells as responses.JSON, or the intervals of all cells."""
+    """The interval of the named cells as JSON, or the intervals of all cells."""
     if query.cells:
         return responses.as_json(table_intervals.interval_document(query.interval(release)))
     reserve_cells(release.cells * LIMITS)
@@ -439,7 +439,7 @@ def comparison_page(
             message(
                 "The table has {cells:,} cells; a page compares at most {most:,}.", cells=cells, most=most
             ),
-            message("Take {link}, which gives all of them as responses.JSON.", link=place),
+            message("Take {link}, which gives all of them as JSON.", link=place),
         )
     versions = [facts.digest for facts in registry.versions(dataset_id)]
     tag = wanted.etag("compare-page", FINGERPRINT, versions)
