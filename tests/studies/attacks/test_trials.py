@@ -367,8 +367,8 @@ def test_errors_made_from_true_counts_are_found_out(monkeypatch):
     monkeypatch.setattr(
         weights_study, "interface_of", lambda service, people, _form: TellingErrors(service, people)
     )
-    trial = WeightsTrial(surveys=12, tables=1, seed=1, against=("average-weight",), outlying=0, constants=0)
+    trial = WeightsTrial(surveys=24, tables=1, seed=1, against=("average-weight",), outlying=0, constants=0)
     study = trial.run()
     point = last_points(study)["average-weight"]
     assert not point["within_bar"]
-    assert point["gain"] > 0.05
+    assert point["gain"] > 0.03

@@ -129,7 +129,7 @@ class Sample:
         scale = 10**spudlandia.WEIGHT_DECIMALS
         if form == STRATA:
             return np.asarray(np.rint(np.array(self.records.column("weight")) * scale), dtype=np.int64)
-        spread = np.random.default_rng([self.seed, 31]).gamma(25.0, size=len(self.weights))
+        spread = np.random.default_rng([self.seed, 31]).gamma(100.0, size=len(self.weights))
         return apportion(spudlandia.POPULATION * scale, spread)
 
     def records_under(self, form: str) -> pa.Table:
@@ -155,7 +155,8 @@ class Sample:
             document = document[:before_it] + DESIGNS[design] + "\n" + document[after_it:]
         before = parse_dataset(document).survey
         assert before is not None  # noqa: S101 - the demo is a survey
-        largest = -(-int(weights.max()) // 10**spudlandia.WEIGHT_DECIMALS)
+        # Open forms have the personal weights next to the counts of this dataset.
+        largest = -(-int(max(weights.max(), self.weights.max())) // 10**spudlandia.WEIGHT_DECIMALS)
         changes = {
             f'form = "{before.form}"': f'form = "{form}"',
             f"largest_weight = {before.largest_weight}": f"largest_weight = {largest}",
