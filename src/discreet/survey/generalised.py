@@ -613,7 +613,7 @@ def score_limits(
 
     >>> low, high = score_limits(*map(np.array, (0.0, 1.0, 0.0, 3.0)), 400.0, 1.96)
     >>> float(low), round(float(high), 2)
-    (0.0, 5.85)
+    (0.0, 5.78)
     """
     square = quantile**2
     a = 1 + square * slope / most - square * bias
