@@ -17,7 +17,11 @@ from discreet.errors import NotFound, WorkspaceUnusable
     [
         (("table", "town", "--rows", "sexx"), 2, 'Did you mean "sex"?'),
         (("table", "twon", "--rows", "sex"), 4, 'Did you mean "town"?'),
-        (("table", "town", "--rows", "region", "--group", "region=N+S"), 3, "coarser level"),
+        (
+            ("table", "town", "--rows", "region", "--group", "region=N+S"),
+            3,
+            "Try this: discreet table town --rows region",
+        ),
         (("table", "town", "--rows", "sex", "--format", "xls"), 2, "format"),
         (("table", "town", "--rows", "sex", "--filter", "age"), 2, "birthplace=2,3"),
         (("table", "town"), 2, "at least one"),

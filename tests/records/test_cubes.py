@@ -60,7 +60,8 @@ def survey_stored(tmp_path):
     text = (
         'id = "s"\nlabel = "S"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
         '[[variable]]\nname = "sex"\ncategories = ["1", "2"]\n[[variable]]\nname = "age"\ncategories = ["y", "o"]\n'
-        "[survey]\nsample_size = 4\npopulation_size = 40\nlargest_weight = 20\nrelative_variance = 0.375\n"
+        '[survey]\nform = "largest-weight"\n'
+        "sample_size = 4\npopulation_size = 40\nlargest_weight = 20\nrelative_variance = 0.375\n"
     )
     people = {
         "id": [1, 2, 3, 4],
