@@ -465,7 +465,7 @@ def _shape(request: TableRequest) -> Any:
 def shares_below(limits: Sequence[float], coverages: Floats, samples: Floats) -> list[float]:
     """The shares of cells whose true coverage is below each limit: a beta distribution less the Monte Carlo error.
 
-    >>> shares_below([0.93], np.array([0.92, 0.98]), np.array([100.0, 100.0]))
+    >>> shares_below([0.93], np.array([0.94, 0.96]), np.array([100.0, 100.0]))
     [0.0]
     """
     from scipy.special import betainc  # noqa: PLC0415 - slow to import
