@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -74,7 +75,7 @@ class Registry(Generic[Member]):
     def members(self) -> tuple[Member, ...]:
         """All members: those of the package by module name, then those registered."""
         if not self._walked:
-            for module in self._modules():
+            for module in self._modules:
                 for member in self._bound(module):
                     self._add(member)
             self._walked = True
@@ -89,6 +90,7 @@ class Registry(Generic[Member]):
             raise self._unknown(f'There is no {self._what} "{name}".', nearest(name, self._members))
         return self._members[name]
 
+    @cached_property
     def _modules(self) -> list[str]:
         package: Any = importlib.import_module(self._package)
         return [module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg]
@@ -99,7 +101,7 @@ class Registry(Generic[Member]):
 
     def _of_module(self, name: str) -> Member | None:
         """The member that its own module binds."""
-        bound = self._bound(name) if name in self._modules() else ()
+        bound = self._bound(name) if name in self._modules else ()
         return next((member for member in bound if member.name == name), None)
 
     def register(self, member: Member) -> None:

@@ -8,7 +8,7 @@ table of 10^300 cells can be refused before anything is allocated. `Dimension.la
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -189,9 +189,9 @@ def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
         if name in axes:
             members = shape.dimensions[axes[name]].members()
             return axes[name], np.array([declared.issuperset(each) for each in members], dtype=np.bool_)
-        return NO_AXIS, np.array(name in hidden and hidden[name] <= declared)
+        return NO_AXIS, np.array(hidden[name] <= declared)
 
-    return zero_cells(dataset, shape.lengths, within)
+    return zero_cells(dataset, shape.lengths, within, axes.keys() | hidden.keys())
 
 
 #: In place of an axis: one flag for all cells.
@@ -202,10 +202,16 @@ def zero_cells(
     dataset: Dataset,
     lengths: tuple[int, ...],
     within: Callable[[str, frozenset[str]], tuple[int, NDArray[np.bool_]]],
+    used: Collection[str] | None = None,
 ) -> NDArray[np.bool_]:
-    """The cells of any structural zero; `within` flags along an axis what lies within a variable's codes."""
+    """The cells of any structural zero; `within` flags along an axis what lies within a variable's codes.
+
+    Zeros of variables that are not `used` empty no cell; None: any variable may be.
+    """
     empty = np.zeros(lengths, dtype=np.bool_)
     for zero in dataset.structural_zeros:
+        if used is not None and any(name not in used for name, _ in zero.where):
+            continue
         inside = np.ones((1,) * len(lengths), dtype=np.bool_)
         for axis, flags in itertools.starmap(within, zero.where):
             inside = inside & flags.reshape([-1 if each == axis else 1 for each in range(len(lengths))])
