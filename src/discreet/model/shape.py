@@ -8,7 +8,7 @@ table of 10^300 cells can be refused before anything is allocated. `Dimension.la
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -184,14 +184,16 @@ def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
     axes = {dimension.name: axis for axis, dimension in enumerate(shape.dimensions)}
     hidden = {hidden.name: set(hidden.members) for hidden in shape.filters}
 
-    def within(name: str, codes: frozenset[str]) -> tuple[int, NDArray[np.bool_]]:
+    def within(name: str, codes: frozenset[str]) -> tuple[int, NDArray[np.bool_]] | None:
+        if name not in axes and name not in hidden:
+            return None
         declared = set(_positions(dataset.variable(name), tuple(codes)))
         if name in axes:
             members = shape.dimensions[axes[name]].members()
             return axes[name], np.array([declared.issuperset(each) for each in members], dtype=np.bool_)
-        return NO_AXIS, np.array(hidden[name] <= declared)
+        return (NO_AXIS, np.array(True)) if hidden[name] <= declared else None
 
-    return zero_cells(dataset, shape.lengths, within, axes.keys() | hidden.keys())
+    return zero_cells(dataset, shape.lengths, within)
 
 
 #: In place of an axis: one flag for all cells.
@@ -201,21 +203,19 @@ NO_AXIS = -1
 def zero_cells(
     dataset: Dataset,
     lengths: tuple[int, ...],
-    within: Callable[[str, frozenset[str]], tuple[int, NDArray[np.bool_]]],
-    used: Collection[str] | None = None,
+    within: Callable[[str, frozenset[str]], tuple[int, NDArray[np.bool_]] | None],
 ) -> NDArray[np.bool_]:
-    """The cells of any structural zero; `within` flags along an axis what lies within a variable's codes.
-
-    Zeros of variables that are not `used` empty no cell; None: any variable may be.
-    """
+    """The cells of any structural zero; `within` flags along an axis what lies within a variable's codes (None: nothing)."""
     empty = np.zeros(lengths, dtype=np.bool_)
     for zero in dataset.structural_zeros:
-        if used is not None and any(name not in used for name, _ in zero.where):
-            continue
-        inside = np.ones((1,) * len(lengths), dtype=np.bool_)
-        for axis, flags in itertools.starmap(within, zero.where):
-            inside = inside & flags.reshape([-1 if each == axis else 1 for each in range(len(lengths))])
-        empty |= inside
+        inside: NDArray[np.bool_] | None = None
+        for found in itertools.starmap(within, zero.where):
+            if found is None:
+                break  # the other variables need not be looked at
+            flags = found[1].reshape([-1 if each == found[0] else 1 for each in range(len(lengths))])
+            inside = flags if inside is None else inside & flags
+        else:
+            empty |= True if inside is None else inside
     return empty
 
 

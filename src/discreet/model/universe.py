@@ -27,7 +27,7 @@ from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_
 from discreet.model.limits import MOST_MARGINS
 from discreet.model.messages.text import nearest
 from discreet.model.privacy_budget import Terms, parse_terms
-from discreet.model.shape import NO_AXIS, zero_cells
+from discreet.model.shape import zero_cells
 from discreet.model.survey import DP_FORMS
 
 Margin = tuple[str, ...]
@@ -236,13 +236,13 @@ def margin_zeros(
     """
     positions = [(kept or {}).get(name, np.arange(len(dataset.variable(name)))) for name in margin]
 
-    def within(name: str, codes: frozenset[str]) -> tuple[int, NDArray[np.bool_]]:
+    def within(name: str, codes: frozenset[str]) -> tuple[int, NDArray[np.bool_]] | None:
         declared = np.array([code in codes for code in dataset.variable(name).codes])
         for axis, own in enumerate(margin):
             flags = inside(dataset, name, declared, own)
             if flags is not None:
                 return axis, flags[positions[axis]]
-        return NO_AXIS, np.array(False)
+        return None
 
     return zero_cells(dataset, tuple(len(each) for each in positions), within)
 
