@@ -100,14 +100,7 @@ class BoundedEstimate:
 
     def as_base(self) -> BoundedEstimate:
         """The same, as a divisor."""
-        if self.value <= 0 or self.error > MOST_BASE_ERROR * self.value:
-            raise BadRequest(
-                message(
-                    "The base is too uncertain to divide by: its relative standard error may be above {most:g} %.",
-                    most=100 * MOST_BASE_ERROR,
-                ),
-                message("Take a larger one, such as a total."),
-            )
+        refuse_uncertain_base(self.value, self.error)
         return self
 
     def at_most(self, most: float) -> BoundedEstimate:
@@ -118,6 +111,18 @@ class BoundedEstimate:
         tenths = round_up_to_step(np.array(self.error / abs(self.value) * WHOLE)) if self.value else NO_ERROR
         told = None if tenths < 0 else float(tenths) / 10
         return WeightedInterval(self.value, self.low, self.high, level, told)
+
+
+def refuse_uncertain_base(value: float, error: float) -> None:
+    """Refuse to divide by a number that is not positive, or of which the standard error is too large."""
+    if value <= 0 or error > MOST_BASE_ERROR * value:
+        raise BadRequest(
+            message(
+                "The base is too uncertain to divide by: its relative standard error may be above {most:g} %.",
+                most=100 * MOST_BASE_ERROR,
+            ),
+            message("Take a larger one, such as a total."),
+        )
 
 
 def total_limits(value: Number, error: Number, quantile: float) -> tuple[Number, Number]:

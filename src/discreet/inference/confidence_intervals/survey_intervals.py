@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.confidence_intervals.normal_intervals import (
-    MOST_BASE_ERROR,
     Codes,
     WeightedInterval,
     check_weighted,
+    refuse_uncertain_base,
 )
 from discreet.inference.confidence_intervals.picked_cells import (
     cell_members,
@@ -112,14 +112,7 @@ def _share(errors: TableErrors, part: list[Place], whole: list[Place], level: fl
 
 def _refuse_uncertain(errors: TableErrors, base: Sequence[Place], level: float) -> None:
     found = errors.total(dict.fromkeys(base, 1.0), level)
-    if found.value <= 0 or found.error > MOST_BASE_ERROR * found.value:
-        raise BadRequest(
-            message(
-                "The base is too uncertain to divide by: its relative standard error may be above {most:g} %.",
-                most=100 * MOST_BASE_ERROR,
-            ),
-            message("Take a larger one, such as a total."),
-        )
+    refuse_uncertain_base(found.value, found.error)
 
 
 def _printed_error(found: Estimate) -> float | None:
