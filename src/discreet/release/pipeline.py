@@ -5,6 +5,7 @@
 `check_request` runs before a record is read, and charges come before counts. Exact counts exist between `tabulate` and
 `protect`, in the measures that need them, and nowhere else. A release is a pure function of the stored records, the
 protection, the canonical request and the secret.
+A page asks for a release in `web/pages/table_page.py`, the API in `web/api/routes.py`.
 """
 
 from typing import Any

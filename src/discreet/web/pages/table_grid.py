@@ -3,6 +3,7 @@
 The axes are rows, columns and layers; each is the product of its variables, the last running fastest. A `Layout` gives
 any rectangle of the table; its rows are those of the first layer, then of the second, and so on. The outer row
 variables become headings of groups of rows, the column variables header rows with spans.
+Labels come from `Dimension.labels` (`model/shape.py`), that of a total too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
