@@ -13,8 +13,8 @@ continues from the head, so that the gap stays visible.
 If the log cannot be written, `log_failure` decides: `go-on` answers, counts lost lines and logs their number later; `stop`
 answers 503.
 
-The fields of a line are made by `AuditMiddleware._write` in `web/audit/middleware.py`; `AuditedService` records the canonical
-queries for every route.
+The fields of a line are made by `AuditMiddleware._write` in `web/audit/middleware.py`; `AuditedService` records the
+canonical queries for every route.
 No answer, no count and no key is recorded.
 """
 
