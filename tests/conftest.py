@@ -435,7 +435,7 @@ def run_here(monkeypatch):
     return run
 
 
-#: `make drills` sets it to a file: then each drill runs as often as docs/reference/drills.md says, and notes figures.
+#: `make drills` sets it to a file: then each drill runs as often as docs/evidence/drills.md says, and notes figures.
 FIGURES = os.environ.get("DISCREET_DRILLS", "")
 
 

@@ -284,8 +284,8 @@ def test_the_worked_line_of_the_checklist_is_that_of_the_demo(demo):
 
 def test_every_point_was_timed_below_the_limit_and_every_fault_is_named():
     """The page of what was scanned, compared and timed."""
-    page = text_of("reference/confidentiality.md")
-    figures = json.loads(text_of("reference/confidentiality.json"))
+    page = text_of("evidence/confidentiality.md")
+    figures = json.loads(text_of("evidence/confidentiality.json"))
     assert [each["point"] for each in figures["timing"]] == list(POINTS)
     for each in figures["timing"]:
         assert each["pairs"] == PAIRS

@@ -198,17 +198,17 @@ def test_links_of_a_page_lead_somewhere_and_its_paths_exist(path):
 #: Figures that several pages give, by page and what is around them there.
 SHARED = {
     "the error of 21 margins": {
-        "docs/reference/benchmarks.md": r"a mean absolute error of ([\d.]+) expected",
+        "docs/evidence/benchmarks.md": r"a mean absolute error of ([\d.]+) expected",
         "docs/methods/dp-joint.md": r"21 two-way margins .*planned and averaged by cells \| ([\d.]+) \|",
     },
     "the error of the demo": {
-        "docs/reference/benchmarks.md": r"at its \(2, 1e-9\): ([\d.]+) expected",
+        "docs/evidence/benchmarks.md": r"at its \(2, 1e-9\): ([\d.]+) expected",
         "docs/methods/dp-joint.md": r"census-dp.*planned and averaged by tables \| ([\d.]+) \|",
     },
     "the most memory of a server": {
         "KNOWN_LIMITS.md": r"takes up to (\d+) MB under attack",
         "docs/how-to/deploy.md": r"and at most (\d+) MB \|",
-        "docs/reference/serving-benchmarks.md": r"stays below (\d+) MB under every attack",
+        "docs/evidence/serving-benchmarks.md": r"stays below (\d+) MB under every attack",
     },
 }
 

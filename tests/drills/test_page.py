@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "drills"))
-FIGURES = json.loads((ROOT / "docs" / "reference" / "drills.json").read_text("utf-8"))
+FIGURES = json.loads((ROOT / "docs" / "evidence" / "drills.json").read_text("utf-8"))
 
 
 def drills():
@@ -20,7 +20,7 @@ def drills():
 
 def test_the_page_is_made_from_the_figures():
     """An edit of the page by hand, or of the figures alone, is the wrong alternative."""
-    page = (ROOT / "docs" / "reference" / "drills.md").read_text("utf-8")
+    page = (ROOT / "docs" / "evidence" / "drills.md").read_text("utf-8")
     assert page == SCRIPT["page"](FIGURES)
     name = next(iter(FIGURES))
     assert page != SCRIPT["page"]({**FIGURES, name: {**FIGURES[name], "kills": -1}})

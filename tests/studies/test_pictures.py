@@ -91,7 +91,7 @@ def test_bobs_picture_has_every_point_the_bound_and_a_name_for_each_line():
     assert render(bob_success(bare), "svg").startswith(b"<svg")
 
 
-RECORD = Path(__file__).parents[2] / "docs" / "concepts" / "how-it-scales.json"
+RECORD = Path(__file__).parents[2] / "docs" / "evidence" / "how-it-scales.json"
 SHOWN_GROWTH = {
     "records": "A table's time as the records grow",
     "cells": "Variables crossed",

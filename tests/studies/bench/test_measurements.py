@@ -168,7 +168,7 @@ def test_every_line_is_measured_and_written(tmp_path):
     assert all(line["what"] in out.read_text() for line in lines)
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "how-it-scales.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "how-it-scales.md"
 
 
 @pytest.fixture(scope="module")
@@ -333,7 +333,7 @@ SIZES_PAGE = Path(__file__).parents[3] / "docs" / "methods" / "noise-aware-tests
 
 
 def published_sizes():
-    return json.loads(SIZES_PAGE.with_suffix(".json").read_text("utf-8"))
+    return json.loads(Path(__file__).parents[3].joinpath("docs/evidence/tests-size.json").read_text("utf-8"))
 
 
 def test_the_page_has_the_table_that_the_command_made():

@@ -250,7 +250,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "methods" / "survey-weights.md"
 
 @pytest.fixture(scope="module")
 def record():
-    return json.loads(PAGE.with_name("survey-errors.json").read_text("utf-8"))
+    return json.loads(
+        Path(__file__).parents[3].joinpath("docs/evidence/survey-errors.json").read_text("utf-8")
+    )
 
 
 def test_the_page_has_the_tables_that_the_command_made(record):

@@ -134,7 +134,7 @@ def test_what_has_no_meaning_is_refused(run_here, words, said):
 
 
 def test_no_number_is_cut_at_80_columns(monkeypatch):
-    results = json.loads(Path("docs/concepts/how-it-scales.json").read_text("utf-8"))
+    results = json.loads(Path("docs/evidence/how-it-scales.json").read_text("utf-8"))
     console = Console(width=80, record=True, file=StringIO())
     monkeypatch.setattr(bench, "output", console)
     bench._show(scale.PART, results)

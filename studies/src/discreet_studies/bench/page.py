@@ -40,7 +40,7 @@ LARGE = "/datasets/census?rows=area&columns=occupation,sex"
 _ABOUT = (
     "# The pages, measured in a browser",
     "",
-    "`discreet bench page --out docs/reference/page-benchmarks.md` writes this page, and the same as JSON beside it. It "
+    "`discreet bench page --out docs/evidence/page-benchmarks.md` writes this page, and the same as JSON beside it. It "
     "loads the demo census, serves it and drives the system's Chromium with an empty cache. Kilobytes are those on the "
     "wire, compressed. A click is timed inside the page, from the click to the second frame after the new table stands "
     "in it, for tables that were asked for before. A long task is a piece of work of the browser's main thread over "
@@ -177,7 +177,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def document(table: list[str], _results: list[Result]) -> str:
-    """The page of docs/reference that has the results."""
+    """The page of docs/evidence that has the results."""
     return "\n".join([*_ABOUT, *table, ""])
 
 

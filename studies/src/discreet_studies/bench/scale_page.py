@@ -54,7 +54,7 @@ _SHOWN = {
 
 
 def document(_table: list[str], results: list[Result]) -> str:
-    """The page of docs/concepts that has the results."""
+    """The page of docs/evidence that has the results."""
     machine = _one(results, "machine")
     curves = {
         curve: list(points)
@@ -158,7 +158,7 @@ def _again() -> list[str]:
         "## Measure it again",
         "",
         "```sh",
-        "discreet bench scale --out docs/concepts/how-it-scales.md   # this page, its JSON and pictures",
+        "discreet bench scale --out docs/evidence/how-it-scales.md   # this page, its JSON and pictures",
         "discreet bench scale --json > scale.json                    # the results alone",
         "discreet bench scale --rows 1000000,10000000,100000000      # a hundred million: half an hour, 20 GB of disk",
         "discreet bench tables --rows 30000000 --json                # the tables of the benchmarks page with other records",
