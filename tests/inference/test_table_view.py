@@ -263,6 +263,9 @@ def test_withheld_rows_come_last_labels_sort_as_people_count_and_percentages_sor
     assert apply_view(made, View(sort="value")).dimensions[0].codes == ("S2", "N1", "S3", "S1", "N2", "_T")
     by_percent = apply_view(with_values(whole, values * 1000), View("row", sort="sex=1")).dimensions[0].codes
     assert by_percent[:2] == ("S2", "S1"), "33 % and 50 %, not 1,000 and 5,000"
+    for percent in ("row", "column"):
+        by_total = apply_view(made, View(percent, sort="-value")).dimensions[0].codes
+        assert by_total == ("S1", "S3", "N1", "S2", "N2", "_T"), "row percentages of the totals are all 100"
     outputs = tuple(
         replace(output, label=f"Area {number}")
         for output, number in zip(whole.dimensions[0].outputs, (10, 9, 100, 1, 2), strict=True)

@@ -55,6 +55,16 @@ class Format:
     for_people: bool = False
     lists: bool = False
 
+    @property
+    def file_ending(self) -> str:
+        """The end of a download's name; it names a format that does not own its extension.
+
+        >>> format_by_name("sdmx-csv").file_ending, format_by_name("px").file_ending
+        ('sdmx.csv', 'px')
+        """
+        parts = [] if self.owns_extension else [p for p in self.name.split("-") if p != self.extension]
+        return "-".join(parts) + "." * bool(parts) + self.extension
+
     def stream(self, release: Release | Listing) -> Iterator[bytes]:
         """The document in pieces worth sending; the first is made now, so that a refusal comes before any byte."""
         pieces = gather(self.pieces(release))
@@ -89,6 +99,8 @@ def _refuse_second_owner(new: Format, others: Iterable[Format]) -> None:
         )
 
 
+#: Other names of formats.
+ALIASES = {"jsonstat": "json", "json-stat": "json"}
 _REGISTRY: Registry[Format] = Registry(
     "discreet.formats", "FORMAT", "format", UnknownFormat, _refuse_second_owner
 )
@@ -115,7 +127,7 @@ def format_by_name(name: str) -> Format:
         UnknownFormat: With the nearest name.
         MissingExtra: It is not installed; the message says what to install.
     """
-    return _ready(_REGISTRY.named(name))
+    return _ready(_REGISTRY.named(ALIASES.get(name, name)))
 
 
 def format_of_file(path: str | Path) -> Format:

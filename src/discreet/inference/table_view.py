@@ -31,6 +31,7 @@ from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, Places, Release, subset_places
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
+from discreet.model.variable import TOTAL
 from discreet.model.view import BASES, Picture, View
 from discreet.noise.table_distribution import DistributionWithSums
 
@@ -322,14 +323,19 @@ def _label_places(dimension: Dimension) -> NDArray[np.float64]:
 
 
 def _numbers_in(release: Release, column: str) -> NDArray[np.float64]:
-    """The numbers of the first row variable in one column, or their row percentages if shown; NaN for none."""
+    """The numbers of the first row variable in one column, NaN for none; its row percentages if these are shown.
+
+    The row percentages in the column of totals are all 100, so that its numbers decide.
+    """
     first = release.dimensions[0]
     cell = ",".join(filter(None, (f"{first.name}={escape(first.codes[0])}", column)))
     codes = cell_codes(release.dimensions, cell)[1:]
     others = [d.codes.index(code) for d, code in zip(release.dimensions[1:], codes, strict=True)]
     here = tuple(np.array(each) for each in (np.arange(first.length), *others))
     numbers, missing = release.before_clipping, release.missing
-    if release.view.percent == "row":
+    across = zip(release.dimensions[1:], codes, strict=True)
+    is_base = all(code == TOTAL for d, code in across if d.name in release.request.columns)
+    if release.view.percent == "row" and not is_base:
         numbers, missing = release.derived[0].values, release.derived[0].missing
     return np.where(missing[here], np.nan, numbers[here].astype(np.float64))
 

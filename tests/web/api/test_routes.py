@@ -233,12 +233,23 @@ def test_every_answer_names_the_document_with_its_note_and_citation(client, smal
         ("hostile/table?rows=bad&format=csv", "hostile-bad.csv"),
         ("people/table?rows=sex&columns=age&layers=region", "people-sex-by-age-by-region.json"),
         ("people/table?rows=sex&columns=age&filter=job=1&format=csv", "people-sex-by-age-selection.csv"),
+        ("people/table?rows=sex&columns=age&format=sdmx-csv", "people-sex-by-age.sdmx.csv"),
+        ("people/table?rows=sex&columns=age&format=sdmx-json", "people-sex-by-age.sdmx.json"),
+        ("people/table?rows=sex&columns=age&format=csv-excel-point", "people-sex-by-age.excel-point.csv"),
+        ("people/table?rows=sex&columns=age&format=px", "people-sex-by-age.px"),
+        ("people/table?rows=sex&columns=age&format=jsonstat", "people-sex-by-age.json"),
     ],
 )
 def test_a_download_is_named_by_dataset_and_variables_and_never_by_a_label(client, query, name):
     response = client.get(f"/api/datasets/{query}&download=1")
     assert response.headers["content-disposition"] == f'attachment; filename="{name}"'
     assert "content-disposition" not in client.get("/api/datasets/hostile/table?rows=bad&format=csv").headers
+
+
+@pytest.mark.parametrize("name", ["jsonstat", "json-stat"])
+def test_json_stat_has_its_other_names(client, name):
+    own, other = (client.get(TABLE, params={"rows": "sex", "format": form}) for form in ("json", name))
+    assert (other.content, other.headers["content-type"]) == (own.content, own.headers["content-type"])
 
 
 @pytest.mark.parametrize(

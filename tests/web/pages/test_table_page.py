@@ -250,6 +250,23 @@ def test_a_header_sorts_down_then_up_then_not_at_all(client):
     assert sort_of(layer) == "-sex=2,age=65\\+"
 
 
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("sort=-value", {"Total": "descending"}),
+        ("percent=row&sort=-sex=_T", {"Total": "descending"}),
+        ("top=3", {"Total": "descending"}),
+        ("sort=sex=2", {"Female": "ascending"}),
+        ("sort=label", {"Age": "ascending"}),
+        ("", {}),
+    ],
+)
+def test_the_head_that_a_table_is_sorted_by_says_so(client, query, order):
+    page, _ = links(client, f"rows=age&columns=sex&{query}")
+    heads = [(head["text"], head.get("aria-sort")) for head in page.all("th") if "aria-sort" in head]
+    assert dict(heads) == order
+
+
 def test_swapping_turns_the_table_and_what_percentages_are_of(client):
     _, found = links(client, "rows=age&columns=sex&percent=row&sort=-sex=1&hide_empty=yes")
     assert found["Swap"]["href"] == "/datasets/people?rows=sex&columns=age&percent=column&hide_empty=yes"

@@ -193,7 +193,7 @@ def _table(
 
 def _as_download(response: Response, checked: CheckedRequest, form: Format) -> Response:
     if response.status_code == 200:
-        name = f"{file_stem(checked.request)}.{form.extension}"
+        name = f"{file_stem(checked.request)}.{form.file_ending}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'
     return response
 

@@ -16,7 +16,7 @@ from discreet.errors import BadRequest
 from discreet.formats import Format, formats
 from discreet.model.grammar import write_filter
 from discreet.model.messages.sentences import UNCHECKED_DRAFT, citation
-from discreet.model.messages.text import message
+from discreet.model.messages.text import join_sentences, message
 from discreet.model.request import DEFAULT_MEASURE, TableRequest
 from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS
 from discreet.release.checked_request import CheckedRequest
@@ -42,9 +42,17 @@ _BIBTEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": "", "~": "-", 
 
 
 def download_panel(
-    checked: CheckedRequest, view: QueryItems, display: QueryItems, version: QueryItems, chart: str = ""
+    checked: CheckedRequest,
+    view: QueryItems,
+    display: QueryItems,
+    version: QueryItems,
+    chart: str = "",
+    publisher: str = "",
 ) -> dict[str, Any]:
-    """The ways to save, cite and embed a table as the reader sees it; `chart` is the kind that is drawn."""
+    """The ways to save, cite and embed a table as the reader sees it.
+
+    `chart` is the kind that is drawn, `publisher` that of the server, for a dataset that names none.
+    """
     base, request, items = site_url().base, checked.request, [*view, *version]
     pinned = base + page_path(request, [*view, *display, version_pin(checked.digest)])
     embed = f"{base}/embed{page_path(request, items)}"
@@ -53,7 +61,7 @@ def download_panel(
         "codes": snippets(request, base, items),
         "pinned": pinned,
         "newest": base + page_path(request, [*view, *display]),
-        "citations": _citations(checked, pinned),
+        "citations": _citations(checked, pinned, publisher),
         "frame": _iframe(checked, embed),
         "embed": embed,
         "feed": f"{base}/datasets/{request.dataset}/feed.atom",
@@ -76,11 +84,13 @@ def _downloads(
     return tuple((heading, tuple(links)) for heading, links in groups.items() if links)
 
 
-def _citations(checked: CheckedRequest, url: str) -> tuple[tuple[str, str], ...]:
+def _citations(checked: CheckedRequest, url: str, publisher: str) -> tuple[tuple[str, str], ...]:
     dataset, digest = checked.dataset, checked.digest[:8]
     version = f"{dataset.version} ({digest})"
     draft = UNCHECKED_DRAFT if dataset.unchecked_draft else ""
-    texts = [plain(text) for text in (checked.title, dataset.source, dataset.label, version, draft)]
+    note = join_sentences([each for each in (dataset.source, draft) if each])
+    cited = checked.title, dataset.about.publisher or publisher, dataset.label, version, note
+    texts = [plain(text) for text in cited]
     fields = zip(("title", "author", "booktitle", "edition", "note"), texts, strict=True)
     lines = [f"  {name} = {{{{{text.translate(_BIBTEX)}}}}}," for name, text in fields if text]
     bibtex = "\n".join([f"@misc{{{dataset.id}-{digest},", *lines, f"  url = {{{url}}}", "}"])

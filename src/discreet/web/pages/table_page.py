@@ -20,6 +20,7 @@ from discreet.errors import BadRequest, DiscreetError, Refused, UnknownVersion, 
 from discreet.formats.standard import PICTURES
 from discreet.inference.table_view import add_picture, check_view
 from discreet.model.dataset import Dataset
+from discreet.model.grammar import escape
 from discreet.model.hierarchy import level_label
 from discreet.model.messages.text import message, sentences_of
 from discreet.model.release import Release
@@ -135,7 +136,9 @@ def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
         title=layout.release.title,
         view_tabs=tabs,
         facts=table_facts(page.dataset, table),
-        panel=downloads.download_panel(checked, view, display, page.version, tabs["chart"]),
+        panel=downloads.download_panel(
+            checked, view, display, page.version, tabs["chart"], options.publisher or ""
+        ),
         interval=table_path(table, "interval", page.version),
         independence=inference_pages.is_two_way(checked)
         and table_path(table, "test/independence", page.version),
@@ -433,9 +436,20 @@ class Toolbar:
         if name != "label" and not (_have_totals(rows[1:]) and (layer or _have_totals(layers))):
             return None
         first, second = (name, f"-{name}") if name == "label" else (f"-{name}", name)
-        then = {first: second, second: ""}.get(self.view.sort, first)
-        order = {name: "ascending", f"-{name}": "descending"}.get(self.view.sort, "")
+        sort = self.column_sort
+        then = {first: second, second: ""}.get(sort, first)
+        order = {name: "ascending", f"-{name}": "descending"}.get(sort, "")
         return replace(self._with_view(order, sort=then), current=bool(order))
+
+    @property
+    def column_sort(self) -> str:
+        """The sort order by the name of a column: `value` is that of the totals, by which `top` sorts, too."""
+        order = self.view.sort or ("-value" if self.view.top else "")
+        if order.removeprefix("-") != "value":
+            return order
+        _, columns, layers = self.layout.axes
+        totals = [f"{dimension.name}={escape(dimension.codes[-1])}" for dimension in columns + layers]
+        return "-" * order.startswith("-") + (",".join(totals) or "value")
 
     @property
     def layer_cell(self) -> str:

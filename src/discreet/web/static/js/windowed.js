@@ -46,7 +46,7 @@ export function enhance(region) {
   const long = outer + longest(table.querySelectorAll("tbody th[scope=row]")) > stub / rem * 1.9;
   const row = Math.round(rem * Math.max(long ? 3.25 : 2, 2 + 1.1 * Number(region.dataset.beside)));
   const column = Math.round(rem * (region.clientWidth < 40 * rem ? 5.5 : 7.5));
-  const sorted = new URL(location.href).searchParams.get("sort") ?? "";
+  const sorted = region.dataset.sorted ?? "";
   const body = made("tbody", {});
   // The table is as high as all of its rows, so that its head stays in place however far a reader scrolls before the next frame.
   const [above, below] = [spaced(), spaced()];
@@ -95,6 +95,7 @@ export function enhance(region) {
     const link = made("a", { "data-live": "yes", href: address.href, tabindex: "-1" });
     link.append(made("bdi", {}, line.labels.at(-1) || "…"));
     link.dataset.sort = told;
+    if (told) cell.setAttribute("aria-sort", told);
     cell.append(link);
     return cell;
   }
