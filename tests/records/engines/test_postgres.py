@@ -7,6 +7,7 @@ import pytest
 
 from discreet.errors import BadOption, WorkspaceUnusable
 from discreet.model.request import TableRequest
+from discreet.records.engine import AggregateQuery
 from discreet.records.engines import postgres
 from discreet.release.pipeline import release_table
 from discreet.workspace.operate.manage_versions import remove_dataset
@@ -136,3 +137,20 @@ def test_without_an_address_or_a_server_it_is_said(town, kept, database, tmp_pat
     monkeypatch.delenv("DISCREET_POSTGRES")
     with pytest.raises(BadOption, match="is not set"):
         town.load(tmp_path / "other", engine="postgres")
+
+
+def test_a_sum_of_2_31_largest_keys_fits(database):
+    """Keys are added up as key - 2^31, and 2^31 for each record afterwards: both steps stay below 2^63.
+
+    The wrong alternative adds 2^32 for each record.
+    """
+    sql = postgres.aggregate_sql(AggregateQuery(("sex",)), "s")
+    _, _, after = sql.partition("::int4) + ")
+    middle = int(after.partition(" * count(*)")[0])
+    records, largest = 2**31, 2**32 - 1
+    add = "SELECT %s::int8 + %s::int8 * %s::int8"
+    parts = records * (largest - middle)
+    assert database.execute(add, (parts, middle, records)).fetchone() == (records * largest,)
+    with pytest.raises(pytest.importorskip("psycopg").errors.NumericValueOutOfRange):
+        database.execute(add, (parts, 2 * middle, records))
+    assert database.execute("SELECT pg_typeof(sum(1::int4))::text").fetchone() == ("bigint",)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from discreet.cli.main import app
 from discreet.errors import MissingExtra
 from discreet.inference.hypothesis_tests.independence import independence_test
-from discreet_studies.bench import joint, loading, margins, scale, startup, tables, tests_size, wide
+from discreet_studies.bench import engines, joint, loading, margins, scale, startup, tables, tests_size, wide
 from discreet_studies.bench.load_generator import Site, references, run_clients
 from discreet_studies.bench.part import Wish
 from discreet_studies.bench.peers import cellkey_seconds, load_ons, load_opendp
@@ -46,6 +46,18 @@ def test_the_demo_has_the_errors_that_docs_quote():
     )
     errors = {"tables": by_tables["expected_error"], "cells": by_cells["expected_error"]}
     assert quoted == [(by, f"{error:.1f}") for by, error in errors.items()]
+
+
+@pytest.mark.slow
+def test_an_engine_is_compared_with_its_own_count(monkeypatch):
+    monkeypatch.delenv("DISCREET_POSTGRES", raising=False)
+    kinds = [kind for kind in engines.engine_kinds() if kind.name in {"parquet", "postgres"}]
+    monkeypatch.setattr(engines, "engine_kinds", lambda: kinds)
+    said = []
+    found = list(engines.measure(Wish(rows=(20_000,), repeats=1, say=said.append)))
+    assert [(each["engine"], each["work"]) for each in found] == [("parquet", work) for work in WORK]
+    assert all(each["ratio"] == each["ours_s"] / each["bare_s"] > 0 for each in found)
+    assert any(line.startswith("postgres: left out") for line in said)
 
 
 @pytest.mark.slow

@@ -37,6 +37,10 @@ PLACE = "postgres.json"
 _ADVICE = f"Start the database, and look at {ENVIRONMENT} and at the rights of its role; else load the dataset again."
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TRAILER = b"\xff\xff"
+#: The middle of the range of record keys.
+_MIDDLE = 2**31
+#: Groups are kept in memory up to here by each process of a query; PostgreSQL's default is 4 MB.
+_WORK_MEMORY = "64MB"
 _TYPES = {
     pa.uint8(): ("smallint", ">i2"),
     pa.uint16(): ("integer", ">i4"),
@@ -99,6 +103,8 @@ class PostgresEngine:
             connection = _connect(self._place["database"])
             connection.autocommit = True
             connection.execute("SET default_transaction_read_only = on")
+            connection.execute(f"SET work_mem = '{_WORK_MEMORY}'")
+            connection.execute("SET jit = off")  # a count takes less time than its compilation
             if self._threads is not None:
                 connection.execute(f"SET max_parallel_workers_per_gather = {int(self._threads)}")
             self._local.connection = connection
@@ -109,13 +115,17 @@ class PostgresEngine:
 def aggregate_sql(query: AggregateQuery, schema: str) -> str:
     """The SQL of an aggregate; every column is a 64-bit integer.
 
+    A sum of 64-bit integers is numeric in PostgreSQL and slow to move between parallel workers; one of 32-bit integers is
+    not. So keys are added up as key - 2^31, and 2^31 for each record is added to the sum.
+
     >>> from discreet.records.engine import AggregateQuery
-    >>> aggregate_sql(AggregateQuery(("sex",)), "s").replace("count(*) > 0", "...")
-    'SELECT "sex"::int8 AS g0, count(*)::int8 AS n, sum("record_key")::int8 AS k FROM s.records GROUP BY 1 HAVING ...'
+    >>> aggregate_sql(AggregateQuery(("sex",)), "s").partition(" FROM ")[2]
+    's.records GROUP BY "sex"'
     """
-    total, groups = "sum({})::int8", ", ".join(str(place + 1) for place in range(len(query.group_by)))
-    select = select_sql(query, f"{schema}.records", "count(*)::int8", total, total, "{}::int8")
-    return f"{select}{' GROUP BY ' * bool(groups)}{groups} HAVING count(*) > 0"
+    key = f"sum(({{}} - {_MIDDLE})::int4) + {_MIDDLE} * count(*)"
+    select = select_sql(query, f"{schema}.records", "count(*)::int8", key, "sum({})::int8", "{}::int8")
+    groups = ", ".join(identifier(name) for name in query.group_by)
+    return f"{select} GROUP BY {groups}" if groups else f"{select} HAVING count(*) > 0"
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:

@@ -236,7 +236,7 @@ def aggregate_sql(query: AggregateQuery) -> str:
     """
     select = select_sql(query, "{records}", "count(*)", "sum({})", "sum({})", quote="`")
     groups = ", ".join(identifier(name, "`") for name in query.group_by)
-    return f"{select}{' GROUP BY ' * bool(groups)}{groups} HAVING count(*) > 0"
+    return f"{select} GROUP BY {groups}" if groups else f"{select} HAVING count(*) > 0"
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PARTS = (
     "tables",
     "scale",
+    "engines",
     "dp",
     "margins",
     "joint",
@@ -45,7 +46,8 @@ def bench(
     part: Annotated[
         str,
         typer.Argument(
-            help="tables (against DuckDB and ONS), scale (as records, cells and dimensions grow, on every engine), dp, "
+            help="tables (against DuckDB and ONS), scale (as records, cells and dimensions grow, on every engine), "
+            "engines (each next to its own count), dp, "
             "margins and joint (against OpenDP), startup (processor time), loading (files beside DuckDB's bare read), "
             "wide (cells that are not 0 of eight variables), "
             "page (in a browser), serve (load and attacks), tests-size (how often noise-aware tests reject true "
