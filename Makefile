@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast nightly mutants wheel-test setup bench book docs drills sbom vulnerabilities golden-workspace lint lock clean
+.PHONY: demo test test-fast nightly mutants wheel-test setup bench book reference docs drills sbom vulnerabilities golden-workspace lint lock clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -44,6 +44,10 @@ bench: setup
 ## book: make the tables and pictures of docs/book again (two minutes)
 book: setup
 	@$(BIN)/python scripts/build-book
+
+## reference: make the tables of docs/reference and the figures of the documentation again
+reference: setup
+	@$(BIN)/python scripts/build-reference
 
 ## docs: the documentation site in build/site, from docs/ and the program; a broken link ends it
 docs: setup

@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 
 from discreet.cli.signals import SECONDS_TO_CLEAN_UP
-from discreet.errors import BadRequest, all_errors
+from discreet.errors import BadRequest
 from discreet.formats import formats
 from discreet.model import limits
 from discreet.model.description.dataset_toml import parse_dataset
@@ -181,15 +181,6 @@ def test_every_format_parameter_header_and_limit_is_documented():
     assert [word for word in pxweb if word not in PXWEB] == []
     assert [word for word in http if word not in HTTP] == []
     assert [header for header in HEADERS if header not in HTTP.lower()] == []
-
-
-def test_every_documented_code_exists_with_its_status():
-    statuses = {kind.code: kind.http_status for kind in all_errors()}
-    table = re.findall(r"^\| (\d{3}) \| (.+) \|$", HTTP, flags=re.MULTILINE)
-    assert len(table) == 13
-    for status, words in table:
-        for code in re.findall(r"`([a-z-]+)`", words):
-            assert statuses[code] == int(status)
 
 
 QUESTIONS = text_of("reference/question-language.md")

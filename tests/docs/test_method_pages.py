@@ -35,13 +35,20 @@ READERS = ["methods/noise-aware-tests.md", "methods/intervals.md"]
 ATTACKS = [f"methods/attack-{name}.md" for name in ("bob", "averaging", "versions")]
 ASSESSMENT, CHOICE, SAFES = "methods/assessment.md", "how-to/choose-epsilon.md", "how-to/five-safes.md"
 DP, UNIVERSE, NOISE_FILES = "methods/dp.md", "reference/dp-universe.md", "reference/noise-table-files.md"
+FIVE = (
+    "What it does",
+    "Formula and source",
+    "What it promises and what not",
+    "An example that runs",
+    "How it is tested",
+)
 USUAL = ("**Claim.**", "## Formula", "## Use", "## Source")
 FAMILY = ("**Claim.**", "## Formula", "## When to use it", "## Its exact (ε, δ)", "## Source")
 MEASURED = ("## The idea", "## What was measured", "## What it means for the custodian", "## Tests")
 PARTS = {
     **dict.fromkeys([*FAMILIES, DP], FAMILY),
     **dict.fromkeys(MARGINS, (*USUAL, "Tests: `tests/")),
-    **dict.fromkeys(READERS, USUAL),
+    "methods/intervals.md": USUAL,
     **dict.fromkeys(ATTACKS, (*USUAL, *MEASURED)),
     ASSESSMENT: (*USUAL, "Tests: `tests/"),
     "methods/margins-advice.md": ("**Claim.**", "## Formula", "## Use", "Tests: `tests/"),
@@ -55,6 +62,54 @@ COMMANDS = [
     for page in (*FAMILIES, *MARGINS, *READERS, "methods/quantisation.md", "methods/design.md")
     for line in command_lines(page)
 ]
+
+
+#: Pages that still have other headings.
+OLDER = {
+    "abs",
+    "additivity",
+    "assessment",
+    "attack-averaging",
+    "attack-bob",
+    "attack-versions",
+    "attack-weights",
+    "attack-withheld",
+    "cell-key",
+    "design",
+    "dp",
+    "dp-invariants",
+    "dp-joint",
+    "dp-loads",
+    "dropadd",
+    "exponential",
+    "gaussian",
+    "hellinger",
+    "intervals",
+    "laplace",
+    "ledger",
+    "margins-advice",
+    "margins-efron-stein",
+    "margins-fourier",
+    "margins-independent",
+    "margins-laplace-optimum",
+    "margins-linear-program",
+    "margins-log-linear",
+    "margins-residual-basis",
+    "maxent",
+    "normal",
+    "pram",
+    "quantisation",
+    "rounded-normal",
+    "survey-weights",
+    "wide-tables",
+    "zeros",
+}
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "methods").glob("*.md")), ids=lambda path: path.stem)
+def test_a_method_has_the_five_headings(path):
+    if path.stem not in OLDER:
+        assert tuple(re.findall(r"^## (.+)$", path.read_text("utf-8"), re.MULTILINE)) == FIVE
 
 
 @pytest.mark.parametrize(("page", "parts"), PARTS.items(), ids=PARTS)

@@ -8,12 +8,10 @@ import tomllib
 from dataclasses import fields
 
 import pytest
-import typer
 from tests.architecture.source import read_source
 
 import discreet
 import discreet_studies
-from discreet.cli.main import app
 from discreet.errors import all_errors
 from discreet.formats import formats
 from discreet.model.dataset import Dataset
@@ -28,8 +26,8 @@ from discreet.records.readers import readers
 from discreet.release.measures import measures
 from discreet.rules.rule import CountRule, kinds
 from discreet.rules.rule_set import parse_rules, protection_rules
-from discreet.workspace.options import OPTIONS, WORKSPACE_ENVIRONMENT
 from discreet.workspace.versions.load_version import noise_for
+from discreet_studies import reference
 
 from .pages import DOCS, ROOT, blocks, run_python, text_of
 
@@ -40,31 +38,34 @@ MODULES = sorted(
 )
 
 
-def commands():
-    group = typer.main.get_command(app)
-    for name, command in group.commands.items():
-        nested = getattr(command, "commands", None)
-        if nested:
-            yield from ((f"{name} {inner}", each) for inner, each in nested.items())
-        else:
-            yield name, command
+GENERATED = [path for path in reference.pages(DOCS, ROOT) if reference.is_generated(path.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands()), ids=str)
-def test_every_command_and_option_is_documented(name, command):
-    text = text_of("reference/cli.md")
-    assert f"## discreet {name}" in text
-    section = text.split(f"## discreet {name}")[1].split("\n## ")[0]
-    for parameter in command.params:
-        for option in parameter.opts:
-            if option.startswith("--") and option not in {"--help", "--workspace", "--threads"}:
-                assert option in section, option
+@pytest.mark.parametrize("path", GENERATED, ids=lambda p: str(p.relative_to(ROOT)))
+def test_generated_parts_and_figures_are_those_of_today(path):
+    """After a change of an option, an error or a file of the evidence: `make reference`."""
+    text = path.read_text("utf-8")
+    assert reference.rebuilt(text, DOCS / "evidence") == text
+    assert text.count("<!-- generated: ") == len(reference.names(text))
+
+
+@pytest.mark.parametrize(
+    ("page", "old", "new"),
+    [("cli", "Leave out all totals", "Leave out all"), ("settings", "| 1 to 65,535 |", "| 1 to 65,536 |")],
+)
+def test_a_part_that_was_edited_by_hand_would_be_found(page, old, new):
+    text = text_of(f"reference/{page}.md")
+    assert old in text
+    assert reference.rebuilt(text.replace(old, new), DOCS / "evidence") == text
+
+
+def test_every_command_has_its_section():
+    found = reference.names(text_of("reference/cli.md"))
+    assert {name.removeprefix("command ") for name in found} == {*reference.commands(), "shared-options"}
 
 
 #: Rows and words that a page must have.
 NAMED = {
-    "settings": [WORKSPACE_ENVIRONMENT, *(w for o in OPTIONS for w in (f"`{o.name}`", o.environment))],
-    "errors": [f"| `{each.code}` | {each.http_status} | {each.exit_code} |" for each in all_errors()],
     "formats": [f"| `{name}` |" for name in (*(form.name for form in formats()), *STATUS_MEANING)],
     "engines": [f"| `{kind.name}` |" for kind in engine_kinds()],
     "measures": [f"| `{measure.name}` |" for measure in measures()],

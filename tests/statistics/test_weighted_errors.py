@@ -3,7 +3,7 @@
 The demo survey, with a fixed secret: every total, share, ratio and difference of three tables. Printed errors contain the
 noise and the bias that a load lets through, and are rounded up.
 
-`python tests/statistics/test_weighted_errors.py` prints the table of docs/methods/survey-weights.md.
+`python tests/statistics/test_weighted_errors.py` prints the table of docs/evidence/survey-errors.md.
 """
 
 from hashlib import sha256
@@ -22,7 +22,7 @@ from discreet.workspace.demo.spudlandia import spudlandia_batches, spudlandia_de
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
-DOCS = Path(__file__).parents[2] / "docs" / "methods" / "survey-weights.md"
+DOCS = Path(__file__).parents[2] / "docs" / "evidence" / "survey-errors.md"
 TABLES = [("state", "likes"), ("age", "likes"), ("gender", "frequency")]
 KINDS = ("total", "share of everybody", "share of a row", "ratio", "difference", "difference of two shares")
 #: Errors of less than a thousandth are those of totals that the design fixes.

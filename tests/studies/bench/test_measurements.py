@@ -341,7 +341,7 @@ def test_points_of_one_shape_do_not_share_their_random_numbers():
     assert (p_values(points[0], 5, seed=1).exact == one).all()
 
 
-SIZES_PAGE = Path(__file__).parents[3] / "docs" / "methods" / "noise-aware-tests.md"
+SIZES_PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "tests-size.md"
 
 
 def published_sizes():

@@ -245,7 +245,7 @@ def test_a_quick_run_has_a_line_for_each_point_and_each_form(monkeypatch):
     assert "| simple | 100 | 100 | 100 |" in document(markdown_lines(PART, lines), lines)
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "methods" / "survey-weights.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "survey-errors.md"
 
 
 @pytest.fixture(scope="module")

@@ -636,12 +636,12 @@ def _admission_lines(points: list[Result]) -> list[str]:
     ]
 
 
-SECTION = """### Over many designs
+SECTION = """## Over many designs
 
 `discreet bench survey-errors` draws samples of invented populations of 300,000 people under {designs} designs
 (`bench/survey_samples.py`), loads each under three forms, and releases two tables with all totals (198 cells) and 15 sums,
 shares, differences and ratios. Numbers, constants, gate and intervals are made by the code of a load and a request. Results
-of every design are in [survey-errors.json](../evidence/survey-errors.json); `--quick` runs four designs in a minute.
+of every design are in [survey-errors.json](survey-errors.json); `--quick` runs four designs in a minute.
 
 - **c93, c90**: the share of cells with 16 expected respondents or more (steps under `largest-weight`) whose 95 % intervals
   cover with probability .93 and .90 at least. A coverage is measured on up to {samples} samples that the gate admits
