@@ -6,11 +6,13 @@ meets a full disk in `test_small_disk.py`, and kills in tests/black_box/test_kil
 
 from __future__ import annotations
 
+import errno
 import random
 import shutil
 from collections import Counter
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
 from tests.conftest import write_secret
@@ -35,7 +37,7 @@ from discreet.records.signing import signing_key
 from discreet.release.dataset_registry import open_registry
 from discreet.workspace.folder_layout import REPLACED, RETIRING, list_versions
 from discreet.workspace.operate import rotate as rotation
-from discreet.workspace.operate.backup_restore import back_up, restore
+from discreet.workspace.operate.backup_restore import back_up, move, restore, verify_backup
 from discreet.workspace.operate.make_cubes import make_cubes
 from discreet.workspace.operate.manage_versions import move_engine, remove_version, roll_back
 from discreet.workspace.versions.label_corrections import relabel_dataset
@@ -64,8 +66,9 @@ def builds(folder):
 
 
 def backs_up(folder):
-    shutil.rmtree(folder.parent / "copy", ignore_errors=True)  # a copy that was broken off is no backup
-    back_up(folder, folder.parent / "copy")
+    if not (folder.parent / "copy").exists():  # else it was done
+        back_up(folder, folder.parent / "copy")
+    verify_backup(folder.parent / "copy")
 
 
 def restores(folder):
@@ -131,7 +134,7 @@ def is_between_names(folder):
 
 def temporary_files(base):
     """Hidden files and folders that are no locks."""
-    return [path for path in base.rglob(".*") if path.name not in {".lock", ".mark.lock"}]
+    return [path for path in base.rglob(".*") if path.name not in {".lock", ".mark.lock", ".backup.lock"}]
 
 
 @pytest.mark.parametrize("fault", [killed, full])
@@ -175,6 +178,44 @@ def _whole_or_none(base) -> None:
     except PublicationUnusable:
         return
     registry.verify("counted")
+
+
+def moves_to_another_disk(folder):
+    rename, to = Path.rename, folder.parent / "far"
+
+    def between_disks(self, target):
+        if (self, target) == (folder, to):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(self, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", between_disks)
+        if not to.exists() or folder.exists() or temporary_files(folder.parent):  # else it was done
+            move(folder, to)
+
+
+def test_a_move_to_another_disk_killed_before_any_change_is_finished_by_the_next(template, tmp_path, drill):
+    """There are never two workspaces: a server of one would spend what the other does not know."""
+    before, base = served(template / "w"), tmp_path / "base"
+    shutil.copytree(template, base)
+    whole = changes_of(base, partial(moves_to_another_disk, base / "w"))
+    shutil.rmtree(base)
+    chosen = some_changes(whole, drill.times(4, 40))
+    found: Counter[str] = Counter()
+    for number in chosen:
+        shutil.copytree(template, base)
+        assert outcome(base, partial(killed, number), partial(moves_to_another_disk, base / "w")) == "died"
+        places = [place.name for place in (base / "w", base / "far") if place.exists()]
+        found[{"w": "at_the_old_place", "far": "at_the_new_place"}[places[0]] if places else "at_none"] += 1
+        assert len(places) < 2, number
+        assert [served(base / name) for name in places] == [before] * len(places)
+        moves_to_another_disk(base / "w")
+        assert not (base / "w").exists()
+        assert served(base / "far") == before
+        check_after_fault(base / "far")
+        assert not temporary_files(base), number
+        shutil.rmtree(base)
+    drill.note(changes=whole, kills=len(chosen), **found, two_workspaces=0)
 
 
 def test_a_rotation_killed_before_any_change_is_finished_by_the_next(template, tmp_path, drill):

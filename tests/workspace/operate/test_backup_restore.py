@@ -1,5 +1,7 @@
 """Backup: the same numbers after the way back, nothing changed unnoticed, and a ledger that only moves forward."""
 
+import errno
+import json
 import os
 import shutil
 import sqlite3
@@ -14,7 +16,7 @@ from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusa
 from discreet.ledger.entries import Charge
 from discreet.records.keys import read_secret
 from discreet.workspace.ledger_location import LEDGER, open_ledger
-from discreet.workspace.operate.backup_restore import INSIDE, MANIFEST, back_up, move, restore
+from discreet.workspace.operate.backup_restore import INSIDE, MANIFEST, back_up, move, restore, verify_backup
 from discreet.workspace.operate.make_cubes import make_cubes
 from discreet.workspace.operate.rotate import rotate
 from discreet.workspace.versions.checkpoints import MARK, VersionCheckpoints
@@ -160,14 +162,54 @@ def test_a_workspace_is_moved_to_another_place_or_disk(folder, tmp_path, monkeyp
     real = type(folder).rename
 
     def other_disk(self, target):
-        if self == tmp_path / "moved":
+        if (self, target) == (tmp_path / "moved", tmp_path / "further"):
             raise OSError(18, "Invalid cross-device link")
         return real(self, target)
 
     monkeypatch.setattr(type(folder), "rename", other_disk)
     move(tmp_path / "moved", tmp_path / "further")
-    assert not (tmp_path / "moved").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["further"]
     assert numbers(tmp_path / "further") == before
+
+
+def test_a_refused_or_failed_restore_leaves_no_copy_of_the_secret(dp_folder, tmp_path, monkeypatch):
+    """Wrong alternative: the copy is removed by the next restore only."""
+    back_up(dp_folder, tmp_path / "copy")
+    spend(tmp_path / "copy" / INSIDE, "there")
+    manifest = json.loads((tmp_path / "copy" / MANIFEST).read_text("utf-8"))
+    monkeypatch.setattr("discreet.workspace.operate.backup_restore.verify_backup", lambda _backup: manifest)
+    spend(dp_folder, "here")
+    with pytest.raises(LedgerUnusable, match="Each of the two ledgers"):
+        restore(tmp_path / "copy", dp_folder)
+    monkeypatch.setattr("discreet.workspace.operate.backup_restore.fsync_tree", _full)
+    with pytest.raises(OSError, match="No space"):
+        restore(tmp_path / "copy", tmp_path / "again")
+    with pytest.raises(OSError, match="No space"):
+        back_up(dp_folder, tmp_path / "another")
+    assert sorted(path.name for path in tmp_path.iterdir() if path != dp_folder) == ["copy"]
+
+
+def _full(_folder):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_two_backups_at_once_make_two_copies_or_one(folder, tmp_path):
+    """Two into one folder: one is refused, the other is complete. Wrong alternative: each removes the other's files."""
+    found = []
+
+    def run(name):
+        try:
+            found.append(back_up(folder, tmp_path / name))
+        except BadRequest as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("a", "a", "a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(isinstance(each, BadRequest) for each in found) == 2
+    assert all(verify_backup(tmp_path / name) for name in "ab")
 
 
 def test_what_stands_there_is_not_overwritten(folder, tmp_path):

@@ -12,11 +12,13 @@ chained again under the secret of the backup. The restored ledger must extend al
 folder, later charges are unknown, and the notes say so.
 """
 
+import errno
 import hashlib
 import json
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,11 @@ from typing import Any
 from discreet import __version__
 from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
 from discreet.ledger.ledger import Ledger
-from discreet.records.keys import Purpose, read_secret
+from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.workspace.folder_layout import FOLDER as STATE
 from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
 from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
-from discreet.workspace.sealed import fsync_path, fsync_tree, read_sealed, write_sealed
+from discreet.workspace.sealed import file_lock, fsync_path, fsync_tree, read_sealed, write_sealed
 from discreet.workspace.versions.checkpoints import VersionCheckpoints
 
 MANIFEST = "backup.json"
@@ -44,33 +46,49 @@ _FORWARD = {
 def back_up(folder: Path, to: Path) -> dict[str, Any]:
     """Copy a workspace into a new folder; returns the manifest.
 
+    The copy gets its name once it is complete. What an interrupted backup to this name left is removed first.
+
     Raises:
         BadRequest: The folder exists, or is inside the workspace.
     """
     refuse_no_workspace(folder)
     secret = read_secret(folder / "secret")
     _refuse_inside(to, folder)
-    if to.exists():
-        raise BadRequest(f"{str(to)!r} exists already.", "Name a new folder for each backup.")
-    inside = to / INSIDE
+    with file_lock(folder / ".backup.lock"):
+        _refuse_existing(to, "Name a new folder for each backup.")
+        with _temporary_copy(to.with_name(f".{to.name}-partial")) as copy:
+            document = _write_backup(folder, copy, secret)
+            copy.rename(to)
+        fsync_path(to.parent)
+    return document
+
+
+@contextmanager
+def _temporary_copy(copy: Path) -> Iterator[Path]:
+    """A new private folder that is removed at the end, unless it was renamed; one of an interrupted command is replaced."""
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True, mode=0o700)
     try:
-        inside.mkdir(parents=True, mode=0o700)
-        to.chmod(0o700)
-        _copy_files(folder, inside)
-        own_ledger = isinstance(ledger_location(folder), Path)
-        if own_ledger and (folder / LEDGER).is_file():
-            _copy_ledger(folder / LEDGER, inside / LEDGER)
-        document = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "program": f"discreet {__version__}",
-            "ledger": "inside" if own_ledger else "elsewhere",
-            "files": {name: _hash(path) for name, path in _files(inside).items()},
-        }
-        write_sealed(to / MANIFEST, document, secret, Purpose.BACKUP, _seal_input(document), indent=1)
-        fsync_tree(to)
-    except OSError:
-        shutil.rmtree(to, ignore_errors=True)
-        raise
+        yield copy
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _write_backup(folder: Path, copy: Path, secret: Secret) -> dict[str, Any]:
+    inside = copy / INSIDE
+    inside.mkdir(mode=0o700)
+    _copy_files(folder, inside)
+    own_ledger = isinstance(ledger_location(folder), Path)
+    if own_ledger and (folder / LEDGER).is_file():
+        _copy_ledger(folder / LEDGER, inside / LEDGER)
+    document = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "program": f"discreet {__version__}",
+        "ledger": "inside" if own_ledger else "elsewhere",
+        "files": {name: _hash(path) for name, path in _files(inside).items()},
+    }
+    write_sealed(copy / MANIFEST, document, secret, Purpose.BACKUP, _seal_input(document), indent=1)
+    fsync_tree(copy)
     return document
 
 
@@ -87,35 +105,14 @@ def restore(backup: Path, to: Path) -> list[str]:
         ready.rename(to)
         return ["The restore that was broken off was finished. To bring another backup back, restore it now."]
     _refuse_inside(to, backup)
-    document = _verify_backup(backup)
+    document = verify_backup(backup)
     notes = [f"The backup was made at {document['at']}."]
-    keep_ledger = _ledger_to_keep(backup / INSIDE / LEDGER, to / LEDGER)
-    aside = to.with_name(f".{to.name}-restoring")
-    for left in (aside, ready):
-        shutil.rmtree(left, ignore_errors=True)
-    shutil.copytree(backup / INSIDE, aside, symlinks=True)
-    if keep_ledger == "there":
-        _copy_ledger(to / LEDGER, aside / LEDGER)
-        if not _same_secret(aside, to):
-            with closing(_open(aside / LEDGER, to)) as ledger:
-                ledger.rekey(chain_key(read_secret(aside / "secret")))
-        notes.append("The ledger that was there has later charges and was kept.")
-    elif (aside / LEDGER).is_file() and not (to / LEDGER).is_file():
-        notes.append(
-            "The ledger is that of the backup. Charges that were made after it are not known: if answers were given after "
-            "that time, restore the newest ledger over this one before you serve."
-        )
-    if document["ledger"] == "elsewhere":
-        if (to / "secret").is_file() and not _same_secret(backup / INSIDE, to):
-            raise LedgerUnusable(
-                "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
-                "Restore a backup of after the rotation.",
-            )
-        notes.append("The ledger is in a database elsewhere, and is not part of the backup.")
-    if (aside / LEDGER).is_file():
-        notes += _lost_charges(aside, to)
-    fsync_tree(aside)
-    aside.rename(ready)  # from here on an interrupted restore can be finished
+    shutil.rmtree(ready, ignore_errors=True)
+    with _temporary_copy(to.with_name(f".{to.name}-restoring")) as copy:
+        shutil.copytree(backup / INSIDE, copy, symlinks=True, dirs_exist_ok=True)
+        notes += _restore_ledger(backup, to, copy, document["ledger"])
+        fsync_tree(copy)
+        copy.rename(ready)  # from here on an interrupted restore can be finished
     if to.exists():
         before = to.with_name(f"{to.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         to.rename(before)
@@ -125,28 +122,71 @@ def restore(backup: Path, to: Path) -> list[str]:
     return notes
 
 
+def _restore_ledger(backup: Path, to: Path, copy: Path, ledger_is: str) -> list[str]:
+    """Give the copy of a backup the ledger that has all charges; returns notes for the custodian."""
+    notes = []
+    if _ledger_to_keep(backup / INSIDE / LEDGER, to / LEDGER) == "there":
+        _copy_ledger(to / LEDGER, copy / LEDGER)
+        if not _same_secret(copy, to):
+            with closing(_open(copy / LEDGER, to)) as ledger:
+                ledger.rekey(chain_key(read_secret(copy / "secret")))
+        notes.append("The ledger that was there has later charges and was kept.")
+    elif (copy / LEDGER).is_file() and not (to / LEDGER).is_file():
+        notes.append(
+            "The ledger is that of the backup. Charges that were made after it are not known: if answers were given after "
+            "that time, restore the newest ledger over this one before you serve."
+        )
+    if ledger_is == "elsewhere":
+        if (to / "secret").is_file() and not _same_secret(backup / INSIDE, to):
+            raise LedgerUnusable(
+                "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
+                "Restore a backup of after the rotation.",
+            )
+        notes.append("The ledger is in a database elsewhere, and is not part of the backup.")
+    return notes + (_lost_charges(copy, to) if (copy / LEDGER).is_file() else [])
+
+
 def move(folder: Path, to: Path) -> None:
-    """Move a workspace; on another disk the copy is verified file by file before the old one is removed.
+    """Move a workspace. To another disk it is copied and verified file by file, then the old one is removed.
+
+    The old folder loses its name before the copy gets its own, so there are never two workspaces. The same command
+    finishes a move that was interrupted there.
 
     Raises:
         BadRequest: The target exists, or is inside the workspace.
     """
-    refuse_no_workspace(folder)
-    _refuse_inside(to, folder)
-    if to.exists():
-        raise BadRequest(f"{str(to)!r} exists already.", "Name a place where nothing stands.")
-    try:
-        folder.rename(to)
-    except OSError:  # another disk
-        copy = to.with_name(f".{to.name}-moving")
-        shutil.rmtree(copy, ignore_errors=True)
-        back_up(folder, copy)
-        _verify_backup(copy)
-        if (folder / STATE).is_dir():
-            shutil.copytree(folder / STATE, copy / INSIDE / STATE)
+    copy, old = to.with_name(f".{to.name}-moving"), folder.with_name(f".{folder.name}-moved")
+    interrupted = not folder.exists() and copy.is_dir() and (old.is_dir() or to.is_dir())
+    if not interrupted:
+        refuse_no_workspace(folder)
+        _refuse_inside(to, folder)
+        _refuse_existing(to, "Name a place where nothing stands.")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.rename(to)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+        else:
+            return
+        with _temporary_copy(to.with_name(f".{to.name}-partial")) as partial:
+            _write_backup(folder, partial, read_secret(folder / "secret"))
+            verify_backup(partial)
+            if (folder / STATE).is_dir():
+                shutil.copytree(folder / STATE, partial / INSIDE / STATE)
+            shutil.rmtree(copy, ignore_errors=True)
+            partial.rename(copy)
+        folder.rename(old)
+    if (copy / INSIDE).is_dir():
         (copy / INSIDE).rename(to)
-        shutil.rmtree(copy)
-        shutil.rmtree(folder)
+        fsync_path(to.parent)
+    for left in (old, copy):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _refuse_existing(to: Path, advice: str) -> None:
+    if to.exists():
+        raise BadRequest(f"{str(to)!r} exists already.", advice)
 
 
 def _refuse_inside(to: Path, folder: Path) -> None:
@@ -180,7 +220,8 @@ def _files(inside: Path) -> dict[str, Path]:
     return {path.relative_to(inside).as_posix(): path for path in sorted(inside.rglob("*")) if path.is_file()}
 
 
-def _verify_backup(backup: Path) -> dict[str, Any]:
+def verify_backup(backup: Path) -> dict[str, Any]:
+    """Compare every file of a backup with its manifest; returns the manifest."""
     try:
         is_manifest = "seal" in json.loads((backup / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError, TypeError):

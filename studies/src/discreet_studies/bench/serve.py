@@ -124,12 +124,18 @@ def measure(wish: Wish) -> Iterator[Result]:
     seconds = wish.repeats or SECONDS
     chosen = wish.points or tuple(name for name in POINTS if name != "bare-granian" or find_spec("granian"))
     with tempfile.TemporaryDirectory() as name:
-        workspace = Path(name) / "demo"
-        wish.say("building the demo")
-        _discreet("demo", "--no-serve", "-w", str(workspace)).wait()
+        workspace = build_demo(Path(name), wish.say)
         for point in chosen:
             wish.say(f"{point}: {seconds} seconds")
             yield {"point": point} | POINTS[point](workspace, seconds)
+
+
+def build_demo(folder: Path, say: Callable[[str], None]) -> Path:
+    """The demo workspace, built in a folder."""
+    say("building the demo")
+    workspace = folder / "demo"
+    _discreet("demo", "--no-serve", "-w", str(workspace)).wait()
+    return workspace
 
 
 def _bare(program: str) -> Callable[[Path, int], Result]:
@@ -317,10 +323,11 @@ class Memory:
     def __exit__(self, *_exception: object) -> None:
         self._stopped.set()
 
-    def now(self) -> float:
+    def now(self, field: str = "Pss") -> float:
         """In megabytes."""
-        found = sum(map(_megabytes, _family(self._pid)))
-        self.most = max(self.most, found)
+        found = sum(_megabytes(pid, field) for pid in _family(self._pid))
+        if field == "Pss":
+            self.most = max(self.most, found)
         return found
 
     def processor_seconds(self) -> float:
@@ -340,10 +347,10 @@ def _family(pid: int) -> list[int]:
     return [pid, *(each for child in own for each in _family(int(child)))]
 
 
-def _megabytes(pid: int) -> float:
+def _megabytes(pid: int, field: str) -> float:
     with suppress(OSError):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        return int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1]) / 1024  # type: ignore[index]
+        return int(re.search(rf"^{field}:\s+(\d+)", text, re.MULTILINE)[1]) / 1024  # type: ignore[index]
     return 0.0
 
 

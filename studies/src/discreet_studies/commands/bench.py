@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
@@ -35,6 +35,7 @@ PARTS = (
     "wide",
     "page",
     "serve",
+    "soak",
     "tests-size",
     "survey-errors",
     "survey-tests",
@@ -50,8 +51,9 @@ def bench(
             "engines (each next to its own count), dp, "
             "margins and joint (against OpenDP), startup (processor time), loading (files beside DuckDB's bare read), "
             "wide (cells that are not 0 of eight variables), "
-            "page (in a browser), serve (load and attacks), tests-size (how often noise-aware tests reject true "
-            "hypotheses), survey-errors (coverage and width of intervals of weighted tables), "
+            "page (in a browser), serve (load and attacks), soak (memory over two hours), "
+            "tests-size (how often noise-aware tests reject true hypotheses), "
+            "survey-errors (coverage and width of intervals of weighted tables), "
             "survey-tests (how often tests of weighted tables reject true hypotheses), "
             "or timing (whether times tell what answers must not)."
         ),
@@ -65,7 +67,8 @@ def bench(
         typer.Option(
             min=1,
             help="Runs of each; the best counts. tables: 7 by default. tests-size: tables a point. serve: seconds a point. "
-            "survey-errors: samples a point. survey-tests: tables a design. timing: pairs a point, 10000 by default.",
+            "soak: minutes, 120 by default. survey-errors: samples a point. survey-tests: tables a design. "
+            "timing: pairs a point, 10000 by default.",
         ),
     ] = None,
     points: Annotated[
@@ -83,7 +86,7 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="page, scale, survey-errors: write the page of the results, and JSON and pictures beside it."
+            help="page, scale, soak, survey-errors: write the page of the results, and JSON and pictures beside it."
         ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
@@ -116,7 +119,7 @@ def bench(
     if out is not None:
         _refuse_no_place(out)
     wish = Wish(sizes, repeats, not alone, names, quick, messages.print)
-    results = list(chosen.measure(wish) if keep is None else _kept(chosen, wish, keep))
+    results = _collect(chosen.measure(wish) if keep is None else _kept(chosen, wish, keep), out)
     if out is not None:
         _write(chosen, results, out)
     if as_json:
@@ -158,9 +161,23 @@ def _refuse_no_place(out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
 
 
+def _collect(measured: Iterable[Result], out: Path | None) -> list[Result]:
+    """All results; with `--out` an interrupted run leaves those it has as JSON."""
+    results = []
+    for result in measured:
+        results.append(result)
+        if out is not None:
+            _write_json(results, out)
+    return results
+
+
+def _write_json(results: list[Result], out: Path) -> None:
+    out.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
 def _write(part: Part, results: list[Result], out: Path) -> None:
     """The page, the results as JSON, and the pictures beside it."""
-    out.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    _write_json(results, out)
     if part.document is not None:
         out.write_text(part.document(markdown_lines(part, results), results), "utf-8")
     for name, chart in part.pictures(results).items():
