@@ -232,7 +232,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         (folder / CONSTANTS).write_text(version.constants_text, "ascii")
     (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
     (folder / RECORDS_SEAL).write_text(version.records.text, "utf-8")
-    (folder / SECRET_CHECK).write_text(_secret_check(secret, digest, version), "ascii")
+    sealed = _secret_check(secret, digest, version, noise_hash(version.noise))
+    (folder / SECRET_CHECK).write_text(sealed, "ascii")
 
 
 def read_version(folder: Path, secret: Secret) -> Version:
@@ -263,12 +264,12 @@ def read_version(folder: Path, secret: Secret) -> Version:
     except BadDescription:
         raise _version_changed_error(folder) from None
     refuse_other_secret(folder, secret)
-    noise, fingerprint = _read_noise(folder, dataset)
+    noise, fingerprint, integers = _read_noise(folder, dataset)
     records = read_records_seal(folder)
     engine = folder / ENGINE
     kept_by = engine.read_text("utf-8", errors="replace").strip() if engine.is_file() else DEFAULT_ENGINE
     version = Version(dataset, description, noise, revisions, records, fingerprint, kept_by, boundaries)
-    version = _verify_seal(folder, version, secret)
+    version = _verify_seal(folder, version, integers, secret)
     if folder.parent.name != dataset.id:  # a copied version would be served under a wrong name
         raise load_again(
             f'Version {folder.name[:8]} is one of "{dataset.id}", and stands in the folder of "{folder.parent.name}".'
@@ -277,11 +278,14 @@ def read_version(folder: Path, secret: Secret) -> Version:
     return version
 
 
-def _verify_seal(folder: Path, version: Version, secret: Secret) -> Version:
-    """The version as it was sealed: with a checkpoint of its ledger, or from before there were checkpoints."""
+def _verify_seal(folder: Path, version: Version, integers: str, secret: Secret) -> Version:
+    """The version as it was sealed: with a checkpoint of its ledger, or from before there were checkpoints.
+
+    `integers` is the hash of the stored noise.
+    """
     found = (folder / SECRET_CHECK).read_text("ascii", errors="replace")
     for sealed in (replace(version, marked=True), version):
-        if found == _secret_check(secret, folder.name, sealed):
+        if found == _secret_check(secret, folder.name, sealed, integers):
             if sealed.marked and not (folder / MARK).is_file():
                 raise WorkspaceUnusable(
                     f'Version {folder.name[:8]} of "{folder.parent.name}" has lost the mark of its ledger.',
@@ -306,25 +310,29 @@ def refuse_other_secret(folder: Path, secret: Secret) -> None:
         )
 
 
-def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan, str]:
+def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan, str, str]:
+    """The noise, the fingerprint of the records under `dp`, and `noise_hash`: a plan's file is the text that is hashed."""
     try:
         if dataset.protection.is_dp:
             from discreet.protect.plan import read_plan  # noqa: PLC0415 - only `dp` needs plans
 
             fingerprint = (folder / FINGERPRINT).read_text("ascii")
-            return read_plan((folder / NOISE).read_text("utf-8"), dataset), fingerprint
-        return read_noise_table(folder / NOISE), ""
+            stored = (folder / NOISE).read_bytes()
+            plan = read_plan(stored.decode(), dataset)
+            return plan, fingerprint, hashlib.sha256(stored).hexdigest()
+        table = read_noise_table(folder / NOISE)
+        return table, "", noise_hash(table)
     except (DiscreetError, OSError, UnicodeDecodeError) as error:
         said = f" {error.message}" if isinstance(error, DiscreetError) else ""
         raise load_again(f"The noise table of version {folder.name[:8]} cannot be used.{said}") from None
 
 
-def _secret_check(secret: Secret, digest: str, version: Version) -> str:
+def _secret_check(secret: Secret, digest: str, version: Version, integers: str) -> str:
     sealed = secret.derive(
         Purpose.VERSION_SEAL,
         digest,
         version.description,
-        noise_hash(version.noise),
+        integers,
         "" if isinstance(version.noise, NoiseTable) else version.fingerprint,
         f"engine {version.kept_by}",
         version.revisions.text,
