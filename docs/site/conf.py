@@ -7,7 +7,9 @@ that does not exist ends the build (`-W`). Nothing is fetched from outside, when
 
 from __future__ import annotations
 
+import posixpath
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,7 @@ author = "The Discreet developers"
 project_copyright = "The Discreet developers"
 release = version = discreet.__version__
 root_doc = INDEX
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_reredirects"]
 include_patterns = ["docs/**", "*.md"]
 exclude_patterns = ["docs/site/**", ".venv", "build", "studies", "src", "tests", "requirements", ".git"]
 myst_heading_anchors = 4
@@ -51,6 +53,18 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-dark"
 lexers |= {"mermaid": TextLexer(), "powerquery": TextLexer()}  # shown as they are written
 
 _LINK = re.compile(r"\]\(((?!https?:)[^)#]+\.(?:md|ipynb))(?:#[^)]*)?\)")
+
+
+def moved(former: str, page: str) -> str:
+    """Where a former page redirects to: the relative URL of its successor."""
+    name, _, section = page.partition("#")
+    return posixpath.relpath(f"{name}.html", posixpath.dirname(former)) + (f"#{section}" if section else "")
+
+
+redirects = {
+    f"docs/{former}": moved(former, page)
+    for former, page in tomllib.loads((ROOT / "docs/site/redirects.toml").read_text("utf-8")).items()
+}
 
 
 def chapters(index: str) -> list[tuple[str, list[str]]]:

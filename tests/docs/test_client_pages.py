@@ -28,20 +28,26 @@ from discreet.workspace.demo import census_description
 
 from .pages import blocks, run_python, text_of
 
-NAMES = ("pandas", "polars", "duckdb", "curl", "javascript", "excel")
+PAGE = text_of("how-to/read-tables.md")
+TOOLS = ("Python", "R", "pandas", "polars", "DuckDB", "Excel", "curl", "JavaScript")
 DEMO = "http://127.0.0.1:8000"
 #: What a page shows and the tests cannot run; it says so.
 NOT_RUN = {"sql", "powerquery"}
 
 
+def section(name):
+    """What the page says of a tool."""
+    return PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]
+
+
 def examples(name):
-    """The examples of a page with their languages, in order."""
-    return re.findall(r"```(\w+)\n(.*?)```", text_of(f"how-to/from-{name}.md"), re.DOTALL)
+    """The examples of a tool with their languages, in order."""
+    return re.findall(r"```(\w+)\n(.*?)```", section(name), re.DOTALL)
 
 
 @pytest.fixture
 def run(demo_address, tmp_path, monkeypatch):
-    """Run a page from top to bottom in an empty folder; the names that its Python made, and what was printed."""
+    """Run the examples of a tool from top to bottom in an empty folder; the names that its Python made, and what was printed."""
     monkeypatch.chdir(tmp_path)
 
     def whole(name):
@@ -50,7 +56,7 @@ def run(demo_address, tmp_path, monkeypatch):
             here = code.replace(DEMO, demo_address)
             with contextlib.redirect_stdout(printed):
                 if language == "python":
-                    run_python(f"from-{name}.md", here, names)
+                    run_python("read-tables.md", here, names)
                 elif language not in NOT_RUN:
                     printed.write(_program(language, here))
         return names, printed.getvalue()
@@ -82,15 +88,22 @@ def told(ages, kinds, values):
     return dict(zip(zip(map(str, ages), map(str, kinds), strict=True), numbers, strict=True))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_says_what_is_missing_what_must_be_told_and_what_was_not_run(name):
-    text = text_of(f"how-to/from-{name}.md")
-    assert DEMO in text
-    for part in ("`c` is withheld", "`z` cannot occur", "mandatory", "zero" if name != "curl" else "empty"):
-        assert part in text, part
-    if {language for language, _ in examples(name)} & NOT_RUN:
-        assert "not run" in text
-    assert all(f"(from-{other}.md)" in text for other in NAMES if other != name)
+def test_the_page_has_every_tool_and_says_what_holds_in_all_of_them():
+    assert re.findall(r"^## (.+)$", PAGE, re.MULTILINE) == list(TOOLS)
+    head = PAGE.split("\n## ")[0]
+    for part in ("`c` is withheld", "`z` cannot occur", "mandatory", "never zero", "`_T`", *TOOLS):
+        assert part in head, part
+    for name in TOOLS:
+        assert DEMO in section(name)
+        if {language for language, _ in examples(name)} & NOT_RUN:
+            assert "not run" in section(name)
+
+
+@pytest.mark.slow
+def test_the_python_client_saves_the_table_and_its_picture(run, tmp_path):
+    run("Python")
+    assert (tmp_path / "employment.xlsx").stat().st_size > 1000
+    assert (tmp_path / "employment.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
@@ -114,7 +127,7 @@ def test_polars_reads_the_released_numbers(run, released):
 
 @pytest.mark.slow
 def test_duckdb_reads_the_file_that_curl_fetched(run, released):
-    names, printed = run("duckdb")
+    names, printed = run("DuckDB")
     assert [row[1] for row in names["table"].fetchall()] == [
         value for (_, kind), value in released.items() if kind == "_T"
     ]
@@ -139,7 +152,7 @@ def test_curl_writes_tables_the_note_and_a_refusal_with_advice(run, released, tm
 
 @pytest.mark.slow
 def test_javascript_finds_cells_by_their_codes(run, released):
-    _, printed = run("javascript")
+    _, printed = run("JavaScript")
     assert f"{{ value: {released['25-29', '1']}, status: '' }}" in printed
     assert f"{{ value: {released['25-29', '_T']}, status: '' }}" in printed
     assert "{ value: null, status: 'z' }" in printed
@@ -149,7 +162,7 @@ def test_javascript_finds_cells_by_their_codes(run, released):
 @pytest.mark.slow
 def test_the_workbook_holds_the_released_numbers_and_the_note(run, released, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
-    run("excel")
+    run("Excel")
     book = openpyxl.load_workbook(tmp_path / "employment.xlsx", read_only=True)
     head, *lines = book["data"].iter_rows(values_only=True)
     columns = dict(zip(head, zip(*lines, strict=True), strict=True))

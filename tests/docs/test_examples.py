@@ -32,21 +32,11 @@ def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_python_of_the_clients_page_runs_against_a_server(demo_address, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": "example"}
-    for code in blocks("how-to/from-python.md", "python"):
-        run_python("from-python.md", code.replace("https://example.org", demo_address), names)
-    assert (tmp_path / "employment.xlsx").stat().st_size > 1000
-    assert (tmp_path / "employment.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
 def test_r_reads_the_numbers_that_python_reads(demo_address, tmp_path):
     """The recipe as it stands, then the table as R has it, cell by cell; codes such as "01" stay text."""
     if not shutil.which("Rscript"):
         pytest.skip("R is not here (apt-get install r-base-core)")
-    recipe = "\n".join(blocks("how-to/from-r.md", "r")).replace("https://example.org", demo_address)
+    recipe = "\n".join(blocks("how-to/read-tables.md", "r")).replace("http://127.0.0.1:8000", demo_address)
     wanted = "rows=age&columns=sex&filter=region=R01"
     more = f"""
     other <- read_table("{demo_address}", "census", "{wanted}")

@@ -22,6 +22,8 @@ def test_the_site_is_made_of_every_page_and_needs_nothing_from_outside(tmp_path)
     pages = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
     sources = [path for path in (ROOT / "docs").rglob("*") if path.suffix in {".md", ".ipynb"}]
     assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources} <= pages
+    former = (ROOT / "tests/docs/pages-0.2.0.txt").read_text("utf-8").split()
+    assert {f"docs/{page}" for page in former} <= pages
     assert not [path for path in site.rglob("*.html") if OUTSIDE.search(path.read_text("utf-8"))]
     assert "Counts in this table have been randomly adjusted" in (
         site / "docs/notebooks/reader.html"

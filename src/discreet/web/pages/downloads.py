@@ -116,7 +116,7 @@ def snippets(request: TableRequest, base: str, items: QueryItems = ()) -> dict[s
     csv, document = (base + api_path(request, form, items) for form in ("csv", "json"))
     return {
         "Python": python(request, base, items),
-        # Without a package; codes stay text, as docs/how-to/from-r.md says.
+        # Without a package; codes stay text, as docs/how-to/read-tables.md says.
         "R": (
             f'address <- "{csv}"\n'
             'table <- read.csv(address, colClasses = "character", na.strings = character(), encoding = "UTF-8")\n'
