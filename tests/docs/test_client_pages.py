@@ -47,7 +47,7 @@ def examples(name):
 
 @pytest.fixture
 def run(demo_address, tmp_path, monkeypatch):
-    """Run the examples of a tool from top to bottom in an empty folder; the names that its Python made, and what was printed."""
+    """Run the examples of a tool in order in an empty folder; the names its Python made, and what was printed."""
     monkeypatch.chdir(tmp_path)
 
     def whole(name):

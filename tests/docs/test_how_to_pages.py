@@ -1,8 +1,13 @@
 """How-to pages on operating, publishing, auditing and loading: every command runs as it stands, in order."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +15,20 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from discreet import privacy
+from discreet.noise import maxent
 from discreet.web import run as web_run
+from discreet.web.audit.log import AuditLog, LogPolicy
+from discreet.web.auth.rate_limit import STOP, Hold, RateLimitStore
+from discreet.workspace.folder_layout import log_key
 
-from .pages import text_of
+from .pages import command_lines, text_of
 
-FILES = text_of("how-to/from-your-file-to-a-table.md")
+FILES = text_of("how-to/load-your-data.md")
 
 
 def commands_of(page, count):
-    found = re.findall(r"^discreet (.*)$", text_of(page), re.MULTILINE)
+    found = [line.removeprefix("discreet ") for line in command_lines(page) if line.startswith("discreet ")]
     assert len(found) == count
     return found
 
@@ -34,12 +44,77 @@ def test_the_page_on_operation_runs(town, tmp_path, monkeypatch, run_here):
     served = description.replace('version = "1"', 'version = "2025"')
     Path("census.toml").write_text(served.replace('label = "Male"', 'label = "Men"'), "utf-8")
     place = "office"
-    for words in commands_of("how-to/operate.md", 15):
+    commands = [words for words in commands_of("how-to/operate.md", 19) if not words.startswith("log ")]
+    for words in commands:
         if words == "remove census --version 2025 --yes -w office":
             assert run_here("use", "census", "2026", "-w", "office").returncode == 0
         done = run_here(*words.replace("-w office", f"-w {place}").split())
         assert done.returncode == 0, (words, done.stderr)
         place = "elsewhere" if words.startswith("move") else place
+
+
+def test_the_page_reads_a_log_and_lifts_a_hold(town_folder, tmp_path, monkeypatch, run_here):
+    monkeypatch.chdir(tmp_path)
+    state = town_folder / "server"
+    with AuditLog(state / "log", log_key(town_folder), LogPolicy()) as log:
+        log.add({"at": "2026-01-01T00:00:00+00:00", "asked": [], "decision": "answered"})
+    RateLimitStore(state / "shared.sqlite").hold(Hold("account:anna", STOP, time.time() + 600, "areas"))
+    commands = [words for words in commands_of("how-to/operate.md", 19) if words.startswith("log ")]
+    assert len(commands) == 4
+    for words in commands:
+        done = run_here(*words.replace("-w office", f"-w {town_folder}").split())
+        assert done.returncode == 0, (words, done.stderr)
+
+
+@pytest.mark.slow
+def test_the_nightly_backup_runs_every_night(town_folder, tmp_path):
+    """A folder for each weekday exists on the second Monday, and a backup needs a new folder."""
+    (line,) = (each for each in command_lines("how-to/operate.md") if "date +" in each)
+    program, copies = Path(sys.executable).parent, tmp_path / "copies"
+    copies.mkdir()
+    os.utime(town_folder, (0, 0))  # a copy of an old workspace is new, and is not removed with the old copies
+    for old, new in (
+        ("/usr/local/lib/discreet/bin", str(program)),
+        ("/backup", str(copies)),
+        ("/var/lib/discreet", str(town_folder)),
+    ):
+        line = line.replace(old, new)
+    for day in ("2026-11-02", "2026-11-09"):
+        command = ["sh", "-c", line.replace("date +", f"date -d {day} +")]
+        done = subprocess.run(command, check=False, capture_output=True)
+        assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in copies.iterdir()) == ["2026-11-02", "2026-11-09"]
+
+
+@pytest.mark.slow
+def test_the_commands_on_noise_run_in_order(demo, monkeypatch, tmp_path, run_here):
+    monkeypatch.chdir(tmp_path)
+    commands = command_lines("how-to/choose-noise.md")
+    assert len(commands) == 3
+    for line in commands:
+        done = run_here(*shlex.split(line)[1:], DISCREET_WORKSPACE=str(demo))
+        assert done.returncode == 0, (line, done.stderr)
+
+
+NOISE_ROW = re.compile(
+    r"^\| ([\d.]+) million.*?\| D = (\d+), V = (\d+), js = 2.*?\| ±(\d+) \| (\d+) % \| ([\d.]+) \| ([\d.]+) \| ([\d,]+) \|$",
+    re.MULTILINE,
+)
+
+
+def test_the_figures_behind_the_advice_on_noise_are_those_of_the_tables():
+    rows = NOISE_ROW.findall(text_of("how-to/choose-noise.md"))
+    assert [row[0] for row in rows] == ["0.1", "1", "5", "50"]
+    for people, largest, variance, within, exact, worst, above, cells in rows:
+        noise = maxent(D=int(largest), V=float(variance), js=2)
+        law = noise.rows[-1].probabilities()
+        half = next(
+            h for h in range(99) if sum(p for v, p in law.items() if abs(v) <= h) >= Fraction(95, 100)
+        )
+        found = privacy.audit(noise, epsilon=1.0)
+        assert (half, round(100 * float(law[0]))) == (int(within), int(exact))
+        assert [f"{float(found.delta):.3g}", f"{float(found.above_D.delta):.3g}"] == [worst, above]
+        assert f"{round(float(people) * 1e6 / (10 * half)):,}" == cells
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 One worker of a server runs it, the one that holds the lock. It starts with the log of the last hours, so a restart loses
 nothing. Log and monitor add about three seconds of delay, in which a fast client gets a few more answers. Anonymous clients
 raise alerts and are never held if their addresses are not stored. An alert holds no answer and no count. The section
-`[watch]` of `workspace.toml` has the thresholds (docs/how-to/watch-requests.md).
+`[watch]` of `workspace.toml` has the thresholds (docs/reference/request-log.md).
 """
 
 import json

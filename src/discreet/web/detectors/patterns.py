@@ -9,7 +9,7 @@
 A detector sees canonical requests and the public description, no answer and no count, so an alert reveals nothing about
 people. Each new query yields events. A score is the largest number of different events of one kind of a client within the
 window. Groups are bit sets and the rest of a query as a digest, so memory does not grow with the queries.
-Detection and false alarms are measured in docs/how-to/watch-requests.md.
+Detection and false alarms are measured in docs/reference/request-log.md.
 
 Source: Rinott et al. (2018), sections 2.2 and 8; Fraser and Wooton (2005) on differencing; Asghar and Kaafar (2020) on
 averaging in table builders; docs/methods/attack-averaging.md, docs/methods/attack-bob.md.
