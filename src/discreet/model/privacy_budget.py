@@ -107,7 +107,7 @@ class Terms:
         cap_delta: The lifetime cap of delta; by default for as many versions as `cap_epsilon` covers.
         neighbours: `add-remove`: one privacy unit more or less. `replace-one`: one unit's records are changed.
         invariants: Public facts: `n`, the number of records (neighbours are then `replace-one`, Bailie 4.1), and a
-            variable whose totals are public: a replaced record keeps its category (docs/methods/dp-invariants.md).
+            variable whose totals are public: a replaced record keeps its category (docs/methods/dp.md).
         records_per_unit: The maximum number of records per person (privacy unit), enforced at load.
         spread: How the budget is allocated to margins.
         measure: The error that `optimised` minimises: variance or expected absolute error.

@@ -10,7 +10,7 @@ secret only. So adding or removing a unit changes no other unit's records, and a
 
     kept(unit) = the r records of the unit with the smallest AES-CBC-MAC(key, record)          (`fingerprint.py`)
 
-Source: docs/methods/dp-loads.md.
+Source: docs/methods/dp.md, Theorems 8 and 9.
 """
 
 from __future__ import annotations

@@ -6,10 +6,11 @@ A part is between two comments. `scripts/build-reference` (`make reference`) wri
     ...
     <!-- end -->
 
-A figure is followed by a comment with its file below `docs/evidence`, its place in the file and its format; the script
-replaces the word before the comment:
+A table of a benchmark comes from a file of `docs/evidence`: `<!-- generated: bench serve serving-benchmarks.json -->`. A
+figure in a sentence is followed by a comment with its file, its place in the file and its format; the script replaces the
+number before the comment:
 
-    takes 11.6<!-- figure: tables.json/0/ours_s .1f --> s
+    a load takes 12<!-- figure: how-it-scales.json/load&duckdb&10000000/seconds .0f --> s
 """
 
 import json
@@ -34,17 +35,18 @@ from discreet.workspace.demo.spudlandia import spudlandia_batches, spudlandia_de
 from discreet.workspace.options import OPTIONS, Options
 from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
+from discreet_studies.commands.bench import find_part, markdown_lines
 
 END = "<!-- end -->"
 _PART = re.compile(r"(<!-- generated: (?P<name>[^>]*?) -->\n)(?P<body>.*?)" + END, re.DOTALL)
-_FIGURE = re.compile(r"(?P<shown>[\d.,]+)(?P<mark><!-- figure: (?P<place>\S+) (?P<form>\S+) -->)")
+_FIGURE = re.compile(r"(?P<shown>[\d.,]+)(?P<mark><!-- figure: (?P<place>[^>]+?) (?P<form>[^ >]+) -->)")
 #: An option with the same words in so many commands is described once, in a table of shared options.
 SHARED_BY = 4
 
 
 def rebuilt(page: str, evidence: Path) -> str:
     """A page with all generated parts and figures as the program and the evidence have them today."""
-    page = _PART.sub(lambda found: f"{found[1]}{part(found['name'])}{END}", page)
+    page = _PART.sub(lambda found: f"{found[1]}{part(found['name'], evidence)}{END}", page)
     return _FIGURE.sub(
         lambda found: f"{figure(evidence, found['place'], found['form'])}{found['mark']}", page
     )
@@ -60,28 +62,37 @@ def is_generated(page: str) -> bool:
     return bool(_PART.search(page) or _FIGURE.search(page))
 
 
-def part(name: str) -> str:
+def part(name: str, evidence: Path) -> str:
     """The text of a part: its first word names the generator, the rest is its argument."""
     kind, _, argument = name.partition(" ")
+    if kind == "bench":
+        return "\n".join(_bench(argument, evidence)) + "\n"
     made = PARTS[kind](argument) if argument else PARTS[kind]()
     return "\n".join(made) + "\n"
 
 
 def figure(evidence: Path, place: str, form: str) -> str:
-    """A figure of a file of the evidence: `tables.json/0/ours_s`, shown by a format such as `,.0f`.
+    """A figure of a file of the evidence: `tables.json/sex x age/ours_s`, shown by a format such as `,.0f`.
 
-    An entry of a list is found by its number, or by a text that is one of its values.
+    An entry of a list is found by values that only it has, joined by `&`. A format that ends in `ms` shows seconds in
+    thousandths.
     """
     name, *steps = place.split("/")
     value: Any = json.loads((evidence / name).read_text("utf-8"))
     for step in steps:
         if isinstance(value, dict):
             value = value[step]
-        elif step.isdecimal():
-            value = value[int(step)]
         else:
-            (value,) = (each for each in value if step in map(str, each.values()))
-    return format(value, form)
+            (value,) = (each for each in value if {*step.split("&")} <= {*map(str, each.values())})
+    return format(1000 * value, form.removesuffix("ms")) if form.endswith("ms") else format(value, form)
+
+
+def _bench(argument: str, evidence: Path) -> list[str]:
+    """The results of a part of `discreet bench`, as its table; the file may end in a key of it."""
+    name, file = argument.split()
+    file, _, key = file.partition("/")
+    found = json.loads((evidence / file).read_text("utf-8"))
+    return markdown_lines(find_part(name), found[key] if key else found)
 
 
 def build(documents: Path, root: Path) -> list[Path]:

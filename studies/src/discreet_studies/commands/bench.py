@@ -101,7 +101,7 @@ def bench(
     from discreet_studies.bench.part import Wish
 
     sizes = () if rows is None else _sizes(rows)
-    chosen = _part(part)
+    chosen = find_part(part)
     alone = no_ons if part in {"tables", "scale"} else no_opendp
     names = tuple(name.strip() for name in (points or "").split(",") if name.strip())
     if (part not in {"tests-size", "survey-errors", "survey-tests", "serve", "timing"} and names) or (
@@ -133,7 +133,12 @@ def bench(
 COMMAND = Command(bench, OPERATE)
 
 
-def _part(name: str) -> Part:
+def find_part(name: str) -> Part:
+    """The part of a name, from the module of that name.
+
+    Raises:
+        BadRequest: The benchmark has no such part.
+    """
     if name not in PARTS:
         raise BadRequest(f'The benchmark has no part "{name}".', nearest(name, PARTS))
     part: Part = import_module(f"discreet_studies.bench.{name.replace('-', '_')}").PART
