@@ -32,7 +32,8 @@ from .pages import DOCS, blocks, command_lines, run_command, run_python, text_of
 FAMILIES = [f"methods/{name}.md" for name in families.names()]
 MARGINS = [f"methods/{path.name}" for path in sorted((DOCS / "methods").glob("margins-*.md"))]
 READERS = ["methods/noise-aware-tests.md", "methods/intervals.md"]
-ATTACKS = [f"methods/attack-{name}.md" for name in ("bob", "averaging", "versions")]
+ATTACKS = [f"methods/{path.name}" for path in sorted((DOCS / "methods").glob("attack-*.md"))]
+LONGEST_ATTACK = 800
 ASSESSMENT, CHOICE, SAFES = "methods/assessment.md", "how-to/choose-epsilon.md", "how-to/five-safes.md"
 DP, UNIVERSE, NOISE_FILES = "methods/dp.md", "reference/dp-universe.md", "reference/noise-table-files.md"
 FIVE = (
@@ -44,19 +45,17 @@ FIVE = (
 )
 USUAL = ("**Claim.**", "## Formula", "## Use", "## Source")
 FAMILY = ("**Claim.**", "## Formula", "## When to use it", "## Its exact (ε, δ)", "## Source")
-MEASURED = ("## The idea", "## What was measured", "## What it means for the custodian", "## Tests")
 PARTS = {
     **dict.fromkeys(FAMILIES, FAMILY),
     **dict.fromkeys(MARGINS, (*USUAL, "Tests: `tests/")),
     "methods/intervals.md": USUAL,
-    **dict.fromkeys(ATTACKS, (*USUAL, *MEASURED)),
     ASSESSMENT: (*USUAL, "Tests: `tests/"),
     "methods/margins-advice.md": ("**Claim.**", "## Formula", "## Use", "Tests: `tests/"),
 }
 FAST_PYTHON = [
     *FAMILIES, *MARGINS, "methods/quantisation.md", "methods/design.md", DP, "methods/dp-joint.md"
 ]  # fmt: skip
-SLOW_PYTHON = [*READERS, *ATTACKS, ASSESSMENT]
+SLOW_PYTHON = [*READERS, *(page for page in ATTACKS if blocks(page, "python")), ASSESSMENT]
 COMMANDS = [
     pytest.param(page, line, marks=[] if page in READERS else pytest.mark.slow)
     for page in (*FAMILIES, *MARGINS, *READERS, "methods/quantisation.md", "methods/design.md")
@@ -69,11 +68,6 @@ OLDER = {
     "abs",
     "additivity",
     "assessment",
-    "attack-averaging",
-    "attack-bob",
-    "attack-versions",
-    "attack-weights",
-    "attack-withheld",
     "cell-key",
     "design",
     "dropadd",
@@ -128,6 +122,11 @@ def test_the_python_of_a_page_runs(page, monkeypatch):
 def test_a_command_of_a_page_runs(page, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_command(line)
+
+
+@pytest.mark.parametrize("page", ATTACKS)
+def test_the_page_of_an_attack_is_short(page):
+    assert len(text_of(page).split()) <= LONGEST_ATTACK
 
 
 @pytest.mark.slow
@@ -232,14 +231,14 @@ def table_after(page, heading):
     return rows
 
 
-def study_of(attack, size):
+def study_of(attack, size, heading):
     """What the command says, its curves by protection and size, and the rows of the page."""
     study = json.loads(run_command(f"discreet attack {attack} --json"))
     curves = {
         each["protection"]: {point[size]: point for point in each["curve"]}
         for each in (study["baseline"], *study["results"])
     }
-    return study, curves, table_after(f"methods/attack-{attack}.md", "## What was measured")
+    return study, curves, table_after("evidence/attacks.md", heading)
 
 
 def percents(shares):
@@ -248,7 +247,7 @@ def percents(shares):
 
 @pytest.mark.slow
 def test_the_figures_on_bobs_page_are_those_of_the_command():
-    _, curves, rows = study_of("bob", "pairs")
+    _, curves, rows = study_of("bob", "pairs", "## Bob's differencing")
     assert [int(row[0]) for row in rows] == [1, 2, 4, 8, 16, 32]
     for row in rows:
         names = ("unprotected", "cellkey", "participants-and-description", "dp")
@@ -262,7 +261,7 @@ def test_the_figures_on_bobs_page_are_those_of_the_command():
 @pytest.mark.slow
 def test_the_figures_on_the_averaging_page_are_those_of_the_command():
     study = json.loads(run_command("discreet attack averaging --json"))
-    rows = table_after("methods/attack-averaging.md", "## What was measured")
+    rows = table_after("evidence/attacks.md", "## Averaging")
     assert [int(row[0]) for row in rows] == [1, 4, 16, 64]
     for row in rows:
         curves = [curve for each in study["results"] for curve in each["curves"].values()]
@@ -274,13 +273,13 @@ def test_the_figures_on_the_averaging_page_are_those_of_the_command():
 
 @pytest.mark.slow
 def test_the_figures_on_the_page_of_versions_are_those_of_the_command():
-    study, curves, rows = study_of("versions", "tables")
+    study, curves, rows = study_of("versions", "tables", "## Two versions")
     assert [int(row[0]) for row in rows] == [1, 2, 4, 8, 16, 21]
     for row in rows:
         points = [curves[name][int(row[0])] for name in ("unprotected", "keep-keys", "new-lineage", "dp")]
         assert [row[1], row[2], *row[4:]] == percents(point["success"] for point in points)
         assert points[1]["certain"] == points[1]["certain_true"] == int(row[3].replace(",", ""))
-    collected = table_after("methods/attack-versions.md", "Corrections collected")
+    collected = table_after("evidence/attacks.md", "Corrections collected")
     for row, each in zip(collected, study["collected"], strict=True):
         assert row == [str(each["removed"]), *percents([each["success"]]), f"{each['certain']:,}"]
     error = study["results"][1]["error"]
