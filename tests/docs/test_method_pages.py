@@ -44,9 +44,7 @@ FIVE = (
     "How it is tested",
 )
 USUAL = ("**Claim.**", "## Formula", "## Use", "## Source")
-FAMILY = ("**Claim.**", "## Formula", "## When to use it", "## Its exact (ε, δ)", "## Source")
 PARTS = {
-    **dict.fromkeys(FAMILIES, FAMILY),
     **dict.fromkeys(MARGINS, (*USUAL, "Tests: `tests/")),
     "methods/intervals.md": USUAL,
     ASSESSMENT: (*USUAL, "Tests: `tests/"),
@@ -65,17 +63,11 @@ COMMANDS = [
 
 #: Pages that still have other headings.
 OLDER = {
-    "abs",
     "additivity",
     "assessment",
     "cell-key",
     "design",
-    "dropadd",
-    "exponential",
-    "gaussian",
-    "hellinger",
     "intervals",
-    "laplace",
     "ledger",
     "margins-advice",
     "margins-efron-stein",
@@ -85,11 +77,7 @@ OLDER = {
     "margins-linear-program",
     "margins-log-linear",
     "margins-residual-basis",
-    "maxent",
-    "normal",
-    "pram",
     "quantisation",
-    "rounded-normal",
     "survey-weights",
     "wide-tables",
     "zeros",
