@@ -67,7 +67,7 @@ def test_a_custodian_sees_lines_counts_and_json(run_here, town, tmp_path):
     assert told["error"] == "bad-records"
     assert [problem["line"] for problem in told["problems"]] == list(range(2, 22, 2))
     assert told["counts"] == {"sex": 12}
-    assert "12 problems, for your eyes only" in done.stderr
+    assert "12 problems (confidential)" in done.stderr
     assert "and 2 more" in done.stderr
     assert "\x1b[31m" not in done.stderr
     assert not list((tmp_path / "w" / "datasets" / "town").glob("[!.]*"))

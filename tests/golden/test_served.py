@@ -65,7 +65,7 @@ def test_the_audit_log_verifies(folder, run_here):
 def test_records_and_versions_verify(folder, run_here):
     done = run_here("verify", "-w", folder)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("is as it was loaded") == 3
+    assert done.stdout.count("is intact") == 3
 
 
 def test_the_publication_opens_with_its_public_key_and_answers_as_the_workspace(folder):

@@ -160,7 +160,7 @@ def report_problems(*, as_json: bool) -> Iterator[None]:
 
 def _print_problems(error: BadRecords) -> None:
     total = sum(error.counts.values())
-    messages.print(f"{total:,} problems, for your eyes only:", style="bold")
+    messages.print(f"{total:,} problems (confidential):", style="bold")
     for problem in error.problems:
         unit = next(key for key in ("line", "row", "record") if key in problem)
         print_message(printable(f"  {unit} {problem[unit]:,}: {problem['message']} {problem['advice']}"))

@@ -68,7 +68,7 @@ def _expected_error(error: Exception) -> DiscreetError:
 
     place = traceback.extract_tb(error.__traceback__)[-1]
     kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
-    return DiscreetError(f"An unexpected error happened: {kind}.", "Please report it with what you did.")
+    return DiscreetError(f"Unexpected error: {kind}.", "Please report it, with the command you ran.")
 
 
 def _system_error(error: OSError) -> DiscreetError:
@@ -77,9 +77,9 @@ def _system_error(error: OSError) -> DiscreetError:
 
     if is_full_disk(error):
         return WorkspaceUnusable(
-            "The disk is full, and the command was given up.",
-            "Make room on the disk, and give the command again.",
+            "The disk is full; the command was stopped.",
+            "Free some space and run the command again.",
         )
     where = f" {error.filename!r}" if error.filename else ""
     why = error.strerror or type(error).__name__
-    return NotFound(f"The system refused{where}: {why}.", "Check the path and its permissions.")
+    return NotFound(f"The operating system refused{where}: {why}.", "Check the path and its permissions.")

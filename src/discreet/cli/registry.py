@@ -82,7 +82,7 @@ def register(name: str, command: Command) -> None:
         BadOption: The name is taken.
     """
     if name in set(command_names()):
-        raise BadOption(f'There is a command "{name}" already.', "Choose another name.")
+        raise BadOption(f'A command "{name}" exists already.', "Choose another name.")
     _REGISTERED[name] = command
 
 
@@ -136,9 +136,9 @@ def _load_entry_point(name: str) -> Command | None:
         found: Command = point.load()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other commands still run
         package = point.dist.name if point.dist else point.value
-        why = f"of the package {package} cannot be loaded: {type(error).__name__}."
+        why = f"from the package {package} cannot be loaded: {type(error).__name__}."
         return _missing_command(
-            OPERATE, f"Cannot be loaded: {package}.", why, "Install the package again.", package
+            OPERATE, f"Cannot be loaded: {package}.", why, "Reinstall the package.", package
         )
     return found
 

@@ -71,43 +71,40 @@ KEY_ENVIRONMENT = "DISCREET_KEY"
 WorkspaceOption = Annotated[
     Path | None,
     Option(
-        "--workspace", "-w", help="The folder of the workspace; by default DISCREET_WORKSPACE, else the demo."
+        "--workspace", "-w", help="Folder of the workspace; by default DISCREET_WORKSPACE, else the demo."
     ),
 ]
 DatasetArgument = Annotated[str, Argument(help="The dataset's id.", autocompletion=complete_dataset)]
 TargetArgument = Annotated[
     str,
     Argument(
-        help="The dataset's id, or its address on a server: https://host/datasets/ID.",
+        help="The dataset's id, or its URL on a server: https://host/datasets/ID.",
         autocompletion=complete_dataset,
     ),
 ]
 VersionOption = Annotated[
-    str, Option("--version", help="8 letters or more of a version's digest, or its name; else the newest.")
+    str,
+    Option("--version", help="A version: its name, or 8 or more letters of its id; by default the newest."),
 ]
 IncludeOption = Annotated[
     list[str] | None,
-    Option(help="A column that shall be a variable, whatever it looks like; may be repeated."),
+    Option(help="A column to use as a variable, whatever it looks like; repeat for several."),
 ]
 GeographyOption = Annotated[
-    list[str] | None, Option(help="A column that holds places, whatever it looks like; may be repeated.")
+    list[str] | None, Option(help="A column of places, whatever it looks like; repeat for several.")
 ]
 EncodingOption = Annotated[
-    str, Option(help="The encoding of a CSV file, where it is not found: utf-8, cp1252, cp1250, utf-16.")
+    str, Option(help="Encoding of a CSV file, if it is not detected: utf-8, cp1252, cp1250, utf-16.")
 ]
-DelimiterOption = Annotated[
-    str, Option(help="What separates the fields of a CSV file, where it is not found.")
-]
-TableOption = Annotated[
-    str, Option(help="The sheet of a workbook or the table of a database, where there are several.")
-]
+DelimiterOption = Annotated[str, Option(help="Delimiter of a CSV file, if it is not detected.")]
+TableOption = Annotated[str, Option(help="Sheet of a workbook or table of a database, if there are several.")]
 JsonOption = Annotated[bool, Option("--json", help="Print JSON alone on standard output.")]
-OutcomeOption = Annotated[bool, Option("--json", help="Print the outcome as JSON.")]
+OutcomeOption = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 JsonFileOption = Annotated[Path | None, Option("--out", "-o", help="Write the JSON to this file.")]
 PlotOption = Annotated[Path | None, Option(help="Write a picture: FILE.svg or FILE.png.")]
-HostOption = Annotated[str | None, Option(help="The address to listen on.")]
-PortOption = Annotated[int | None, Option(help="The port to listen on.")]
-ThreadsOption = Annotated[int | None, Option(help="Threads for one aggregate; all cores by default.")]
+HostOption = Annotated[str | None, Option(help="IP address to listen on.")]
+PortOption = Annotated[int | None, Option(help="Port to listen on.")]
+ThreadsOption = Annotated[int | None, Option(help="Threads per query; by default all cores.")]
 
 
 def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
@@ -117,9 +114,7 @@ def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
         BadRequest: `--picture` without `--plot`.
     """
     if picture is not None and plot is None:
-        raise BadRequest(
-            "--picture chooses a picture, and no picture is asked for.", "Add --plot FILE.svg or FILE.png."
-        )
+        raise BadRequest("--picture needs a file to write to.", "Add --plot FILE.svg or FILE.png.")
     return picture or default
 
 
@@ -145,14 +140,20 @@ FilterOption = Annotated[
     list[str] | None,
     Option(
         "--filter",
-        help="Who is counted, as in birthplace=2,3 age=25..64 birthplace!=1 or district=region:R01; may be repeated.",
+        help=(
+            "Count only these records, as in birthplace=2,3 age=25..64 birthplace!=1 or district=region:R01; "
+            "repeat for several."
+        ),
     ),
 ]
 GroupOption = Annotated[
     list[str] | None,
     Option(
         "--group",
-        help="Groups of categories, as in age=15-19+20-24,25-29 or with names age=Young:..14,Old:65..; may be repeated.",
+        help=(
+            "Merge categories, as in age=15-19+20-24,25-29, or with names age=Young:..14,Old:65..; repeat for "
+            "several."
+        ),
     ),
 ]
 
@@ -162,16 +163,16 @@ def _variables_option(option: str, meaning: str) -> Any:
 
 
 _TABLE_OPTIONS = {
-    "rows": _variables_option("--rows", "Variables down the side, comma-separated."),
-    "columns": _variables_option("--columns", "Variables along the top, comma-separated."),
-    "layers": _variables_option("--layers", "Variables of which each category is a table of its own."),
+    "rows": _variables_option("--rows", "Row variables, comma-separated."),
+    "columns": _variables_option("--columns", "Column variables, comma-separated."),
+    "layers": _variables_option("--layers", "Layer variables: one table per category."),
     "filters": FilterOption,
     "groups": GroupOption,
     "levels": Annotated[
         list[str] | None,
         Option(
             "--levels",
-            help="Levels to show, as in district=region,district or age=broad; district=* for all; may be repeated.",
+            help="Levels to show, as in district=region,district or age=broad; district=* for all; repeat for several.",
         ),
     ],
 }

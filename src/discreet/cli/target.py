@@ -61,8 +61,8 @@ class Target:
             return request_from_text(self.dataset, **asked)
         if asked:
             raise BadRequest(
-                "The address asks for a table, and so do the options.",
-                "Give the address without what follows the question mark, or leave the options out.",
+                "The URL describes a table, and so do the options.",
+                "Remove everything from the question mark on, or leave the options out.",
             )
         from discreet.api.server_url import parse_table_query
 
@@ -104,16 +104,16 @@ def open_target(
         return Target(dataset, at(version), at, LOCAL_BACKEND)
     address = parse_url(dataset)
     if workspace is not None:
-        raise BadRequest("An address and --workspace are given at once.", "Leave --workspace out.")
+        raise BadRequest("A URL and --workspace cannot be combined.", "Leave --workspace out.")
     if not address.dataset:
         raise BadRequest(
-            "The address names no dataset.",
-            f"Add it, as in {address.base}/datasets/census; the page lists them.",
+            "The URL names no dataset.",
+            f"Add one, as in {address.base}/datasets/census; that page lists them.",
         )
     query, view, named = split_query(address.query)
     if version and named and version != named:
         raise BadRequest(
-            f'The address names the version "{named}", and --version is "{version}".',
+            f'The URL names the version "{named}", but --version is "{version}".',
             "Leave one of them out.",
         )
     from discreet.api.catalogue import connect

@@ -133,9 +133,9 @@ def test_options_of_the_test_arrive(files):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("1,2\n3\n", "is no matrix"),
-        ("", "is no matrix"),
-        ("1.5,2\n3,4\n", "Line 1, place 1"),
+        ("1,2\n3\n", "is not a matrix"),
+        ("", "is not a matrix"),
+        ("1.5,2\n3,4\n", "Line 1, column 1"),
     ],
 )
 def test_a_file_that_is_no_matrix_is_refused_by_its_place(files, text, words):

@@ -13,7 +13,7 @@ from discreet.errors import BadRequest, NotFound
 
 def test_the_budget_of_a_draft_warns_that_its_load_would_leave_nothing(say, tmp_path):
     told = say("budget").stdout
-    assert "Loading it costs epsilon 1, delta 3e-18 and leaves nothing" in told
+    assert "Loading it costs epsilon 1, delta 3e-18 and uses up the budget" in told
     assert "cap_epsilon" in told
     assert not (tmp_path / "w").exists()
     told = say("budget", more="cap_epsilon = 3.0\ncap_delta = 1e-6").stdout
@@ -35,7 +35,7 @@ def test_a_load_that_is_not_covered_tells_a_custodian_price_and_rest(say):
     assert "0.5 of it is left" in say("load", more=more).stderr
     told = say("budget", version="2", more=more).stdout
     assert "spent   epsilon 1," in told
-    assert "a load of anything new would be refused" in told
+    assert "loading it would be refused" in told
     refused = say("load", version="2", more=more)
     assert refused.returncode == 5
     for words in ("costs epsilon 1,", "epsilon 0.5,", "cannot be raised"):
@@ -145,7 +145,7 @@ def test_a_dataset_prints_tables_and_json_and_refuses_what_belongs_to_studies(pr
     options = ("--margins", "sex*age,job", "--epsilon", "0.1", "--weights", "sex*age=5,job=1")
     told = run(private_town.folder, *options, "--dry-run")
     assert "E|error|" in told.stdout
-    assert "It would charge epsilon 0.1" in told.stderr
+    assert "A release would charge epsilon 0.1" in told.stderr
     people = run(private_town.folder, *options)
     assert people.exit_code == 0, people.exception
     assert "sex by age" in people.stdout

@@ -94,5 +94,5 @@ def test_a_file_with_nothing_to_tabulate_is_refused(run_here, tmp_path, monkeypa
     (tmp_path / "people.csv").write_text("id,sex\n1,m\n2,f\n")
     done = run_here("try", tmp_path / "people.csv", "--no-browser")
     assert done.returncode == 2
-    assert "no column with 20 records a category" in done.stderr
+    assert "no column with at least 20 records per category" in done.stderr
     assert list(Path(tmp_path / "tmp").iterdir()) == []

@@ -71,7 +71,7 @@ def test_every_family_gives_the_whole_document(words):
         (("maxnt",), BadRequest, 'Did you mean "maxent"'),
         (("maxent", "--D", "5", "--V", "1", "--js", "2"), InfeasibleDesign, "= 2"),
         (("laplace", "--epsilon", "1", "--quantise", "floor"), BadRequest, "not known"),
-        (("laplace", "--epsilon", "1", "--modulus", "many"), BadRequest, "not usable"),
+        (("laplace", "--epsilon", "1", "--modulus", "many"), BadRequest, "not a valid modulus"),
         (("compare", "--m", "7"), BadRequest, "--epsilon"),
         (("compare", "--epsilon", "1", "--m", "7", "--match", "far"), BadRequest, "closest or smallest"),
     ],
@@ -85,7 +85,7 @@ def test_a_wish_without_a_table_is_refused_with_its_reason(words, error, reason)
 
 @pytest.mark.parametrize("text", ["", "-4", "2^65", "2^x", "2^-3", "2^999999999"])
 def test_a_modulus_that_is_none_is_refused(text):
-    with pytest.raises(BadRequest, match="not usable"):
+    with pytest.raises(BadRequest, match="not a valid modulus"):
         parse_modulus(text)
 
 

@@ -35,11 +35,11 @@ def test_a_dry_run_says_what_it_does_not_look_at_and_takes_no_corrections(run_he
     given = ("load", tmp_path / "town.toml", tmp_path / "people.parquet", "-w", tmp_path / "w", "--dry-run")
     done = run_here(*given)
     assert done.returncode == 0
-    assert "Not looked at: which records changed against the version that is served" in done.stderr
+    assert "Not checked: which records differ from the served version" in done.stderr
     for choice in ("collect", "new-lineage"):
         done = run_here(*given, "--corrections", choice)
         assert done.returncode == 2
-        assert f"--dry-run and --corrections {choice} cannot be combined" in done.stderr
+        assert f"--dry-run cannot be combined with --corrections {choice}" in done.stderr
 
 
 @pytest.mark.slow
@@ -51,11 +51,11 @@ def test_one_caution_is_one_and_new_keys_are_told(run_here, town, tmp_path):
         pq.write_table(records, tmp_path / f"{name}.parquet")
     run_here("load", tmp_path / "town.toml", tmp_path / "before.parquet", "-w", tmp_path / "w")
     done = run_here("load", tmp_path / "town.toml", tmp_path / "after.parquet", "-w", tmp_path / "w")
-    assert "1 caution, for your eyes only:" in done.stderr
+    assert "1 caution (confidential):" in done.stderr
     assert "new keys" not in done.stderr
     given = ("load", tmp_path / "town.toml", tmp_path / "after.parquet", "-w", tmp_path / "w")
     done = run_here(*given, "--corrections", "new-lineage")
-    assert "It has new keys: all its numbers change." in done.stderr
+    assert "It has new keys, so all its numbers change." in done.stderr
 
 
 NEIGHBOURLY = """

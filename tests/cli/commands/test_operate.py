@@ -87,7 +87,7 @@ def test_alerts_are_shown_judged_again_and_a_hold_is_lifted(run_here, town_folde
     assert "account:ann  areas  30  town area  stop" in shown.stdout
     assert "held back: account:ann" in shown.stdout
     assert json.loads(run_here("log", "alerts", "--again", "--json", "-w", folder).stdout)["alerts"] == []
-    assert "may go on" in run_here("log", "release", "account:ann", "-w", folder).stderr
+    assert "is no longer blocked" in run_here("log", "release", "account:ann", "-w", folder).stderr
     assert run_here("log", "release", "account:ann", "-w", folder).returncode == 2
 
 
@@ -106,7 +106,7 @@ def test_options_of_serve_win_and_a_server_that_everybody_reaches_says_what_that
     assert registry.folder == folder
     assert (options.port, options.host, options.threads) == (8123, "127.0.0.1", 2)
     said = run_here(*serve, "--host", EVERYWHERE).stderr
-    assert "Everybody who reaches port 8123 of this machine may ask" in said
+    assert "Anyone who can reach port 8123 of this machine may ask" in said
     assert "no TLS" in said
     behind = run_here(*serve, "--host", EVERYWHERE, DISCREET_TRUSTED_PROXIES="10.0.0.1")
     assert "Everybody" not in behind.stderr
@@ -155,7 +155,7 @@ def test_what_is_published_is_served_without_a_workspace(run_here, published, tm
     monkeypatch.setenv("DISCREET_WORKSPACE", str(tmp_path / "nowhere"))
     assert run_here("serve", "--published", tables, "--public-key", key, "--port", "8123").returncode == 0
     unchecked = run_here("serve", "--published", tables)
-    assert "was not checked" in unchecked.stderr.replace("\n", " ")
+    assert "was not verified" in unchecked.stderr.replace("\n", " ")
     (registry, options), _ = served
     assert options.port == 8123
     assert registry.open("town").release(TableRequest("town", ("sex",))).value("_T") is not None

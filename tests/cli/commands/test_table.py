@@ -79,7 +79,7 @@ def test_a_chart_is_written_and_a_misfit_says_why(run_here, folder, tmp_path):
     refused = run_here(*given, "--format", "svg", "--chart", "pyramid")
     assert refused.returncode == 2
     assert "a pyramid needs a variable of numbers" in " ".join(refused.stderr.split())
-    assert "is for pictures" in run_here(*given, "--chart", "bars", "--format", "csv").stderr
+    assert "applies to charts only" in run_here(*given, "--chart", "bars", "--format", "csv").stderr
 
 
 def test_nonzero_lists_cells_of_a_document_and_nothing_beside(run_here, town_workspace, tmp_path):
@@ -92,7 +92,9 @@ def test_nonzero_lists_cells_of_a_document_and_nothing_beside(run_here, town_wor
     assert sorted(out.read_text().splitlines()[1:]) == sorted(kept)
     assert "--format csv" in run_here(*asked, "--nonzero").stderr
     assert "needs all cells" in run_here(*asked, "--nonzero", "--json").stderr
-    assert "numbers alone" in run_here(*asked, "--nonzero", "--format", "csv", "--rank").stderr
+    assert (
+        "cannot be combined with options" in run_here(*asked, "--nonzero", "--format", "csv", "--rank").stderr
+    )
 
 
 def run(workspace, *arguments):

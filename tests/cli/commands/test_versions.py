@@ -24,7 +24,7 @@ def test_another_version_answers(run_here, town_versions, tmp_path):
     one, newest = run_here(*table, "--version", "1").stdout, run_here(*table).stdout
     assert [json.loads(each)["extension"]["dataset_version"] for each in (one, newest)] == ["1", "2"]
     assert run_here(*table, "--version", "0").returncode == 3
-    assert "is served now" in run_here("use", "town", "1", "-w", folder).stderr
+    assert "now serving version 1" in run_here("use", "town", "1", "-w", folder).stderr
     assert run_here(*table).stdout == one
     assert run_here("use", "town", "7", "-w", folder).returncode == 4
 
@@ -34,7 +34,7 @@ def test_nothing_is_removed_without_a_yes(run_here, town_versions, tmp_path):
     assert run_here("remove", "town", "-w", folder).returncode != 0
     assert list(folder.rglob("data.duckdb"))
     done = run_here("remove", "town", "--version", "1", "--yes", "-w", folder)
-    assert "What remains" in done.stderr
+    assert "remain. Published tables" in done.stderr
     assert run_here("remove", "town", "--yes", "-w", folder).returncode == 0
     assert not list(folder.rglob("data.duckdb"))
 
@@ -78,7 +78,7 @@ def damage(folder):
 def test_a_sound_workspace(run_here, folder):
     done = run_here("verify", "-w", folder)
     digest = (folder / "datasets" / "town" / "current").read_text().strip()
-    assert (done.returncode, done.stdout) == (0, f"town: version {digest[:8]} is as it was loaded\n")
+    assert (done.returncode, done.stdout) == (0, f"town: version {digest[:8]} is intact\n")
     told = json.loads(run_here("verify", "town", "--json", "-w", folder).stdout)
     assert told["datasets"] == [{"dataset": "town", "sound": True, "version": digest}]
 
@@ -107,7 +107,7 @@ def test_sound_and_not_sound(run_here, town_versions, tmp_path):
 
 def test_a_copy_is_made_once_and_the_same_table_comes_back(run_here, town_versions, tmp_path):
     done = run_here("backup", tmp_path / "copy", "-w", town_versions)
-    assert "keep it as safe" in " ".join(done.stderr.split())
+    assert "protect it like the workspace" in " ".join(done.stderr.split())
     again = run_here("backup", tmp_path / "copy", "-w", town_versions)
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
     assert "was made at" in run_here("restore", tmp_path / "copy", "-w", tmp_path / "w").stderr

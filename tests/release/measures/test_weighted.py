@@ -133,7 +133,7 @@ def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(ev
     load(tmp_path, even, "average-weight").close()
     asked = ["table", "survey", "--rows", "age", "-w", str(tmp_path / "workspace")]
     plain = CliRunner().invoke(app, [*asked, "--measure", "weighted"], terminal_width=200)
-    assert "--errors shows each" in " ".join(plain.stdout.split())
+    assert "See each with --errors" in " ".join(plain.stdout.split())
     assert "RSE   noise" not in plain.stdout
     told = CliRunner().invoke(app, [*asked, "--measure", "weighted", "--errors"])
     assert told.stdout.split("noise")[0].split()[-2:] == ["persons", "RSE"]

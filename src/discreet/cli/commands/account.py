@@ -19,12 +19,15 @@ from discreet.errors import BadRequest
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Accounts
 
-account = typer.Typer(help="Accounts with API keys: create, key, revoke, list.", no_args_is_help=True)
-NameArgument = Annotated[str, Argument(help="The account's name.")]
+account = typer.Typer(
+    help="Manage accounts and their API keys: create, key, revoke, list.", no_args_is_help=True
+)
+NameArgument = Annotated[str, Argument(help="Name of the account.")]
 DatasetOption = Annotated[
-    list[str] | None, Option("--dataset", help="A dataset that the key is for; repeat it. Default: all.")
+    list[str] | None,
+    Option("--dataset", help="A dataset the key gives access to; repeat for several. Default: all."),
 ]
-DaysOption = Annotated[int | None, Option("--days", help="The key ends after so many days.")]
+DaysOption = Annotated[int | None, Option("--days", help="Number of days until the key expires.")]
 
 
 @account.command()
@@ -33,10 +36,12 @@ def create(
     role: str = Option("reader", help="reader, analyst or custodian."),
     dataset: DatasetOption = None,
     days: DaysOption = None,
-    no_key: bool = Option(False, "--no-key", help="No key: the office's own sign-in tells who it is."),
+    no_key: bool = Option(
+        False, "--no-key", help="Create no key: the account signs in through the office's identity provider."
+    ),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Create an account and print its key, which is never shown again."""
+    """Create an account and print its API key, which is shown only once."""
     accounts = _accounts(workspace)
     if no_key:
         accounts.register_name(name, role)
@@ -48,22 +53,24 @@ def create(
 @account.command()
 def key(
     name: NameArgument,
-    role: str | None = Option(None, help="The role of the key: the account's, or a lower one."),
+    role: str | None = Option(None, help="Role of the key: that of the account, or a lower one."),
     dataset: DatasetOption = None,
     days: DaysOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Make another key of an account and print it; the keys that there are remain."""
+    """Create another key for an account and print it; existing keys stay valid."""
     _show(_accounts(workspace).issue(name, role, datasets=dataset or (), days=days))
 
 
 @account.command()
 def revoke(
     name: NameArgument,
-    key_id: str | None = Option(None, "--key", help="Only this key, by its id in `discreet account list`."),
+    key_id: str | None = Option(
+        None, "--key", help="Revoke only this key, named by its id in `discreet account list`."
+    ),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """End an account, or one of its keys: it is refused from now on."""
+    """Revoke an account, or one of its keys."""
     if key_id is None:
         _accounts(workspace).revoke(name)
         messages.print(f"Revoked {name}")
@@ -77,7 +84,7 @@ def list_accounts(
     as_json: bool = Option(False, "--json", help="Print the accounts as JSON."),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """List the accounts and what each key may do; no keys are stored, so none are shown."""
+    """List the accounts and what each key may do. Keys are stored as hashes and cannot be shown."""
     accounts = _accounts(workspace)
     listed = accounts.keys()
     holders = [
@@ -93,13 +100,13 @@ def list_accounts(
         for key in keys:
             state = "revoked" if key.revoked else "active" if key.is_valid() else "ended"
             scope = "all datasets" if key.datasets is None else ", ".join(key.datasets)
-            ends = f"until {key.expires}" if key.expires else "without an end"
+            ends = f"until {key.expires}" if key.expires else "no expiry"
             print_text(f"  key {key.id}  {key.role}  {state}  {scope}  {ends}")
 
 
 def _show(key: str) -> None:
     messages.print(
-        "The key below is shown this once. Send it as `Authorization: Bearer KEY`, or in DISCREET_KEY."
+        "The key below is shown only once. Send it as `Authorization: Bearer KEY`, or in DISCREET_KEY."
     )
     emit(key + "\n", None)
 
@@ -111,27 +118,30 @@ def _accounts(workspace: WorkspaceOption) -> Accounts:
 
 
 MEANS = (
-    "A new secret changes every number: each dataset must be loaded again from its file. Under the cell key method "
-    "readers who kept old tables have two numbers of the same people, whose noise can be averaged. Under dp each load "
-    "needs a new `version` and is charged again. Rotate when the secret may be known to others."
+    "A new secret changes every number, and each dataset must be loaded again from its file. With cell "
+    "keys, readers who kept old tables have two noisy numbers for the same people and can average them. "
+    "Under dp each load needs a new `version` and is charged again. Rotate only if others may know the "
+    "secret."
 )
 # With a callback, a group of one command stays a group.
 app = typer.Typer(help="Rotate the secret of a workspace.", callback=lambda: None, no_args_is_help=True)
 
 
 @app.command()
-def rotate(yes: bool = Option(False, "--yes", help="Do not ask."), workspace: WorkspaceOption = None) -> None:
-    """Put the secret and all that was loaded with it aside, and make a new one; nothing is answered until new loads."""
+def rotate(
+    yes: bool = Option(False, "--yes", help="Skip the confirmation."), workspace: WorkspaceOption = None
+) -> None:
+    """Create a new secret and retire the old one with all its versions; load every dataset again."""
     from discreet.workspace.operate.rotate import rotate as rotate_secret
 
     print_message(MEANS)
     if not yes and not typer.confirm("Rotate the secret?", err=True):
-        raise BadRequest("The secret stays.", "Answer yes, or add --yes.")
+        raise BadRequest("The secret was not rotated.", "Answer yes, or add --yes.")
     done = rotate_secret(workspace_folder(workspace))
     again = ", ".join(done.datasets) or "none"
     print_message(
-        f"Rotated. Load again: {again}. The old secret and versions stand in {done.retired!r} of the workspace: remove "
-        "them when nothing of them is needed."
+        f"Rotated. Load again: {again}. The old secret and versions are in {done.retired!r} in the workspace; "
+        "delete them when you no longer need them."
     )
 
 

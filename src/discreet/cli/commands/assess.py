@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 def assess(
     dataset: shared.DatasetArgument,
     asked: shared.TableQuery,
-    measure: str = Option("count", help="count, or weighted: the exact standard errors of a survey's table."),
+    measure: str = Option(
+        "count", help="count (the default), or weighted: exact standard errors of a survey table."
+    ),
     estimates: list[str] | None = Option(
         None,
         "--estimate",
@@ -43,35 +45,40 @@ def assess(
     forms: bool = Option(
         False,
         "--forms",
-        help="With --measure weighted: risk and utility under every form, and of two forms that are not served.",
+        help=(
+            "With --measure weighted: risk and utility under every form of weights, including two that are never "
+            "served."
+        ),
     ),
     families: str = Option(
         "laplace,normal,maxent,pram,dropadd,current",
-        help="Noise families, current, or noise table files, comma-separated.",
+        help="Noise families, `current`, or noise table files, comma-separated.",
     ),
     epsilon: str = Option("0.1,0.5,1,2", help="Epsilons, comma-separated."),
     delta: float = Option(1e-4, help="The delta at which epsilon is stated."),
-    keep_zeros: bool = Option(False, "--keep-zeros", help="Leave empty cells alone in every family."),
-    reps: int = Option(100, help="Simulated releases of each case."),
-    seed: int = Option(2018, help="The same seed gives the same report."),
-    out: Path | None = Option(None, "--out", "-o", help="The report: FILE.html or FILE.json."),
+    keep_zeros: bool = Option(
+        False, "--keep-zeros", help="Keep cells that are truly 0 at 0 in every family."
+    ),
+    reps: int = Option(100, help="Number of simulated releases per case."),
+    seed: int = Option(2018, help="Random seed; the same seed gives the same report."),
+    out: Path | None = Option(None, "--out", "-o", help="Write the report to FILE.html or FILE.json."),
     as_json: shared.JsonOption = False,
     plot: shared.PlotOption = None,
     picture: str = Option("map", help="map, boxes, confirmation, zeros or conclusions."),
     five_safes: bool = Option(
-        False, "--five-safes", help="Write the Five Safes of the dataset as a checklist, and no report."
+        False, "--five-safes", help="Write a Five Safes checklist for the dataset instead of a report."
     ),
     workspace: shared.WorkspaceOption = None,
     threads: shared.ThreadsOption = None,
 ) -> None:
-    """Assess risk and utility of a table. CONFIDENTIAL: made from true counts, for the custodian only."""
+    """Compare risk and utility of noise designs for a table. CONFIDENTIAL: uses true counts, for the custodian only."""
     from discreet.cli.target import given_options
     from discreet.model.request import request_from_text
 
     if five_safes:
         if any(asked.values()):
             raise BadRequest(
-                "The Five Safes are about a whole dataset, and a table is given.",
+                "--five-safes assesses a whole dataset, and a table was given.",
                 "Leave out rows, columns and filters.",
             )
         _five_safes(dataset, workspace, out, as_json=as_json)
@@ -141,7 +148,7 @@ def _parse_numbers(text: str) -> list[float]:
 def _validate_ending(out: Path | None, *endings: str) -> None:
     if out is not None and out.suffix.lower() not in endings:
         raise UnknownFormat(
-            f'A report cannot be written as "{out.name}".', f"End it in {' or '.join(endings)}."
+            f'Cannot write a report as "{out.name}".', f"Use the extension {' or '.join(endings)}."
         )
 
 
@@ -198,11 +205,11 @@ def _survey_errors(
     for name, ratio in found.printed_over_exact.items():
         if ratio is not None:
             print_text(
-                f"Printed errors of {name} are {ratio:.2f} times the exact ones at the median: they hold the noise too, "
+                f"Printed errors of {name} are {ratio:.2f} times the exact ones at the median: they include the noise "
                 "and are rounded up."
             )
     if found.refusal is not None:
-        output.print(Text(f"The table itself is refused: {found.refusal}", style="dim"))
+        output.print(Text(f"Readers cannot get this table: {found.refusal}", style="dim"))
 
 
 def _forms(
@@ -291,7 +298,8 @@ def _five_safes(dataset: str, workspace: Path | None, out: Path | None, *, as_js
     elif out is not None and kind == ".md":
         if out.exists():  # a checklist is filled in by hand
             raise BadRequest(
-                f"The file {str(out)!r} is there already.", "Choose another name: answers may be in it."
+                f"The file {str(out)!r} is there already.",
+                "Choose another name; the existing file may hold your notes.",
             )
         emit(found.as_markdown(), out)
     elif out is not None or as_json:
@@ -304,7 +312,8 @@ def _five_safes(dataset: str, workspace: Path | None, out: Path | None, *, as_js
                 mark = ("[x] ", "green") if item.status == "known" else ("[ ] ", "yellow")
                 output.print(Text.assemble(mark, (f"{item.question} ", "bold"), item.answer), soft_wrap=True)
         output.print(
-            f"\n{found.open_items} questions are open. --out FILE.md, FILE.html or FILE.json keeps the checklist."
+            f"\n{found.open_items} questions are open. Save the checklist with --out FILE.md, FILE.html or "
+            "FILE.json."
         )
 
 

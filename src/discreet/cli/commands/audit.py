@@ -22,24 +22,30 @@ if TYPE_CHECKING:
 
 
 def audit(
-    file: Path = Argument(..., help="A noise table: our JSON, ONS, tau-Argus, SAS, cellKey or SuperSTAR."),
-    epsilon: float | None = Option(None, "--epsilon", help="State delta at this epsilon."),
-    delta: float | None = Option(None, "--delta", help="Find the smallest epsilon with this delta."),
-    curve: bool = Option(False, "--curve", help="State delta over a range of epsilons."),
+    file: Path = Argument(
+        ...,
+        help="A noise table in Discreet's JSON or in the format of ONS, tau-Argus, SAS, cellKey or SuperSTAR.",
+    ),
+    epsilon: float | None = Option(None, "--epsilon", help="Compute delta at this epsilon."),
+    delta: float | None = Option(None, "--delta", help="Compute the smallest epsilon for this delta."),
+    curve: bool = Option(False, "--curve", help="Compute delta over a range of epsilons."),
     neighbours: str = Option("add-remove", help='"add-remove" or "replace-one".'),
-    cells: int = Option(1, help="In how many overlapping cells a person is counted."),
-    group: int = Option(1, help="How many people may come or go together."),
-    population: int | None = Option(None, help="Number of people N: warn when delta exceeds 1/N."),
-    biased: bool = Option(False, "--biased", help="The table is biased on purpose: accept its mean."),
-    small_n: int | None = Option(None, help="SmallN of a SuperSTAR server."),
+    cells: int = Option(1, help="Number of overlapping cells that count the same person."),
+    group: int = Option(1, help="Group size: number of people protected together."),
+    population: int | None = Option(None, help="Population size N; warn if delta exceeds 1/N."),
+    biased: bool = Option(False, "--biased", help="Accept a table whose noise has a mean other than 0."),
+    small_n: int | None = Option(None, help="The setting SmallN of the SuperSTAR server."),
     as_json: bool = Option(False, "--json", help="Print JSON alone on standard output."),
     plot: Path | None = Option(None, help="Write a picture: FILE.svg or FILE.png."),
     picture: str | None = Option(
         None,
-        help="Which picture: curve (the default), pmf, transition, or quantised (against the design in our JSON).",
+        help=(
+            "Type of picture: curve (the default), pmf, transition, or quantised (next to the design; Discreet's "
+            "JSON only)."
+        ),
     ),
 ) -> None:
-    """Audit a noise table exactly: (epsilon, delta) for all counts and for counts above D."""
+    """Audit a noise table exactly: its (epsilon, delta), for all counts and for counts above D."""
     from discreet import privacy
     from discreet.noise.files import read_noise_table
     from discreet.privacy.audit import audit_document, curve_document
@@ -92,7 +98,8 @@ def _design_of(file: Path) -> dict[int, float]:
     text = file.read_text(encoding="utf-8-sig")
     if not text.lstrip().startswith("{"):
         raise BadRequest(
-            f'"{file.name}" has no design to compare with.', "Only our JSON keeps probabilities."
+            f'"{file.name}" has no design to compare with.',
+            "Only Discreet's JSON keeps the designed probabilities.",
         )
     return design_probabilities(json.loads(text))[-1]
 

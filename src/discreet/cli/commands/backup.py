@@ -14,26 +14,26 @@ from discreet.cli.registry import OPERATE, Command
 from discreet.cli.shared_options import DatasetArgument, VersionOption, WorkspaceOption, workspace_folder
 
 
-def backup(to: Path = Argument(help="A new folder for the copy."), workspace: WorkspaceOption = None) -> None:
-    """Copy a workspace with its secret and its ledger into a new folder; it may be served meanwhile."""
+def backup(to: Path = Argument(help="New folder for the backup."), workspace: WorkspaceOption = None) -> None:
+    """Back up a workspace, its secret and its ledger to a new folder; the server can keep running."""
     from discreet.workspace.operate.backup_restore import back_up
 
     document = back_up(workspace_folder(workspace), to)
     messages.print(
-        f"Backed up: {len(document['files'])} files. The copy holds the secret and the records: keep it as safe as the "
-        "workspace.",
+        f"Backed up: {len(document['files'])} files. The copy contains the secret and the records: protect it "
+        "like the workspace.",
         markup=False,
     )
     if document["ledger"] == "elsewhere":
         messages.print(
-            "The ledger is in a database elsewhere: back it up after this, with its own tools.", markup=False
+            "The ledger is in an external database: back it up now, with that database's tools.", markup=False
         )
 
 
 def restore(
-    backup: Path = Argument(help="A folder that `discreet backup` made."), workspace: WorkspaceOption = None
+    backup: Path = Argument(help="Folder written by `discreet backup`."), workspace: WorkspaceOption = None
 ) -> None:
-    """Bring a backup back, into an empty place or over a workspace; a ledger only moves forward."""
+    """Restore a backup, to a new folder or over a workspace; no charge in a ledger is ever lost."""
     from discreet.workspace.operate.backup_restore import restore as bring_back
 
     folder = workspace_folder(workspace)
@@ -44,27 +44,27 @@ def restore(
 
 
 def move(
-    to: Path = Argument(help="Where the workspace shall stand; nothing may stand there."),
+    to: Path = Argument(help="New folder of the workspace; it must not exist yet."),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Move a workspace; stop its server before, and name the new place to it."""
+    """Move a workspace. Stop its server first, and start it with the new folder."""
     from discreet.workspace.operate.backup_restore import move as move_workspace
 
     move_workspace(workspace_folder(workspace), to)
-    print_message(f"Moved: {to}. Name it with --workspace or DISCREET_WORKSPACE.")
+    print_message(f"Moved: {to}. Use it with --workspace or DISCREET_WORKSPACE.")
 
 
 def move_engine(
     dataset: DatasetArgument,
-    to: str = Option(..., "--to", help="The engine that shall keep the records, as in `load --engine`."),
+    to: str = Option(..., "--to", help="New storage engine, as in `load --engine`."),
     version: VersionOption = "",
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Let another engine keep the records of a version; its digest and all numbers stay."""
+    """Move a version's records to another storage engine; its version id and all numbers stay."""
     from discreet.workspace.operate.manage_versions import move_engine as move_records
 
     digest = move_records(workspace_folder(workspace), dataset, to, version)
-    messages.print(f"{dataset}: version {digest[:8]} is kept by {to} now.", markup=False)
+    messages.print(f"{dataset}: version {digest[:8]} is now stored in {to}.", markup=False)
 
 
 COMMANDS = {

@@ -23,18 +23,20 @@ def build(
         None,
         "--up-to",
         min=1,
-        help="Make tables of up to so many variables beside geography fast; by default as many as may be crossed. "
-        "Under dp the declared tables.",
+        help=(
+            "Cover tables of up to this many variables in addition to geography; by default as many as may be "
+            "crossed. Under dp: the declared tables."
+        ),
     ),
     within: float = Option(
-        1.0, "--within", min=0, help="GB that all cubes of the version may take; 0 removes them."
+        1.0, "--within", min=0, help="Maximum size of all cubes of the version in GB; 0 removes them."
     ),
     version: shared.VersionOption = "",
-    dry_run: bool = Option(False, "--dry-run", help="Only tell which cubes would be built, and why."),
+    dry_run: bool = Option(False, "--dry-run", help="Only list the cubes that would be built, and why."),
     workspace: shared.WorkspaceOption = None,
     as_json: shared.JsonOption = False,
 ) -> None:
-    """Build cubes: tables that they cover are answered in milliseconds, and need no records. No number changes."""
+    """Build cubes (pre-aggregated tables), so that most tables take milliseconds. No number changes."""
     from discreet.workspace.operate.make_cubes import make_cubes
 
     if not isfinite(within):
@@ -59,7 +61,7 @@ def build(
     for plan in done.planned:
         made = sizes.get(plan.variables)
         size = f"at most about {plan.bytes / 1e6:,.1f} MB" if made is None else f"{made.bytes / 1e6:,.1f} MB"
-        left_out = "" if made or dry_run else " It was larger than that, and was left out."
+        left_out = "" if made or dry_run else " It turned out larger and was skipped."
         print_text(f"{' x '.join(plan.variables)}: {size}; {plan.why}.{left_out}")
     if done.note:
         print_text(done.note)

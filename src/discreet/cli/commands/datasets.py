@@ -21,7 +21,7 @@ from discreet.errors import BadRequest
 
 
 def datasets(workspace: shared.WorkspaceOption = None, as_json: shared.JsonOption = False) -> None:
-    """List the datasets of a workspace: version, when it was loaded, method, size on disk."""
+    """List the datasets of a workspace: version, time of load, method, size on disk."""
     from discreet.workspace.operate.manage_versions import list_datasets
 
     folder = shared.workspace_folder(workspace)
@@ -44,14 +44,14 @@ def datasets(workspace: shared.WorkspaceOption = None, as_json: shared.JsonOptio
 
 def methodology(
     dataset: shared.DatasetArgument,
-    of_version: str = Option("", "--version", help="A version: the beginning of its digest, or its name."),
+    of_version: str = Option("", "--version", help="A version: its name, or 8 or more letters of its id."),
     as_json: bool = Option(False, "--json", help="Print the document as JSON."),
     out: Path | None = Option(
-        None, "--out", "-o", help="Write it to FILE.html, a page in one file, or FILE.json."
+        None, "--out", "-o", help="Write a self-contained page FILE.html, or FILE.json."
     ),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """The methodology of a dataset: mechanism, exact promise, rules, limits, attacks, versions and how to cite it."""
+    """Show how a dataset is protected: mechanism, exact promise, rules, limits, attacks, versions, citation."""
     kind = "" if out is None else out.suffix.lower()
     if out is not None and kind not in {".html", ".json"}:
         raise BadRequest(

@@ -34,9 +34,9 @@ def demo(
     workspace: shared.WorkspaceOption = None,
     host: shared.HostOption = None,
     port: shared.PortOption = None,
-    no_serve: bool = Option(False, "--no-serve", help="Only build the demo workspace."),
+    no_serve: bool = Option(False, "--no-serve", help="Build the demo workspace and exit."),
 ) -> None:
-    """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
+    """Build the demo datasets (a synthetic census and a survey) and open the table builder."""
     from discreet.release.dataset_registry import open_registry
     from discreet.workspace.demo import make_demo
 
@@ -54,16 +54,16 @@ def demo(
 
 
 def try_file(
-    file: Path = Argument(help="The records: a file of any kind that `describe` reads."),
+    file: Path = Argument(help="File of records, of any type that `describe` reads."),
     include: shared.IncludeOption = None,
     geography: shared.GeographyOption = None,
     encoding: shared.EncodingOption = "",
     delimiter: shared.DelimiterOption = "",
     table: shared.TableOption = "",
-    port: int | None = Option(None, help="The port to listen on; by default a free one."),
+    port: int | None = Option(None, help="Port to listen on; by default a free one."),
     no_browser: bool = Option(False, "--no-browser", help="Do not open a browser."),
 ) -> None:
-    """Look at a file in the table builder: draft, load, serve, and remove everything at Ctrl-C."""
+    """Preview a file in the table builder: draft a description, load, serve; Ctrl-C removes everything."""
     from discreet.records.draft.describe_file import describe_file
     from discreet.release.load_cautions import weigh_draft
 
@@ -73,15 +73,15 @@ def try_file(
     print_draft(draft)
     if "\n[[variable]]" not in draft.text:
         raise BadData(
-            f"{file.name} has no column with 20 records a category: there is nothing to tabulate.",
-            "Name a column with --include, or draft a description with `discreet describe` and edit it.",
+            f"{file.name} has no column with at least 20 records per category, so there is nothing to tabulate.",
+            "Include a column with --include, or draft a description with `discreet describe` and edit it.",
         )
     try:
         with tempfile.TemporaryDirectory(prefix="discreet-try-") as name:
             _serve(Path(name), draft.text, file, port, browser=not no_browser)
-            messages.print("The workspace was removed, and the file is as it was.")
+            messages.print("The temporary workspace was removed; your file was not changed.")
     except KeyboardInterrupt:
-        messages.print("Stopped; the workspace was removed, and the file is as it was.")
+        messages.print("Stopped. The temporary workspace was removed; your file was not changed.")
 
 
 def _serve(folder: Path, description: str, file: Path, port: int | None, *, browser: bool) -> None:
@@ -96,8 +96,9 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     with load_bars() as progress_for:
         load_with_cautions(LoadJob(folder, description, file, progress_for(dataset, None)))
     print_message(
-        "A look for you alone: the draft above protects the tables, and nobody checked it. To publish, run "
-        "`discreet describe`, check every line, and `discreet load`. Ctrl-C removes everything."
+        "A preview for you alone: the draft above sets the protection, and no one has checked it. To "
+        "publish, run `discreet describe`, check every line, then run `discreet load`. Ctrl-C removes "
+        "everything."
     )
 
     def announce(address: str) -> None:
@@ -114,7 +115,7 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     query = "" if first is None else f"?{first.permalink}"
     if first is None:
         print_message(
-            "The rules of the draft release none of its first tables: the records are few for them."
+            "The draft's rules release none of the tables that were tried: there are too few records."
         )
     leave_signals_to_server()
     serve(registry, options, announce)

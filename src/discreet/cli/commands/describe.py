@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def describe(
-    file: Path = Argument(help="CSV, Excel, Parquet, Arrow, SPSS, Stata, SAS, SQLite or DuckDB."),
+    file: Path = Argument(
+        help="File of records: CSV, Excel, Parquet, Arrow, SPSS, Stata, SAS, SQLite or DuckDB."
+    ),
     out: Path | None = Option(None, "--out", "-o", help="Write the draft to this file."),
     include: shared.IncludeOption = None,
     geography: shared.GeographyOption = None,
@@ -28,7 +30,7 @@ def describe(
     delimiter: shared.DelimiterOption = "",
     table: shared.TableOption = "",
 ) -> None:
-    """Draft a dataset.toml from a file of records, for you to check and complete."""
+    """Draft a dataset.toml from a file of records; check and complete it before you load."""
     from discreet.records.draft.describe_file import describe_file
     from discreet.release.load_cautions import weigh_draft
 
@@ -41,14 +43,16 @@ def describe(
         for path in (out, *beside):
             if path.exists():
                 raise BadRequest(
-                    f"The file {str(path)!r} is there already.",
-                    "Choose another name: a draft overwrites nothing.",
+                    f"The file {str(path)!r} exists already.",
+                    "Choose another name; a draft never overwrites a file.",
                 )
         for path, text in beside.items():
             emit(text, path)
     emit(draft.text, out)
     print_draft(draft)
-    messages.print("A draft: categories were read off the file. Check every line before `discreet load`.")
+    messages.print(
+        "This is a draft: its categories come from the file. Check every line before `discreet load`."
+    )
 
 
 def print_draft(draft: Draft) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: The command's own options, which also say where to audit a family that has no such parameter.
 _AUDIT_OPTIONS = ("epsilon", "delta")
 _PARAMETERS = "discreet.design.wishes"
-COMPARE = "`compare`, which sets families side by side at one epsilon and delta."
+COMPARE = "`compare`: all families at the same epsilon and delta."
 
 
 class DesignCommand(TyperCommand):
@@ -105,7 +105,7 @@ def _compare_families(
 
     if epsilon is None:
         raise BadRequest(
-            "A comparison needs --epsilon, and --delta or --m.",
+            "`compare` needs --epsilon, and --delta or --m.",
             "Give both, as in --epsilon 1 --delta 0.0001.",
         )
     if match not in {"closest", "smallest"}:
@@ -148,27 +148,33 @@ MOST_VALUES = 41
 
 def design(
     context: typer.Context,
-    family: str = typer.Argument(help=f"A noise family; or {COMPARE}"),
+    family: str = typer.Argument(help=f"A noise family, or {COMPARE}"),
     epsilon: float | None = typer.Option(
-        None, help="Privacy loss of one cell; a family without this parameter is audited at it."
+        None,
+        help=(
+            "Privacy loss of one cell. For a family without this parameter: the epsilon at which delta is "
+            "computed."
+        ),
     ),
-    delta: float | None = typer.Option(None, help="Probability that epsilon may fail; finds m or D."),
+    delta: float | None = typer.Option(
+        None, help="Probability that the loss exceeds epsilon; determines m or D."
+    ),
     match: str | None = typer.Option(
-        None, help="compare: normal noise of the closest m (the default) or the smallest."
+        None, help="For compare: normal noise with the closest m (the default) or the smallest."
     ),
     modulus: str = typer.Option("2^32", help="Number of keys: 2^8, 2^12, 2^16, 10^8, 2^32, 2^64 or any."),
     quantise: str | None = typer.Option(None, help="exact or ceiling; each family has a default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
     everything: bool = typer.Option(
-        False, "--all", help="Show every value of a law with many, not only the middle."
+        False, "--all", help="Print every value of the distribution, not only the middle."
     ),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
     picture: str | None = typer.Option(
-        None, help="Which picture: pmf (the default), transition, curve or quantised."
+        None, help="Type of picture: pmf (the default), transition, curve or quantised."
     ),
 ) -> None:
-    """Design a noise table and audit the integers that ship."""
+    """Design a noise table and audit its exact privacy guarantee."""
     drawn = choose_picture(picture, plot, "pmf")
     every = {"epsilon": epsilon, "delta": delta, **context.meta.get(_PARAMETERS, {})}
     given = {name: value for name, value in every.items() if value is not None}
@@ -176,7 +182,7 @@ def design(
         ignored = sorted({*given, *({"plot"} if plot else ())} - {"epsilon", "delta", "m"})
         if ignored:
             raise BadRequest(
-                f"A comparison does not take --{ignored[0].replace('_', '-')}.",
+                f"`compare` does not take --{ignored[0].replace('_', '-')}.",
                 "Give --epsilon with --delta or --m, and --match.",
             )
         _compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
@@ -266,7 +272,7 @@ def parse_modulus(text: str) -> int:
     except ValueError:
         number = 0
     if not 1 <= number <= 2**64:
-        raise BadRequest(f'The modulus "{text}" is not usable.', "Write 4096, 2^32 or 10^8; at most 2^64.")
+        raise BadRequest(f'"{text}" is not a valid modulus.', "Write 4096, 2^32 or 10^8; at most 2^64.")
     return number
 
 
@@ -286,8 +292,8 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
     if len(middle) < len(lines):
         rest = 1 - sum(probability for _, probability, _ in middle)
         print_text(
-            f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have a probability "
-            f"of {rest:.4g} together; --all shows them, --json and --out hold every row."
+            f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have "
+            f"probability {rest:.4g} together; print them with --all, --json or --out."
         )
     moments, promise = document["moments"], document["privacy"]
     output.print(

@@ -18,10 +18,10 @@ from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
 
 def doctor(
     workspace: shared.WorkspaceOption = None,
-    quick: bool = Option(False, "--quick", help="Do not read all stored records."),
+    quick: bool = Option(False, "--quick", help="Skip reading all stored records."),
     as_json: shared.JsonOption = False,
 ) -> None:
-    """Examine a workspace: secret, permissions, ledger, versions, seals, history, disk; what to do about each fault."""
+    """Check a workspace (secret, permissions, ledger, versions, checksums, history, disk) and say how to fix each fault."""
     from discreet.workspace.operate.diagnosis import examine
 
     folder = shared.workspace_folder(workspace)
@@ -38,12 +38,12 @@ def doctor(
 
 def verify(
     dataset: str | None = Argument(
-        None, help="A dataset; all of the workspace by default.", autocompletion=shared.complete_dataset
+        None, help="The dataset's id; by default all datasets.", autocompletion=shared.complete_dataset
     ),
     workspace: shared.WorkspaceOption = None,
     as_json: shared.OutcomeOption = False,
 ) -> None:
-    """Read all stored records and compare them with the seals of their loads; what fails is not served."""
+    """Read all stored records and compare them with their checksums; a version that fails is not served."""
     found: list[dict[str, Any]] = []
     with closing(shared.open_workspace(workspace)[0]) as registry:
         for name in [dataset] if dataset else registry.ids():
@@ -57,9 +57,7 @@ def verify(
     if as_json:
         emit_json({"workspace": str(registry.folder), "datasets": found})
     for each in () if as_json else found:
-        sound = (
-            "version {version:.8} is as it was loaded" if each["sound"] else "not sound. {reason} {advice}"
-        )
+        sound = "version {version:.8} is intact" if each["sound"] else "not sound. {reason} {advice}"
         print_text(f"{each['dataset']}: {sound.format_map(each)}".rstrip())
     if not all(each["sound"] for each in found):
         raise typer.Exit(EXIT_OURS)

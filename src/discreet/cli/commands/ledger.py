@@ -37,7 +37,10 @@ class _ByDataset(TyperGroup):
 
 ledger = typer.Typer(
     cls=_ByDataset,
-    help="What a budget has spent, what is left and by whom: `discreet ledger DATASET`. An auditor's statement.",
+    help=(
+        "Show what a budget has spent, by whom, and what is left: `discreet ledger DATASET`. Write or verify "
+        "a statement."
+    ),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -45,21 +48,26 @@ ledger = typer.Typer(
 
 @ledger.command()
 def show(
-    dataset: str = Argument(help="The dataset's id; its whole budget is shown."),
-    allow: str | None = Option(None, help="Open the ledger to this account, up to --loss and --failure."),
-    loss: str | None = Option(None, help="The account's own cap: epsilon, or rho under the rule zcdp."),
-    failure: str = Option("1e-9", help="The account's own cap of delta, or of distance."),
+    dataset: str = Argument(help="The dataset's id; shows the whole budget it draws on."),
+    allow: str | None = Option(
+        None, help="Let this account spend from the budget, up to --loss and --failure."
+    ),
+    loss: str | None = Option(None, help="Cap of the account: epsilon, or rho under the rule zcdp."),
+    failure: str = Option("1e-9", help="Cap of the account: delta, or distance."),
     as_json: bool = Option(False, "--json", help="Print the ledger as JSON."),
     out: shared.JsonFileOption = None,
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Show the charges of a budget, its remainder and its accounts. `--allow` opens it to an account."""
+    """Show the charges to a budget, what is left, and its accounts. `--allow` lets an account spend."""
     service = shared.open_workspace(workspace)[0].open(dataset)
     if (allow is None) != (loss is None):
-        raise BadRequest("A share needs an account and a cap.", "Give --allow ACCOUNT --loss 0.5.")
+        raise BadRequest(
+            "--loss and --failure set the cap of an account, and none is given.",
+            "Give --allow ACCOUNT --loss 0.5.",
+        )
     if allow is not None and loss is not None:
         service.open_share(allow, (_parse_number(loss), _parse_number(failure)))
-        messages.print(f"Opened to {allow}, up to {loss}.", markup=False)
+        messages.print(f"{allow} can now spend up to {loss}.", markup=False)
     found = service.ledger()
     if as_json or out is not None:
         emit_json(found, out)
@@ -72,7 +80,7 @@ def statement(
     out: Path = Option(..., "--out", "-o", help="Write it to FILE.html or FILE.json."),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """A signed statement for an auditor: all budgets with their caps, charges and promises, and the head of the chain."""
+    """Write a signed statement for an auditor: all budgets, their charges and promises, and the head of the hash chain."""
     from discreet.assess.report_pages import statement_html
     from discreet.workspace.operate.statement import make_statement
 
@@ -85,7 +93,7 @@ def statement(
         emit(statement_html(document), out)
     else:
         emit_json(document, out)
-    print_message("Give the auditor the public key by another way: `discreet public-key --out FILE`.")
+    print_message("Send the auditor the public key separately: `discreet public-key --out FILE`.")
 
 
 @ledger.command()
@@ -93,11 +101,11 @@ def verify(
     statement: Annotated[Path, Argument(help="The statement: FILE.html or FILE.json.")],
     public_key: Path = Option(..., "--public-key", help="The public key of the workspace, as PEM."),
     earlier: Path | None = Option(
-        None, "--earlier", help="An earlier statement: nothing of it may be missing."
+        None, "--earlier", help="An earlier statement, all of whose charges must still be there."
     ),
     as_json: shared.OutcomeOption = False,
 ) -> None:
-    """Check a statement: its signature, its sums, and that it goes on from an earlier one. No workspace is needed."""
+    """Verify a statement: its signature, its sums, and that it continues an earlier one. Needs no workspace."""
     from discreet.assess.report_pages import read_statement
     from discreet.ledger.hash_chain import NOT_CHECKED, verify_statement
     from discreet.records.signing import read_public_key
@@ -145,7 +153,7 @@ def _show(found: dict[str, Any]) -> None:
         [each["account"], *(f"{next(iter(each[name].values())):.4g}" for name in ("cap", "spent", "left"))]
         for each in found["accounts"]
     ]
-    print_grid(output, "Accounts with a share", ["Account", "Cap", "Spent", "Left"], lines, 1)
+    print_grid(output, "Accounts that may spend", ["Account", "Cap", "Spent", "Left"], lines, 1)
     lines = []
     for each in found["charges"]:
         at, account = each["at"][:19].replace("T", " "), each["account"] or "(custodian)"
@@ -163,11 +171,11 @@ def budget(
     out: shared.JsonFileOption = None,
     plot: Path | None = Option(
         None,
-        help="Write a picture of the budget over tables, and of the error by epsilon: FILE.svg or FILE.png.",
+        help="Draw the budget by table, and the error by epsilon: FILE.svg or FILE.png.",
     ),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """What a dataset's universe promises and costs, and what the budget has left.
+    """Show what a dp dataset promises and costs, and what is left of its budget.
 
     A dataset.toml that is not loaded yet shows its price before anything is charged.
     """
@@ -203,7 +211,7 @@ def _forecast(description: Path, workspace: Path | None) -> dict[str, Any]:
 
 
 def _show_budget(found: dict[str, Any], *, planned: bool) -> None:
-    print_text(found["promise"] or "Nothing can be promised at this delta.")
+    print_text(found["promise"] or "No guarantee can be given at this delta.")
     output.print()
     for name in ("cap", "spent", "left"):
         output.print(f"{name:<8}{_amount(found[name])}", markup=False)
@@ -216,9 +224,15 @@ def _show_budget(found: dict[str, Any], *, planned: bool) -> None:
     output.print()
     tables = "1 table" if found["d"] == 1 else f"{found['d']} tables"
     title = (
-        f"{found['d']} residuals with noise make all tables, which agree; epsilon is that of a table by itself"
+        (
+            f"{found['d']} noisy residuals determine all tables, which are consistent; epsilon is that of one "
+            "table alone"
+        )
         if found["margins"] == "joint"
-        else f"{tables} with noise; each person is counted in one cell of each. Any other table that they contain is a sum"
+        else (
+            f"{tables} with noise; each person is in one cell of each. Tables contained in these are sums of "
+            "their cells"
+        )
     )
     figures = "{epsilon:.4g} {delta:.2g} {p_exact:.1%} {expected_abs_error:.2f}"
     lines = [
@@ -243,15 +257,15 @@ def _show_budget(found: dict[str, Any], *, planned: bool) -> None:
 
 def _after(found: dict[str, Any]) -> str:
     if found["price"] is None:
-        return "Nothing is charged before it is loaded."
+        return "Nothing is charged until you load it."
     costs, left = f"Loading it costs {_amount(found['price'])}", found["left_after"]
     if min(left.values()) < 0:
-        return f"{costs}. The budget's cap does not cover it: a load of anything new would be refused."
+        return f"{costs}. The budget's cap does not cover this: loading it would be refused."
     loss = next(iter(left))
     if left[loss] < LITTLE * found["cap"][loss]:
         return (
-            f"{costs} and leaves nothing: no second version and no further table could ever be charged, and a cap "
-            "cannot be raised. Set cap_epsilon and cap_delta for the budget's whole life."
+            f"{costs} and uses up the budget: no second version and no further table could ever be charged, "
+            "because a cap cannot be raised. Set cap_epsilon and cap_delta for the whole life of the budget."
         )
     return f"{costs} and leaves {_amount(left)}."
 

@@ -30,32 +30,39 @@ MOST_CAUTIONS = 20
 def load(
     description: Annotated[Path, Argument(help="The dataset.toml.")],
     file: str = Argument(
-        help="The records: a file of any kind that `describe` reads, or with --engine spark a table or address "
-        "in Spark (spark:census.people, spark:hdfs://name/people)."
+        help=(
+            "File of records, of any type that `describe` reads; with --engine spark a table or URL in Spark "
+            "(spark:census.people, spark:hdfs://name/people)."
+        )
     ),
     engine: str | None = Option(
         None,
-        help="The engine that keeps the records; by default the one that the description or the workspace names.",
+        help="Storage engine for the records; by default that of the description or the workspace.",
     ),
     corrections: str = Option(
         "keep-keys",
-        help="Where records differ from those that are served: keep-keys (serve them; cells that did not change "
-        "keep their numbers), collect (compare only, serve nothing yet) or new-lineage (all numbers change).",
+        help=(
+            "If records were corrected: keep-keys (unchanged cells keep their numbers), collect (compare only, "
+            "publish nothing yet) or new-lineage (all numbers change)."
+        ),
     ),
     dry_run: bool = Option(
         False,
         "--dry-run",
-        help="Check all that a load could be refused for; tell what would be charged; write and charge nothing.",
+        help=(
+            "Check everything that could stop the load and show what it would charge. Nothing is written or "
+            "charged."
+        ),
     ),
     serve_beside: bool = Option(
         False,
         "--serve-beside",
-        help="Answer earlier versions (version=) beside this one, however few records differ.",
+        help="Keep earlier versions available (version=), even if few records differ.",
     ),
     workspace: WorkspaceOption = None,
     as_json: OutcomeOption = False,
 ) -> None:
-    """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
+    """Check a file of records against its dataset.toml and load it. If anything is wrong, nothing changes."""
     from discreet.model.description.dataset_toml import parse_dataset
     from discreet.release.load_cautions import LoadJob, dry_load_document, load_with_cautions
     from discreet.workspace.folder_layout import name_description_in_errors, read_description
@@ -67,8 +74,8 @@ def load(
         dataset = parse_dataset(text, lineage_defaults(folder, text))
     if dry_run and corrections != "keep-keys":
         raise BadRequest(
-            f"--dry-run and --corrections {corrections} cannot be combined: a dry run compares no records.",
-            "Leave one of them out; --corrections collect compares the records and serves nothing.",
+            f"--dry-run cannot be combined with --corrections {corrections}: a dry run compares no records.",
+            "Drop one of them. --corrections collect compares the records without publishing.",
         )
     with (
         report_problems(as_json=as_json),
@@ -94,22 +101,22 @@ def load(
     elif corrections != "collect":
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
         if corrections == "new-lineage":
-            messages.print("It has new keys: all its numbers change.")
+            messages.print("It has new keys, so all its numbers change.")
         _show_replaced(folder, dataset, receipt)
 
 
 def check(
-    file: Annotated[Path, Argument(help="The records: a file of any kind that `describe` reads.")],
+    file: Annotated[Path, Argument(help="File of records, of any type that `describe` reads.")],
     description: Path = Argument(help="The dataset.toml."),
     workspace: Path | None = Option(
         None,
         "--workspace",
         "-w",
-        help="Compare with the version that this workspace serves; by default with none.",
+        help="Workspace whose served version the records are compared with; by default none.",
     ),
     as_json: OutcomeOption = False,
 ) -> None:
-    """Check a file of records against its dataset.toml: all problems at once; nothing is written."""
+    """Check a file of records against its dataset.toml and list all problems. Nothing is written."""
     from discreet.release.load_cautions import LoadJob, dry_load_document
     from discreet.workspace.folder_layout import name_description_in_errors, read_description
 
@@ -138,9 +145,9 @@ def _show_replaced(folder: Path, dataset: Dataset, receipt: Receipt | None) -> N
 
     with closing(open_registry(folder, threads=1)) as registry:
         for version in registry.versions(dataset.id)[:-1][-1:]:
-            closed = f"is not answered any more. {version.closed}"
-            state = closed if version.closed else "is still answered (version=)."
-            messages.print(f"Version {version.digest[:8]}, which it replaces, {state}", soft_wrap=True)
+            closed = f"is no longer available. {version.closed}"
+            state = closed if version.closed else "is still available (version=)."
+            messages.print(f"The previous version {version.digest[:8]} {state}", soft_wrap=True)
         if receipt is None:
             return
         basic = dp_terms(dataset)[0].composition == "basic"
@@ -169,8 +176,8 @@ def show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
             soft_wrap=True,
         )
     messages.print(
-        "Not looked at: which records changed against the version that is served, and groups that differ by a few "
-        "people. A load cautions you of them; --corrections collect tells what changed.",
+        "Not checked: which records differ from the served version, and groups that differ by a few people. "
+        "A load warns about these; --corrections collect lists what changed.",
         soft_wrap=True,
     )
     messages.print("Nothing was written and nothing was charged.")
@@ -180,7 +187,7 @@ def _show_cautions(cautions: Sequence[str]) -> None:
     """Print what only the custodian may know: changes, ids, declared groups that differ by a few people."""
     if cautions:
         count = "1 caution" if len(cautions) == 1 else f"{len(cautions)} cautions"
-        messages.print(f"{count}, for your eyes only:", style="bold")
+        messages.print(f"{count} (confidential):", style="bold")
     for caution in cautions[:MOST_CAUTIONS]:
         messages.print(Text(f"  {caution}"), soft_wrap=True)
     if len(cautions) > MOST_CAUTIONS:

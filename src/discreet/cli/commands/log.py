@@ -17,7 +17,9 @@ from discreet.errors import BadRequest, WorkspaceUnusable
 if TYPE_CHECKING:
     from discreet.web.detectors.monitor import Alert
 
-app = typer.Typer(help="The log of requests: verify it, see alerts, lift a hold.", no_args_is_help=True)
+app = typer.Typer(
+    help="Verify the audit log, list alerts, unblock an account or IP address.", no_args_is_help=True
+)
 COMMAND = Command(app, OPERATE)
 JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
@@ -26,11 +28,15 @@ JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 def verify(
     as_json: JsonOption = False,
     expect: list[str] | None = Option(
-        None, help="CHAIN:LINE:MAC that was printed earlier and must still be there; repeat it."
+        None,
+        help=(
+            "An end of a chain printed earlier (CHAIN:LINE:MAC) that must still be in the log; repeat for "
+            "several."
+        ),
     ),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Verify every line of the log: none was changed, moved or left out. Prints the end of each chain and lost lines."""
+    """Verify that no line of the audit log was changed, moved or removed. Print the end of each chain and lost lines."""
     from discreet.web.audit.chain import has_line, verify_log
     from discreet.workspace.folder_layout import log_key
 
@@ -48,17 +54,19 @@ def verify(
             end = f"{chain.process}:{chain.last}:{chain.mac}"
             print_text(f"chain {chain.process}  lines {chain.first} to {chain.last}  {state}  {end}")
     if faults:
-        raise WorkspaceUnusable(" ".join(faults), "Compare it with a copy, and find out who can write there.")
-    messages.print("The log is sound" if found else "There is no log yet")
+        raise WorkspaceUnusable(
+            " ".join(faults), "Compare the log with a backup, and check who can write to its folder."
+        )
+    messages.print("The log is intact" if found else "There is no log yet")
 
 
 @app.command()
 def alerts(
     as_json: JsonOption = False,
-    again: bool = Option(False, "--again", help="Read the whole log again, with the thresholds of today."),
+    again: bool = Option(False, "--again", help="Scan the whole log again with the current thresholds."),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Show what the watch found, the newest first, and who is held back."""
+    """List alerts of the attack detectors, newest first, and who is blocked."""
     from discreet.web.auth.rate_limit import RateLimitStore
     from discreet.web.detectors.monitor import read_alerts
 
@@ -80,16 +88,18 @@ def alerts(
 
 @app.command()
 def release(
-    who: str = Argument(help="As `discreet log alerts` names them, with account: or address:."),
+    who: str = Argument(
+        help="The account or IP address as `discreet log alerts` prints it, with account: or address:."
+    ),
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Lift the hold on an account or an address."""
+    """Unblock an account or an IP address."""
     from discreet.web.auth.rate_limit import RateLimitStore
 
     path = _folders(workspace)[1] / "shared.sqlite"
     if not path.exists() or not RateLimitStore(path).release(who):
-        raise BadRequest(f"{who!r} is not held back.", "`discreet log alerts` shows who is.")
-    messages.print(f"{who} may go on")
+        raise BadRequest(f"{who!r} is not blocked.", "See who is with `discreet log alerts`.")
+    messages.print(f"{who} is no longer blocked")
 
 
 def _folders(workspace: Path | None) -> tuple[Path, Path]:

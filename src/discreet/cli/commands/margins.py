@@ -50,10 +50,15 @@ def charge_sentence(charged: dict[str, Any]) -> str:
     """
     amount = f"epsilon {charged['epsilon']:.12g}, delta {charged['delta']:.3g}"
     if not charged["spent"]:
-        return f'It would charge {amount} to the budget "{charged["family"]}", unless it was charged before.'
+        return (
+            f'A release would charge {amount} to the budget "{charged["family"]}", unless these margins were '
+            "charged before."
+        )
     left = f"epsilon {charged['left']:.12g} is left"
     if charged["repeat"]:
-        return f'Charged nothing: it was charged to the budget "{charged["family"]}" before; {left}.'
+        return (
+            f'Charged nothing: these margins were charged to the budget "{charged["family"]}" before; {left}.'
+        )
     return f'Charged {amount} to the budget "{charged["family"]}"; {left}.'
 
 
@@ -90,13 +95,13 @@ def margins(
     wanted: str | None = Option(
         None,
         "--margins",
-        help='As in "AD,AB,BE" or "sex*age,sex*region"; by default those of a paper\'s model.',
+        help='The margins, as in "AD,AB,BE" or "sex*age,sex*region"; by default those of the paper\'s model.',
     ),
-    epsilon: str = Option("1", metavar="NUMBER", help="The privacy loss of everything together."),
+    epsilon: str = Option("1", metavar="NUMBER", help="Privacy loss of all margins together."),
     delta: str = Option(
         "0",
         metavar="NUMBER",
-        help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too.",
+        help="Probability that the loss exceeds epsilon. 0: Laplace noise only; above 0: Gaussian noise, too.",
     ),
     method: str = Option(
         "optimum", help="fourier, efron-stein, independent, independent-consistent or optimum."
@@ -106,14 +111,12 @@ def margins(
     ),
     neighbours: str | None = Option(None, help="add-remove (default) or replace-one; a dataset has its own."),
     weights: str = Option(
-        "cells", help='Whose errors weigh the same: cells or tables; or an importance for each, "AB=5,BC=1".'
+        "cells", help='What to weight equally: cells or tables; or a weight per margin, as in "AB=5,BC=1".'
     ),
-    reps: int | None = Option(None, help="How many runs; not on a dataset."),
-    seed: int | None = Option(
-        None, help="Makes the runs repeatable; not on a dataset, whose noise is keyed."
-    ),
+    reps: int | None = Option(None, help="Number of simulated runs; not for a dataset."),
+    seed: int | None = Option(None, help="Random seed of the runs; not for a dataset, whose noise is keyed."),
     dry_run: bool = Option(
-        False, "--dry-run", help="For a dataset: tell the expected errors only, and charge nothing."
+        False, "--dry-run", help="For a dataset: only show the expected errors, and charge nothing."
     ),
     as_json: bool = Option(False, "--json", help="Print the study, or a dataset's margins, as JSON."),
     out: shared.JsonFileOption = None,
@@ -123,7 +126,7 @@ def margins(
     ),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Many margins at once: the expected error of every method, and runs of one next to the true counts.
+    """Release many margins at once: the expected error of every method, and simulated runs next to the true counts.
 
     On a dataset under dp the margins are released instead: noise is keyed and the dataset's budget is charged.
     """
@@ -135,12 +138,14 @@ def margins(
         given = {"neighbours": neighbours, "reps": reps, "seed": seed, "as-published": as_published or None}
         if used := [option for option, value in {**given, "plot": plot}.items() if value is not None]:
             raise BadRequest(
-                f"--{used[0]} is for tables of counts that may be seen, and this is a dataset.",
-                "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
+                f"--{used[0]} is for tables of public counts, and this is a dataset.",
+                "Leave it out: a dataset's noise is keyed, its neighbours are declared, and every release is charged.",
             )
         service = shared.open_workspace(workspace)[0].open(table, os.environ.get(shared.KEY_ENVIRONMENT))
         if not wanted:
-            raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
+            raise BadRequest(
+                "--margins is missing.", 'Name the margins, as in --margins "sex*age,sex*region".'
+            )
         from discreet.release.joint_margins import dataset_margins
 
         released = dataset_margins(service.dataset, wanted)
@@ -153,13 +158,13 @@ def margins(
         return
     if dry_run:
         raise BadRequest(
-            "A table of counts that may be seen is not charged to a budget.", "Leave out --dry-run."
+            "--dry-run is for datasets; a table of public counts is never charged.", "Leave out --dry-run."
         )
     drawn = shared.choose_picture(picture, plot, "errors")
     opened = paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
     named = PAPER_TABLES.get(table) if wanted is None else wanted
     if not named:
-        raise BadRequest("No margins are asked for.", 'Give them as in --margins "AD,AB,BE".')
+        raise BadRequest("--margins is missing.", 'Name the margins, as in --margins "AD,AB,BE".')
     chosen = parse_margins(named, opened.names, opened.shape)
     importance = parse_weights(weights, chosen)
     done = study(
@@ -200,7 +205,7 @@ def _plot(
 
     plan = done.plan
     if picture not in {"errors", "runs"}:
-        raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
+        raise BadRequest(f'There is no picture "{picture}".', "Choose errors or runs.")
     if picture == "errors":
         chart = error_by_epsilon(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
     else:

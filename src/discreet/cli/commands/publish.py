@@ -25,20 +25,16 @@ _MOST_SHOWN = 10
 def publish(
     dataset: shared.DatasetArgument,
     to: str = Option(..., "--to", help="A folder, or a bucket as s3://bucket/path."),
-    dry_run: bool = Option(
-        False, "--dry-run", help="Only tell how much would be published; nothing is counted."
-    ),
+    dry_run: bool = Option(False, "--dry-run", help="Only show how much would be published."),
     site: bool = Option(
         False, "--site", help="Write a static site instead: pages and files for any web server."
     ),
-    most_files: int | None = Option(None, min=1, help="Publish up to so many files; 20,000 by default."),
-    most_bytes: int | None = Option(
-        None, min=1, help="Publish up to so many bytes; 2,000,000,000 by default."
-    ),
+    most_files: int | None = Option(None, min=1, help="Maximum number of files; 20,000 by default."),
+    most_bytes: int | None = Option(None, min=1, help="Maximum number of bytes; 2,000,000,000 by default."),
     as_json: shared.JsonOption = False,
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Publish the tables of `publish` in dataset.toml: protected releases as signed files, for a server without records."""
+    """Publish the tables that dataset.toml lists as signed files, for a server that holds no records."""
     from discreet.publish import publisher
     from discreet.publish.file_store import open_storage
     from discreet.records.signing import signing_key
@@ -77,8 +73,8 @@ def _print_plan(plan: PublishPlan, *, as_json: bool) -> None:
         emit_json({"tables": tables, "refused": refused, "files": plan.files, "bytes": plan.bytes})
         return
     print_text(
-        f"{len(plan.requests):,} tables would be published: {plan.files:,} files, up to {plan.bytes:,} bytes before "
-        "they are compressed."
+        f"{len(plan.requests):,} tables would be published: {plan.files:,} files, up to {plan.bytes:,} bytes "
+        "before compression."
     )
     _print_refused(plan.refused)
 
@@ -114,7 +110,7 @@ def public_key(
     out: Path | None = Option(None, "--out", "-o", help="Write it to a file."),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """The public key of a workspace, as PEM: with it anybody can check what the workspace signed."""
+    """Print the public key of a workspace (PEM), with which anyone can verify what it signed."""
     from discreet.records.signing import signing_key
     from discreet.workspace.folder_layout import refuse_no_workspace
 

@@ -17,17 +17,14 @@ def serve(
     host: HostOption = None,
     port: PortOption = None,
     threads: ThreadsOption = None,
-    workers: int | None = Option(None, help="How many processes serve; one a core is good."),
-    public_url: str | None = Option(
-        None, help="The address under which readers find the server, a path included."
-    ),
-    trusted_hosts: str | None = Option(
-        None, help="Host names that it answers for beside its own, separated by commas."
-    ),
+    workers: int | None = Option(None, help="Number of server processes; use one per core."),
+    public_url: str | None = Option(None, help="Public URL of the server, including a path."),
+    trusted_hosts: str | None = Option(None, help="Additional host names to answer for, comma-separated."),
     published: str | None = Option(
-        None, help="Serve what `discreet publish` wrote there, a folder or a bucket, with no workspace."
+        None,
+        help="Serve a publication written by `discreet publish` (a folder or bucket), without a workspace.",
     ),
-    public_key: Path | None = Option(None, help="The public key of the office that published it."),
+    public_key: Path | None = Option(None, help="Public key of the publisher."),
 ) -> None:
     """Serve the table builder and the HTTP API."""
     from discreet.web.run import serve as serve_app
@@ -42,7 +39,7 @@ def serve(
         return
     if published is None or workspace is not None:
         raise BadRequest(
-            "--public-key is for --published, and --published is served without a workspace.",
+            "--public-key requires --published, and --published cannot be combined with --workspace.",
             "Give --published FOLDER --public-key FILE, or --workspace FOLDER.",
         )
     from discreet.publish.file_store import open_storage
@@ -53,8 +50,8 @@ def serve(
     publication = PublishedRegistry(open_storage(published), key)
     if key is None:
         print_message(
-            f"The publication is whole, and signed by the key {publication.signer.fingerprint}. Whose key this is was not "
-            "checked: give --public-key FILE."
+            f"The publication is complete and signed by the key {publication.signer.fingerprint}, whose owner was "
+            "not verified: pass --public-key FILE."
         )
     serve_app(publication, options_from(publication.options, **given, **addresses))
 
@@ -68,8 +65,9 @@ def _warn_if_open(options: Options) -> None:
         return
     who = "may ask" if options.access == PUBLIC else "may try keys"
     print_message(
-        f"Everybody who reaches port {options.port} of this machine {who}, and everybody on the way reads keys and answers: "
-        "there is no TLS here, and no proxy is named in trusted_proxies. See docs/how-to/deploy.md."
+        f"Anyone who can reach port {options.port} of this machine {who}, and anyone on the network path can "
+        "read keys and tables: there is no TLS, and trusted_proxies names no proxy. See "
+        "docs/how-to/deploy.md."
     )
 
 

@@ -28,15 +28,17 @@ def table(
     dataset: shared.TargetArgument,
     asked: shared.TableQuery,
     measure: str = Option("count", help="count, or weighted for datasets with survey weights."),
-    additivity: str = Option("", help="independent, interior or fitted; the dataset's own way by default."),
+    additivity: str = Option("", help="independent, interior or fitted; by default as the dataset declares."),
     fit_to: list[str] | None = Option(
-        None, "--fit-to", help="Published tables whose totals a fitted table keeps, as in area,sex*age."
+        None,
+        "--fit-to",
+        help="Published tables whose totals a fitted table must reproduce, as in area,sex*age.",
     ),
     no_totals: bool = Option(False, "--no-totals", help="Leave out all totals."),
     errors: bool = Option(
         False,
         "--errors",
-        help="Show the relative standard error of each weighted number, and the noise's share of it.",
+        help="Show the relative standard error of each weighted number, and how much of it is noise.",
     ),
     form: str | None = Option(
         None,
@@ -45,37 +47,41 @@ def table(
         autocompletion=lambda: [form.name for form in formats()],
     ),
     as_json: bool = Option(False, "--json", help="The same as --format json."),
-    dry_run: bool = Option(False, "--dry-run", help="Only tell the size and what the rules say, as JSON."),
+    dry_run: bool = Option(
+        False, "--dry-run", help="Only show the size and the verdict of the rules, as JSON."
+    ),
     percent: str = Option("", help="Percent of the row, column or table total, or of a cell: sex=1,age=_T."),
     rank: bool = Option(False, "--rank", help="Rank the rows of each column."),
-    top: int = Option(0, help="So many categories of the first row variable, the largest first."),
+    top: int = Option(0, help="Show only this many categories of the first row variable, largest first."),
     hide_empty: bool = Option(False, "--hide-empty", help="Leave out rows whose numbers are all 0."),
     sort: str = Option("", help="Sort rows by label, value or a column such as sex=1; -sex=1 descends."),
     nonzero: bool = Option(
         False,
         "--nonzero",
-        help="List only cells that are not 0, of a table of any width, as csv, parquet or arrow.",
+        help="List only non-zero cells, of a table with any number of variables, as csv, parquet or arrow.",
     ),
     chart: str = Option(
         "",
-        help="What --format svg or png draws: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or "
-        "map; what fits best by default.",
+        help=(
+            "Chart for --format svg or png: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or "
+            "map; by default the best fit."
+        ),
     ),
-    theme: str = Option("", help="The colours of a picture: light or dark."),
+    theme: str = Option("", help="Colours of the chart: light or dark."),
     version: shared.VersionOption = "",
     out: Path | None = Option(None, "--out", "-o", help="Write to this file."),
     workspace: shared.WorkspaceOption = None,
     threads: shared.ThreadsOption = None,
 ) -> None:
-    """Make a protected table. With --format or --json standard output holds only the document."""
+    """Print a protected table, or write it in another format."""
     from discreet.cli.target import open_target
     from discreet.model.view import THEMES, Picture, View
     from discreet.release.measures import measure_kind
 
     if errors and not measure_kind(measure).measure.has_errors:
         raise BadRequest(
-            "A table of counts has no sampling errors.",
-            "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
+            "--errors is for weighted tables: a table of counts has no sampling errors.",
+            "Add --measure weighted, or leave --errors out.",
         )
     chosen = _choose_format(
         form, out, as_json=as_json, dry_run=dry_run, drawn="chart" if chart else "theme" if theme else ""
@@ -133,15 +139,17 @@ def _choose_format(
     """The format of the document; None for a table on the screen, or a dry run."""
     if as_json and form not in {None, "json"}:
         raise BadRequest(
-            f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
+            f"--json cannot be combined with --format {form}.", f"Leave out --json, or --format {form}."
         )
     chosen = format_by_name(form or "json") if form or as_json else None
     if chosen is None and out is not None and not dry_run:
         chosen = format_of_file(out)
     if drawn and (chosen is None or not chosen.is_picture):
-        raise BadRequest(f"--{drawn} is for pictures.", "Add --format svg or --format png, or leave it out.")
+        raise BadRequest(
+            f"--{drawn} applies to charts only.", "Add --format svg or --format png, or leave it out."
+        )
     if dry_run and form not in {None, "json"}:
-        raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
+        raise BadRequest(f"--dry-run prints JSON, not {form}.", f"Leave out --format {form}.")
     return chosen
 
 
@@ -152,11 +160,11 @@ def _list(
 
     if form is None:
         raise BadRequest(
-            "--nonzero gives a document.", "Add --format csv, or -o with a file that ends in .csv."
+            "--nonzero needs a format.", "Add --format csv, or -o with a file that ends in .csv."
         )
     if not alone:
         raise BadRequest(
-            "--nonzero lists numbers alone.",
+            "--nonzero cannot be combined with options that change the table.",
             "Leave out --percent, --rank, --top, --hide-empty, --sort, --errors, --dry-run.",
         )
     listing_format(form)
@@ -176,6 +184,6 @@ def _show(release: Release, *, errors: bool) -> None:
     print_grid(output, release.title, headers, lines, stubs, together=together)
     note = shown.error_note()
     if note:
-        note += " The columns tell both cell by cell." if errors else " --errors shows each."
+        note += " The columns give both for each cell." if errors else " See each with --errors."
     for text in (*shown.legend(), *([note] if note else ()), *release.notes):
         output.print(Text(printable(text)), style="dim")

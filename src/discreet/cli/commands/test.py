@@ -23,7 +23,7 @@ from discreet.model.messages.text import printable
 if TYPE_CHECKING:
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
 
-HELP = "Test a hypothesis on released counts; the noise is allowed for."
+HELP = "Test a hypothesis on released counts, allowing for the noise."
 # With a callback, a group of one command stays a group.
 test = typer.Typer(name="test", help=HELP, callback=lambda: None, no_args_is_help=True)
 #: The defaults of a test; a server accepts nothing else.
@@ -39,28 +39,30 @@ _DEFAULTS: dict[str, Any] = {
 @test.command()
 def independence(
     dataset: str | None = Option(None, help="The dataset's id."),
-    rows: list[str] | None = Option(None, help="The variable down the side."),
-    columns: list[str] | None = Option(None, help="The variable along the top."),
+    rows: list[str] | None = Option(None, help="The row variable."),
+    columns: list[str] | None = Option(None, help="The column variable."),
     filters: shared.FilterOption = None,
     groups: shared.GroupOption = None,
-    file: Path | None = Option(None, "--csv", help="A matrix of released counts: no header, no totals."),
-    noise: Path | None = Option(None, help="The noise table of the matrix, any format."),
+    file: Path | None = Option(
+        None, "--csv", help="CSV file with a matrix of released counts, without header and totals."
+    ),
+    noise: Path | None = Option(None, help="Noise table of the matrix, in any format that `audit` reads."),
     model: str = Option(_DEFAULTS["model"], help="poisson, or multinomial when the true total is public."),
     total: int | None = Option(_DEFAULTS["total"], help="The public true total, for multinomial."),
     method: str = Option(
-        _DEFAULTS["method"], help="Where the p-value comes from: auto, chi-square, bootstrap or moments."
+        _DEFAULTS["method"], help="How to compute the p-value: auto, chi-square, bootstrap or moments."
     ),
     measure: str = Option(
         "count", help="count, or weighted: people represented, for the survey's design and noise together."
     ),
-    replicates: int = Option(_DEFAULTS["replicates"], help="Tables that the bootstrap draws at most."),
+    replicates: int = Option(_DEFAULTS["replicates"], help="Maximum number of bootstrap tables."),
     seed: int = Option(_DEFAULTS["seed"], help="Seed of the bootstrap."),
     as_json: shared.JsonOption = False,
     version: shared.VersionOption = "",
     workspace: shared.WorkspaceOption = None,
     threads: shared.ThreadsOption = None,
 ) -> None:
-    """Test whether two variables are independent, compared with a test that ignores the noise."""
+    """Test whether two variables are independent, next to a test that ignores the noise."""
     from discreet.cli.target import open_target
     from discreet.inference.hypothesis_tests.independence import independence_test
     from discreet.noise.files import read_noise_table
@@ -69,7 +71,7 @@ def independence(
     if file is not None:
         if any((dataset, rows, columns, filters, groups, version, measure != "count")):
             raise BadRequest(
-                "A matrix and a dataset are given at once.",
+                "--csv and --dataset cannot be combined.",
                 "Give --csv with --noise, or --dataset with --rows and --columns.",
             )
         if noise is None:
@@ -83,7 +85,7 @@ def independence(
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
         if dataset is None:
             raise BadRequest(
-                "There is no table to test.",
+                "No table is given.",
                 "Give --dataset with --rows and --columns, or --csv with --noise.",
             )
         target = open_target(dataset, workspace, threads, version)
@@ -107,15 +109,15 @@ def parse_matrix(path: Path) -> list[list[int]]:
     table = read_rows(path)
     if not table or len({len(line) for line in table}) != 1:
         raise BadRequest(
-            f'"{path.name}" is no matrix: {len(table)} lines, not all of the same length.',
-            "Write one line a row, counts separated by commas.",
+            f'"{path.name}" is not a matrix: its {len(table)} lines differ in length.',
+            "Write one line per row, with counts separated by commas.",
         )
     numbers = [[whole_number(cell) for cell in line] for line in table]
     for row, line in enumerate(numbers):
         if None in line:
             place = line.index(None)
             raise BadRequest(
-                f"Line {row + 1}, place {place + 1} holds {table[row][place].strip()[:40]!r}.",
+                f"Line {row + 1}, column {place + 1} contains {table[row][place].strip()[:40]!r}.",
                 "Give whole numbers only: no header, no labels, no totals.",
             )
     return [[number for number in line if number is not None] for line in numbers]
@@ -134,7 +136,7 @@ def _show_test(found: LikelihoodRatio) -> None:
     if found.cramers_v is not None:
         corrected, naive = found.cramers_v.estimate, found.cramers_v.naive
         print_text(
-            f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} with the noise taken out, {naive:.3f} naive."
+            f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} corrected for noise, {naive:.3f} naive."
         )
     print_text(f"Model: {found.model}; p-value by {found.method}.")
     for sentence in (found.why, *found.notes):
@@ -146,26 +148,28 @@ def interval(
     dataset: shared.TargetArgument,
     asked: shared.TableQuery,
     cells: list[str] | None = Option(
-        None, "--cell", help="A cell such as sex=1,age=20-24; several are added up. Without it: all."
+        None, "--cell", help="A cell, as in sex=1,age=20-24; repeat to add cells up. Default: every cell."
     ),
     of: list[str] | None = Option(
-        None, "--of", help="The share in this: a total, or each part of the whole."
+        None, "--of", help="Denominator of a share: a total, or each part of the whole."
     ),
-    over: list[str] | None = Option(None, "--over", help="The ratio to this cell, or to several."),
-    minus: list[str] | None = Option(None, "--minus", help="The difference to this cell, or to several."),
+    over: list[str] | None = Option(None, "--over", help="Denominator of a ratio: a cell, or several."),
+    minus: list[str] | None = Option(None, "--minus", help="What is subtracted: a cell, or several."),
     minus_of: list[str] | None = Option(
-        None, "--minus-of", help="Of weighted shares: what --minus is a share of, if not --of."
+        None,
+        "--minus-of",
+        help="For differences of weighted shares: the denominator of --minus, if not --of.",
     ),
     measure: str = Option(
         "count", help="count, or weighted: people represented, for sampling and noise together."
     ),
-    level: float = Option(0.95, help="The chance to cover the true value, at least."),
+    level: float = Option(0.95, help="Minimum probability that the interval covers the true value."),
     as_json: shared.JsonOption = False,
     version: shared.VersionOption = "",
     workspace: shared.WorkspaceOption = None,
     threads: shared.ThreadsOption = None,
 ) -> None:
-    """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
+    """Show confidence intervals for true counts, or for a sum, share, ratio or difference of them."""
     from discreet.cli.target import open_target
     from discreet.inference.confidence_intervals import table_intervals as intervals
 
@@ -192,7 +196,7 @@ def interval(
         )
         error = f" ({text})" if (text := intervals.error_text(found)) else ""
         print_text(
-            f"{estimate}{error}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
+            f"{estimate}{error}; between {low} and {high} with probability {sure} {100 * found.level:g} %"
         )
 
 
@@ -203,7 +207,9 @@ def _show_interval(document: Mapping[str, Any], sure: str) -> None:
         numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in columns)
         shown.add_row(*(Text(printable(code)) for code in cell["codes"]), *numbers)
     output.print(shown)
-    output.print(f"Each covers the true count with a chance of {sure} {100 * document['level']:g} %.")
+    output.print(
+        f"Each interval covers the true count with probability {sure} {100 * document['level']:g} %."
+    )
 
 
 COMMANDS = {"test": Command(test, EXAMINE), "interval": Command(interval, EXAMINE)}

@@ -32,7 +32,7 @@ def versions(
     workspace: shared.WorkspaceOption = None,
     as_json: shared.JsonOption = False,
 ) -> None:
-    """List the versions of a dataset: the served one, those that are still answered, why others are not, and their cubes."""
+    """List the versions of a dataset: which is served, which are still available, and why others are not."""
     from discreet.workspace.folder_layout import dataset_folder, list_versions
     from discreet.workspace.operate.make_cubes import cube_summary
 
@@ -45,7 +45,7 @@ def versions(
         return
     table = Table("digest", "version", "loaded", "state")
     for each in found:
-        state = "served" if each.current else each.closed or "answered by `version=`"
+        state = "served" if each.current else each.closed or "available with `version=`"
         table.add_row(*map(Text, (each.digest[:8], each.version, each.loaded, state)))
     output.print(table)
     for digest, sizes in cubes.items():
@@ -55,33 +55,34 @@ def versions(
 
 def use(
     dataset: shared.DatasetArgument,
-    version: str = Argument(help="8 letters or more of a version's digest, or its name."),
+    version: str = Argument(help="A version: its name, or 8 or more letters of its id."),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Serve an earlier version of a dataset again (roll back), or a later one; nothing is charged or changed."""
+    """Roll back to an earlier version of a dataset, or forward again. Nothing is charged and no number changes."""
     from discreet.workspace.operate.manage_versions import roll_back
 
     found = roll_back(shared.workspace_folder(workspace), dataset, version)
-    messages.print(f"{dataset}: version {found.version} ({found.digest[:8]}) is served now.", markup=False)
+    messages.print(f"{dataset}: now serving version {found.version} ({found.digest[:8]}).", markup=False)
 
 
 REMAINS = (
-    "What remains: the description and the keys' number of each removed version, the history, and all charges in the "
-    "ledger. What was published cannot be taken back. Backups, and a disk that keeps old blocks, still hold the records."
+    "The description of each removed version, the fingerprint of its keys, the history and all charges "
+    "in the ledger remain. Published tables cannot be taken back. Backups may still contain the records, "
+    "and so may old disk blocks."
 )
 
 
 def remove(
     dataset: shared.DatasetArgument,
-    version: str = Option("", "--version", help="This version only; else the whole dataset."),
+    version: str = Option("", "--version", help="Delete only this version; by default the whole dataset."),
     yes: bool = Option(False, "--yes", help="Do not ask."),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Remove a version, or a whole dataset: the records are gone, the ledger is kept."""
+    """Delete a version or a whole dataset with its records; charges stay in the ledger."""
     from discreet.workspace.operate.manage_versions import remove_dataset, remove_version
 
     what = f"version {version} of {dataset}" if version else f"all versions of {dataset}"
-    if not yes and not typer.confirm(f"Remove {what}, for good?", err=True):
+    if not yes and not typer.confirm(f"Permanently remove {what}?", err=True):
         raise BadRequest("Nothing was removed.", "Answer yes, or add --yes.")
     folder = shared.workspace_folder(workspace)
     gone = [remove_version(folder, dataset, version)] if version else remove_dataset(folder, dataset)
@@ -91,16 +92,16 @@ def remove(
 
 
 def relabel(
-    description: Path = Argument(help="The dataset.toml with corrected words."),
+    description: Path = Argument(help="The dataset.toml with corrected labels."),
     workspace: shared.WorkspaceOption = None,
 ) -> None:
-    """Correct labels, descriptions and notes without a new version; codes and all that decides a number must be equal."""
+    """Correct labels, descriptions and notes without a new version; codes and protection must stay the same."""
     from discreet.workspace.folder_layout import name_description_in_errors, read_description
     from discreet.workspace.versions.label_corrections import relabel_dataset
 
     with name_description_in_errors(description):
         digest = relabel_dataset(shared.workspace_folder(workspace), read_description(description))
-    messages.print(f"Version {digest[:8]} is shown in the corrected words.", markup=False)
+    messages.print(f"Version {digest[:8]} now shows the corrected labels.", markup=False)
 
 
 #: The length at which a value is cut.
@@ -110,19 +111,19 @@ SHORT = 80
 @shared.takes_table_query
 def compare(
     dataset: shared.TargetArgument,
-    other: Annotated[str, Option("--with", help="The version to compare with.")],
+    other: Annotated[str, Option("--with", help="Version to compare with.")],
     asked: shared.TableQuery,
     version: shared.VersionOption = "",
     measure: str = Option("count", help="count, or weighted for datasets with survey weights."),
-    level: float = Option(0.95, help="The chance to cover the truth, at least."),
+    level: float = Option(0.95, help="Minimum probability that an interval covers the true value."),
     descriptions: bool = Option(
-        False, "--descriptions", help="Compare the two descriptions, key by key, and no table."
+        False, "--descriptions", help="Compare the two descriptions key by key, instead of a table."
     ),
     as_json: shared.JsonOption = False,
     workspace: shared.WorkspaceOption = None,
     threads: shared.ThreadsOption = None,
 ) -> None:
-    """Compare two versions of a table: both numbers of each cell, their difference and their ratio."""
+    """Compare a table in two versions: both numbers of each cell, their difference and their ratio."""
     from discreet.cli.target import open_target
 
     if descriptions:
@@ -173,7 +174,7 @@ def _show_comparison(found: VersionComparison) -> None:
         for cell in document["cells"]
     ]
     print_grid(output, found.release.title, headers, lines, len(names), together=4)
-    sure = f"Each interval covers the truth with a chance of at least {100 * found.level:g} %."
+    sure = f"Each interval covers the true value with probability at least {100 * found.level:g} %."
     for text in (sure, *document["note"]):
         output.print(Text(text), style="dim")
 
