@@ -207,7 +207,7 @@ def test_links_of_a_page_lead_somewhere_and_its_paths_exist(path):
 #: Figures that several pages give, by page and what is around them there.
 SHARED = {
     "the most memory of a server": {
-        "KNOWN_LIMITS.md": r"takes up to (\d+) MB under attack",
+        "docs/reference/server-limits.md": r"takes up to (\d+) MB under attack",
         "docs/how-to/deploy.md": r"and at most (\d+) MB \|",
         "docs/evidence/serving-benchmarks.md": r"stays below (\d+) MB under every attack",
     },

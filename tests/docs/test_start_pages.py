@@ -95,3 +95,10 @@ def test_every_picture_of_the_tour_is_there_and_has_a_text_alternative():
     for alt, name in pictures:
         assert len(alt) > 20
         assert (DOCS / "start" / name).is_file()
+
+
+def test_the_first_page_of_known_limits_is_about_confidentiality_and_short():
+    first = text_of("KNOWN_LIMITS.md").split("\n## ")[1]
+    assert first.startswith("What is not promised about confidentiality")
+    assert len(first.split()) <= 700
+    assert "together" in first.split("\n2. ")[0]  # the most serious first
