@@ -44,6 +44,7 @@ FIVE = (
     "How it is tested",
 )
 USUAL = ("**Claim.**", "## Formula", "## Use", "## Source")
+PAPERS = [f"methods/{name}.md" for name in ("sampling-amplification", "same-people", "other-definitions")]
 PARTS = {
     **dict.fromkeys(MARGINS, (*USUAL, "Tests: `tests/")),
     "methods/intervals.md": USUAL,
@@ -51,7 +52,7 @@ PARTS = {
     "methods/margins-advice.md": ("**Claim.**", "## Formula", "## Use", "Tests: `tests/"),
 }
 FAST_PYTHON = [
-    *FAMILIES, *MARGINS, "methods/quantisation.md", "methods/design.md", DP, "methods/dp-joint.md"
+    *FAMILIES, *MARGINS, *PAPERS, "methods/quantisation.md", "methods/design.md", DP, "methods/dp-joint.md"
 ]  # fmt: skip
 SLOW_PYTHON = [*READERS, *(page for page in ATTACKS if blocks(page, "python")), ASSESSMENT]
 COMMANDS = [
@@ -118,8 +119,8 @@ def test_the_page_of_an_attack_is_short(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ATTACKS)
-def test_the_commands_on_attacks_run_in_order(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [*ATTACKS, *PAPERS])
+def test_the_commands_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in command_lines(page):
         run_command(line)

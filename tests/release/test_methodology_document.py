@@ -97,6 +97,18 @@ def test_under_dp_the_claim_the_budget_and_every_table_are_told(private_town):
     assert not any("one count" in sentence for sentence in told["limits"])
 
 
+def test_a_survey_states_the_guarantee_of_the_population_only_where_rates_are_public(tmp_path):
+    (tmp_path / "strata").mkdir()
+    (tmp_path / "weights").mkdir()
+    with load_survey(tmp_path / "strata", survey_records(), "public-strata") as catalogue:
+        told = catalogue.methodology("survey")["privacy"]
+    assert [each["rate"] for each in told["population"]["rates"]] == ["5/63", "2/65"]
+    assert told["population"]["delta"] < told["delta"] / 10
+    assert set(told["population"]["conditions"]) <= set(told["sentences"])
+    with load_survey(tmp_path / "weights", survey_records(related=False), "average-weight") as catalogue:
+        assert "population" not in catalogue.methodology("survey")["privacy"]
+
+
 def test_every_mode_of_keys_has_its_sentence():
     assert set(KEYS) == set(KEY_MODES)
 

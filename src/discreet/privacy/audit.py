@@ -208,7 +208,7 @@ def delta(
     Fraction(1, 4)
     """
     exponential = Exponential.of(epsilon)
-    both, _ = _both(table, neighbours, cells, group)
+    both, _ = neighbour_frontiers(table, neighbours, cells, group)
     return max(each.delta(exponential)[0] for each in both)
 
 
@@ -227,7 +227,7 @@ def epsilon(
     >>> epsilon(table, delta=0.25) >= math.log(2), epsilon(table, delta=0.2)
     (True, inf)
     """
-    both, _ = _both(table, neighbours, cells, group)
+    both, _ = neighbour_frontiers(table, neighbours, cells, group)
     return max(each.epsilon(_probability(delta)) for each in both)
 
 
@@ -240,7 +240,7 @@ def curve(
     group: int = 1,
 ) -> list[CurvePoint]:
     """Delta at each epsilon, both directions and the worst pair of counts; the outputs are sorted once."""
-    both, _ = _both(table, neighbours, cells, group)
+    both, _ = neighbour_frontiers(table, neighbours, cells, group)
     return [_point(each, both) for each in epsilons]
 
 
@@ -284,11 +284,11 @@ def audit(
         BadRequest: Both epsilon and delta are given, or one is out of range.
     """
     change = (neighbours, cells, group)
-    both, exact = _both(table, *change)
+    both, exact = neighbour_frontiers(table, *change)
     at = _epsilon_at(table, both, epsilon, delta)
     point = _point(at, both)
     rows = tuple(row_moments(row, count) for count, row in enumerate(table.rows))
-    high, _ = _both(table, *change, first=table.largest + 1)
+    high, _ = neighbour_frontiers(table, *change, first=table.largest + 1)
     single = change == ("add-remove", 1, 1)
     needed = at if delta is None else max(each.epsilon(_probability(delta)) for each in high)
     above = AboveD(table.largest, *_point(needed, high))
@@ -330,9 +330,10 @@ def _point(epsilon: float, both: tuple[Frontier, Frontier]) -> CurvePoint:
     return CurvePoint(float(epsilon), max(forward, backward), forward, backward, worst)
 
 
-def _both(
-    table: NoiseTable, neighbours: str, cells: int, group: int, first: int = 0
+def neighbour_frontiers(
+    table: NoiseTable, neighbours: str, cells: int = 1, group: int = 1, first: int = 0
 ) -> tuple[tuple[Frontier, Frontier], bool]:
+    """The frontiers of the smaller count against the larger and of the reverse, and whether they are exact."""
     if neighbours not in get_args(Neighbours):
         raise BadRequest(f'Neighbours are "{neighbours}".', 'Say "add-remove" or "replace-one".')
     if cells < 1 or group < 1:

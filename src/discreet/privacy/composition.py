@@ -32,6 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, pairwise
+from itertools import product as cartesian
 
 from discreet.errors import BadRequest, InfeasibleDesign
 from discreet.noise.design import require_epsilon
@@ -118,23 +119,34 @@ def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
     return [*(edge for edge in edges if edge != (0, 0)), (0, total - hull[-1][1])]
 
 
+#: Cells of one kind: the masses of every pair of neighbouring counts, the number of such cells, and the keys of one cell.
+Cells = tuple[Sequence[Sequence[Masses]], int, int]
+
+
 @lru_cache(maxsize=16)
 def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, group: int = 1) -> Composed:
     """The frontier of `forward` cells that rise by a person and `backward` cells that lose one."""
-    masses = [each for _, each in masses_by_pair(table, first, group)]
-    pairs, size = len(masses), max(len(each) for each in masses)
-    combinations = math.comb(pairs + forward - 1, forward) * math.comb(pairs + backward - 1, backward)
-    exact = combinations * min(size ** (forward + backward), LARGEST_WORK) <= LARGEST_WORK
-    rising = masses if exact else [dominating(masses, table.modulus)]
-    reverse = [[(q, p) for p, q in each] for each in masses]
-    falling = reverse if exact else [dominating(reverse, table.modulus)]
-    ups = combinations_with_replacement(rising, forward)
-    downs = list(combinations_with_replacement(falling, backward))
-    joint = [_joint((*up, *down)) for up in ups for down in downs]
-    total = table.modulus ** (forward + backward)
+    rising = [each for _, each in masses_by_pair(table, first, group)]
+    falling = [[(q, p) for p, q in each] for each in rising]
+    return compose_cells(((rising, forward, table.modulus), (falling, backward, table.modulus)))
+
+
+def compose_cells(kinds: Sequence[Cells]) -> Composed:
+    """The frontier of independent cells of several kinds, at the worst counts of each."""
+    combinations = math.prod(math.comb(len(masses) + times - 1, times) for masses, times, _ in kinds)
+    outputs = math.prod(max(map(len, masses)) ** times for masses, times, _ in kinds)
+    exact = combinations * min(outputs, LARGEST_WORK) <= LARGEST_WORK
+    tried = [masses if exact else [dominating(masses, total)] for masses, _, total in kinds]
+    choices = (
+        combinations_with_replacement(masses, times)
+        for masses, (_, times, _) in zip(tried, kinds, strict=True)
+    )
+    joint = [_joint([cell for kind in chosen for cell in kind]) for chosen in cartesian(*choices)]
+    total = math.prod(keys**times for _, times, keys in kinds)
     there = Frontier.of((None, Profile.of(each, total)) for each, _ in joint)
     back = Frontier.of((None, Profile.of([(q, p) for p, q in each], total)) for each, _ in joint)
-    return Composed(there, back, (exact or len(masses) == 1) and all(whole for _, whole in joint))
+    single = all(len(masses) == 1 or times == 0 for masses, times, _ in kinds)
+    return Composed(there, back, (exact or single) and all(whole for _, whole in joint))
 
 
 def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:

@@ -8,7 +8,7 @@ digests only. Its keys: docs/reference/methodology.md.
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -23,6 +23,7 @@ from discreet.noise.files.document import plain
 from discreet.noise.table import NoiseTable
 from discreet.privacy.audit import audit_document
 from discreet.privacy.claim import float_up
+from discreet.privacy.sampling import Sampling, guarantee_document, population_guarantee, population_sentences
 from discreet.protect.best_composition import best_claim
 from discreet.protect.plan import plan_text
 from discreet.protect.promise import audit_once
@@ -166,7 +167,7 @@ class MechanismDocument(TypedDict):
 
 
 class PrivacyDocument(TypedDict):
-    """What is promised, and about what; `audit` is that of `discreet audit --json`."""
+    """What is promised, and about what; `audit` and `population` are those of `discreet audit --json`."""
 
     about: str
     neighbours: str
@@ -174,6 +175,7 @@ class PrivacyDocument(TypedDict):
     delta: float | None
     sentences: list[str]
     audit: dict[str, Any] | None
+    population: NotRequired[dict[str, Any]]
 
 
 class VariableEffectDocument(TypedDict):
@@ -419,8 +421,9 @@ def _privacy(stored: StoredDataset) -> PrivacyDocument:
             "sentences": list(promised[:-1]),
             "audit": None,
         }
-    found = audit_once(stored.protector.tables[0])
-    return {
+    table, survey = stored.protector.tables[0], stored.dataset.survey
+    found = audit_once(table)
+    document: PrivacyDocument = {
         "about": "one count",
         "neighbours": found.neighbours,
         "epsilon": found.epsilon,
@@ -428,6 +431,12 @@ def _privacy(stored: StoredDataset) -> PrivacyDocument:
         "sentences": [promised[1], EXACTLY, *promised[2:]],
         "audit": audit_document(found),
     }
+    # What a version of 0.2.0 answers stays as it was.
+    if survey is not None and survey.errors == GENERALISED and (sampling := Sampling.of_survey(survey)):
+        guarantee = population_guarantee(table, sampling, epsilon=found.epsilon)
+        document["population"] = guarantee_document(sampling, guarantee)
+        document["sentences"] += population_sentences(table, sampling, found.epsilon)
+    return document
 
 
 def survey_document(dataset: Dataset) -> SurveyDocument | None:

@@ -33,7 +33,7 @@ def test_compare_sets_the_families_side_by_side():
     by_name = {side["family"]: side for side in found["families"]}
     assert by_name["normal"]["parameters"]["m"] == 12
     assert by_name["laplace"]["within"][5][0] == pytest.approx(0.635, abs=5e-4)
-    shown = run("compare", "--epsilon", "1.5", "--m", "7").stdout
+    shown = run("compare", "--epsilon", "1.5", "--m", "7", "--full").stdout
     assert "laplace" in shown
     assert "0.64" in shown
 
@@ -110,14 +110,42 @@ def test_a_design_and_an_audit_can_be_seen(picture, file, tmp_path):
         assert target.read_bytes()[:4] in (b"<svg", b"\x89PNG")
 
 
-def test_a_distribution_of_many_values_is_shown_by_its_middle_and_all_of_it_when_asked():
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("laplace", "--epsilon", "0.05", "--m", "60"),
+        ("exponential", "--epsilon", "1"),
+        ("abs", "--epsilon", "0.5", "--D", "10"),
+        ("compare", "--epsilon", "1", "--delta", "1e-4"),
+    ],
+)
+def test_a_design_is_printed_on_one_screen_and_in_full_when_asked(words):
+    shown, full = run(*words), run(*words, "--full")
+    assert len((shown.stdout + shown.stderr).splitlines()) <= 24
+    assert all(len(line) <= 200 for line in (shown.stdout + shown.stderr).splitlines())
+    assert "--full" in shown.stdout
+    assert len(full.stdout) > 1.5 * len(shown.stdout)
+    assert run(*words, "--all").stdout == full.stdout
+
+
+def test_every_value_of_a_distribution_is_printed_in_full():
     words = ("laplace", "--epsilon", "0.05", "--m", "60")
-    shown, everything = run(*words).stdout, run(*words, "--all").stdout
-    assert len(shown.splitlines()) < 60
-    assert "80 more values from -60 to +60" in shown
-    assert everything.count("\n") > 121
-    assert "more values" not in everything
-    assert all(word in shown for word in ("threshold", "variance", "-DP for one cell"))
+    assert "threshold" not in run(*words).stdout
+    full = run(*words, "--full").stdout
+    assert full.count("\n") > 121
+    assert all(word in full for word in ("threshold", "variance", "-60", "+60", "differentially private"))
+
+
+def test_a_design_for_a_sample_keeps_the_wish_for_the_population():
+    found = document("laplace", "--epsilon", "0.1", "--delta", "1e-6", "--sampling-rate", "1/20")
+    assert found["population"]["epsilon"] == 0.1
+    assert 1e-7 < found["population"]["delta"] <= 1e-6
+    assert found["parameters"]["epsilon"] > 1
+    assert len(found["population"]["conditions"]) == 4
+    assert (
+        "Sampled at 1/20" in run("laplace", "--epsilon", "0.1", "--m", "9", "--sampling-rate", "1/20").stdout
+    )
+    assert isinstance(run("maxent", "--D", "3", "--V", "2", "--sampling-rate", "1/20").exception, BadRequest)
 
 
 TABLE = NoiseTable(
@@ -164,6 +192,46 @@ def test_an_epsilon_that_does_not_exist_is_null_with_its_reason_and_can_be_drawn
     assert found["epsilon"] is None
     assert "No epsilon reaches delta 0.1" in found["problems"][0]
     assert (tmp_path / "curve.svg").read_bytes().startswith(b"<svg")
+
+
+def test_an_audit_is_printed_on_one_screen_and_in_full_when_asked(file):
+    shown, full = audit_file(file).stdout, audit_file(file, "--full").stdout
+    assert len(shown.splitlines()) <= 24
+    assert "differentially private for one person added or removed" in shown
+    assert "Renyi" not in shown
+    assert all(word in full for word in ("Renyi", "mu infinite", "prior 0.5", "entropy"))
+
+
+def test_an_audit_states_sample_tables_policy_and_priors_as_asked(file):
+    words = "--sampling-rate 1/4 --sampling-rate 1/8 --sampling stratified --tables 2 --prior 0.2 --classes 3 --cumulative"
+    found = json.loads(audit_file(file, "--epsilon", "1", *words.split(), "--json").stdout)
+    assert found["population"]["rate"] == "1/4"
+    assert found["population"]["delta"] == pytest.approx(0.75 / 4)
+    assert [each["rate"] for each in found["population"]["rates"]] == ["1/4", "1/8"]
+    assert (found["tables"]["unbounded_from"], found["tables"]["cells"]) == (2, 2)
+    assert found["definitions"]["posteriors"][0]["prior"] == 0.2
+    assert found["definitions"]["mu"] is None
+    assert found["policy"]["policy"]["cells"] == 1
+    shown = audit_file(file, "--epsilon", "1", *words.split()).stdout
+    for word in ("Sampled at 1/4", "only if", "No finite epsilon", "cumulative classes", "prior 0.2"):
+        assert word in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--sampling simple",
+        "--sampling-rate 2",
+        "--sampling-rate x",
+        "--sampling-rate 0.1 --group 2",
+        "--tables 0",
+        "--step 2",
+        "--prior 1",
+    ],
+)
+def test_an_audit_refuses_what_it_cannot_state(file, words):
+    with pytest.raises(DiscreetError):
+        audit_file(file, *words.split())
 
 
 def test_people_get_both_promises_side_by_side(file):

@@ -17,7 +17,7 @@ import typer
 from rich.table import Column, Table
 from typer.core import TyperCommand
 
-from discreet.cli.console import emit_json, output, print_message, print_text
+from discreet.cli.console import emit_json, output, print_message, print_text, unframed_table
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import choose_picture
 from discreet.errors import BadRequest
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.noise.family import Parameter
     from discreet.noise.ideal_distribution import IdealTable
     from discreet.noise.table import NoiseTable
+    from discreet.privacy.sampling import Sampling
 
 #: The command's own options, which also say where to audit a family that has no such parameter.
 _AUDIT_OPTIONS = ("epsilon", "delta")
@@ -99,7 +100,14 @@ def _parse_tables(context: typer.Context, option: typer.CallbackParam, value: st
 
 
 def _compare_families(
-    epsilon: float | None, delta: float | None, m: int | None, match: str, out: Path | None, *, as_json: bool
+    epsilon: float | None,
+    delta: float | None,
+    m: int | None,
+    match: str,
+    out: Path | None,
+    *,
+    as_json: bool,
+    full: bool,
 ) -> None:
     from discreet.noise.design_report import compare
 
@@ -117,11 +125,11 @@ def _compare_families(
     if as_json:
         emit_json(document)
     elif out is None:
-        _show_comparison(epsilon, common, sides)
+        _show_comparison(epsilon, common, sides, full=full)
 
 
-def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> None:
-    """The support of each family, then how close to the truth it releases (Rinott's Table 2)."""
+def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...], *, full: bool) -> None:
+    """The support of each family and, in full, how close to the truth it releases (Rinott's Table 2)."""
     needed = ["support", "delta", "variance", "E|noise|", "P(exact)"]
     needs = _numbers_table(f"At epsilon {epsilon:g} and delta {delta:.4g}", "family", needed)
     within = ["count", *(f"±{k}" for k in range(len(sides[0].within[0])))]
@@ -134,7 +142,10 @@ def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> N
             label = f"{count}+" if count == len(side.within) - 1 else str(count)
             near.add_row(side.family if count == 0 else "", label, *(f"{p:.2f}" for p in line))
     output.print(needs)
-    output.print(near)
+    if full:
+        output.print(near)
+    else:
+        print_text("More: --full, --json, --out FILE.")
 
 
 def _numbers_table(title: str, label: str | None, numbers: list[str]) -> Table:
@@ -142,8 +153,8 @@ def _numbers_table(title: str, label: str | None, numbers: list[str]) -> Table:
     return Table(*([label] if label else []), *columns, title=title, box=None)
 
 
-#: The values of a distribution that fit a screen; the integers of all of them are in the JSON.
-MOST_VALUES = 41
+#: Notes that fit a screen; the JSON has all of them.
+MOST_NOTES, LONGEST_NOTE = 4, 160
 
 
 def design(
@@ -166,8 +177,13 @@ def design(
     quantise: str | None = typer.Option(None, help="exact or ceiling; each family has a default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
-    everything: bool = typer.Option(
-        False, "--all", help="Print every value of the distribution, not only the middle."
+    full: bool = typer.Option(
+        False, "--full", "--all", help="Print every value of the distribution and all notes."
+    ),
+    sampling_rate: str | None = typer.Option(
+        None,
+        help="Sampling rate of a secret sample, 0.05 or 1/20: epsilon and delta are then those of a person of "
+        "the population.",
     ),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
     picture: str | None = typer.Option(
@@ -179,17 +195,20 @@ def design(
     every = {"epsilon": epsilon, "delta": delta, **context.meta.get(_PARAMETERS, {})}
     given = {name: value for name, value in every.items() if value is not None}
     if family == "compare":
-        ignored = sorted({*given, *({"plot"} if plot else ())} - {"epsilon", "delta", "m"})
+        other = {"plot": plot, "sampling_rate": sampling_rate}
+        ignored = sorted(
+            {*given, *(name for name, value in other.items() if value)} - {"epsilon", "delta", "m"}
+        )
         if ignored:
             raise BadRequest(
                 f"`compare` does not take --{ignored[0].replace('_', '-')}.",
                 "Give --epsilon with --delta or --m, and --match.",
             )
-        _compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
+        _compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json, full=full)
         return
     if match is not None:
         raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
-    found = make_design(family, given, parse_modulus(modulus), quantise)
+    found = make_design(family, given, parse_modulus(modulus), quantise, sampling_rate)
     if plot is not None:
         from discreet.cli.commands.audit import noise_picture
 
@@ -201,7 +220,7 @@ def design(
     if as_json:
         emit_json(found.document)
     elif out is None:
-        _show(found.document, everything=everything)
+        _show(found.document, full=full)
 
 
 COMMAND = Command(design, PROTECT, cls=DesignCommand)
@@ -215,8 +234,13 @@ class Designed(NamedTuple):
     document: dict[str, Any]
 
 
-def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
-    """The design, its integers, their exact guarantee and, where the family has one, the optimum for comparison."""
+def make_design(
+    family: str, given: dict[str, Any], modulus: int, rounding: str | None, sampling_rate: str | None = None
+) -> Designed:
+    """The design, its integers, their exact guarantee and, where the family has one, the optimum for comparison.
+
+    With a sampling rate, epsilon and delta are those of a person of the population; the sample's follow from them.
+    """
     from discreet import __version__
     from discreet.noise import families
     from discreet.noise.design_report import design_document
@@ -225,6 +249,12 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
     from discreet.noise.table import content_hash
 
     chosen = families.family(family)
+    wished, sampled = given, None
+    if sampling_rate is not None:
+        from discreet.privacy.sampling import Sampling
+
+        sampled = Sampling.of([sampling_rate])
+        given = _within_sample(given, sampled)
     # An epsilon or delta that the family does not have says where to audit.
     parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in _AUDIT_OPTIONS}
     ideal = families.ideal(family, parameters, modulus)
@@ -232,6 +262,8 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
     document = design_document(ideal, table)
     notes = document.pop("notes")
     document["privacy"] = _privacy(table, given.get("epsilon"), given.get("delta"))
+    if sampled is not None:
+        document["population"] = _population(table, sampled, wished)
     paper = document["quantisation"].get("paper")
     if paper is not None and paper["epsilon"] is not None:
         # The same ε^Q, both directions and every release: what the paper's δ^Q should have been.
@@ -243,6 +275,23 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
     document |= {"notes": notes, "format": FORMAT, "version": VERSION}
     document |= {"provenance": {"program": f"discreet {__version__}"}, "content_sha256": content_hash(table)}
     return Designed(ideal, table, document)
+
+
+def _within_sample(given: dict[str, Any], sampled: Sampling) -> dict[str, Any]:
+    from discreet.privacy.sampling import sample_terms
+
+    if "epsilon" not in given:
+        raise BadRequest(
+            "A sampling rate needs a wish for the population.", "Add --epsilon, and --delta if any."
+        )
+    epsilon, delta = sample_terms(given["epsilon"], given.get("delta", 0.0), sampled.largest)
+    return given | {"epsilon": epsilon} | ({"delta": delta} if "delta" in given else {})
+
+
+def _population(table: NoiseTable, sampled: Sampling, wished: dict[str, Any]) -> dict[str, Any]:
+    from discreet.privacy.sampling import guarantee_document, population_guarantee
+
+    return guarantee_document(sampled, population_guarantee(table, sampled, epsilon=wished["epsilon"]))
 
 
 def _privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
@@ -276,36 +325,48 @@ def parse_modulus(text: str) -> int:
     return number
 
 
-def _show(document: dict[str, Any], *, everything: bool) -> None:
-    row, modulus = document["rows"][-1], document["modulus"]
+def _show(document: dict[str, Any], *, full: bool) -> None:
+    row, moments, promise = document["rows"][-1], document["moments"], document["privacy"]
     parameters = ", ".join(f"{key} = {_short(value)}" for key, value in document["parameters"].items())
-    rows = len(document["rows"])
-    output.print(f"[bold]{document['family']}[/bold] {parameters}; {modulus} keys, {rows} row(s)")
-    shown = _numbers_table("Noise of large counts", None, ["noise", "probability", "threshold"])
-    lines = [*zip(row["values"], row["probabilities"], row["thresholds"], strict=True)]
-    middle = lines
-    if len(lines) > MOST_VALUES and not everything:  # the values nearest to 0, in their order
-        middle = sorted(sorted(lines, key=lambda line: abs(line[0]))[:MOST_VALUES])
-    for value, probability, threshold in middle:
-        shown.add_row(f"{value:+d}", f"{probability:.9f}", str(threshold))
-    output.print(shown)
-    if len(middle) < len(lines):
-        rest = 1 - sum(probability for _, probability, _ in middle)
-        print_text(
-            f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have "
-            f"probability {rest:.4g} together; print them with --all, --json or --out."
-        )
-    moments, promise = document["moments"], document["privacy"]
-    output.print(
-        f"bias {moments['bias']:.3g}, variance {moments['variance']:.6g}, entropy {moments['entropy']:.6g}"
-    )
+    exact = dict(zip(row["values"], row["probabilities"], strict=True)).get(0, 0.0)
     print_text(
-        f"({_short(promise['epsilon'])}, {_short(promise['delta'])})-DP for one cell, neighbours "
-        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}"
+        f"{document['family']} ({parameters}) is ({_short(promise['epsilon'])}, {_short(promise['delta'])})-differentially "
+        "private for one cell, one person added or removed."
     )
-    for note in document["notes"]:
-        print_message(note)
+    if "population" in document:
+        found = document["population"]
+        print_text(
+            f"Sampled at {found['rate']} in secret: ({_short(found['epsilon'])}, {_short(found['delta'])}) for a person of "
+            "the population; `discreet audit --sampling-rate` states the conditions."
+        )
+    figures = unframed_table([""], ["large counts"])
+    figures.add_row("noise", f"{row['values'][0]:+,d} to {row['values'][-1]:+,d}")
+    figures.add_row("standard deviation", _short(moments["variance"] ** 0.5))
+    figures.add_row("bias", f"{moments['bias']:.3g}")
+    figures.add_row("exact count shown", f"{100 * exact:.3g} %")
+    figures.add_row("worst pair of counts", str(promise["worst_pair"]))
+    output.print(figures)
+    if full:
+        shown = _numbers_table("Noise of large counts", None, ["noise", "probability", "threshold"])
+        for value, probability, threshold in zip(*_columns(row), strict=True):
+            shown.add_row(f"{value:+d}", f"{probability:.9f}", str(threshold))
+        output.print(shown)
+        print_text(
+            f"variance {moments['variance']:.6g}, entropy {moments['entropy']:.6g}; {document['modulus']} keys, "
+            f"{len(document['rows'])} row(s)"
+        )
+    notes = document["notes"]
+    for note in notes if full else notes[:MOST_NOTES]:
+        print_message(
+            note if full or len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE].rsplit(' ', 1)[0]} ..."
+        )
+    if not full:
+        print_text("More: --full, --json, --out FILE.")
+
+
+def _columns(row: dict[str, Any]) -> tuple[list[Any], ...]:
+    return row["values"], row["probabilities"], row["thresholds"]
 
 
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "infinite" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
