@@ -135,6 +135,7 @@ def test_every_key_of_dataset_toml_is_documented(kind):
         "hierarchies": "hierarchy",
         "structural_zeros": "structural_zero",
         "code_lists": "code_list",
+        "measures": "measure",
         "rules": "rule",
         "kept_by": "engine",
     }

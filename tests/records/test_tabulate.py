@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadRequest
 from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.exact import MeasureSums
 from discreet.model.hierarchy import level_names
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.shape import table_shape
 from discreet.records import compiled_count as fast_count
 from discreet.records import tabulate as tabulation
 from discreet.records.compiled_count import CodeFile, count_dense
-from discreet.records.engine import AggregateQuery, SparseCells
+from discreet.records.engine import AggregateQuery, MeasureQuery, SparseCells
 from discreet.records.storage import RECORD_KEY, WEIGHT
 from discreet.records.tabulate import flat_positions, sum_groups, tabulate, wide_blocks
 
@@ -249,3 +250,64 @@ def test_cells_tell_how_many_variables_they_have_and_no_count():
     cells = SparseCells(((), ()), 4711, 1234)
     assert repr(cells) == "<SparseCells by 2 variables, confidential>"
     assert "4711" not in f"{cells}{cells!r}"
+
+
+# ---- measures ----------------------------------------------------------------------------------------
+
+
+class MeasuringEngine(SlowEngine):
+    """The same with one measure."""
+
+    def aggregate(self, query):
+        (own,) = query.measures
+        found = {}
+        for record in self.records:
+            if all(record[name] in codes for name, codes in query.filters):
+                found.setdefault(tuple(record[name] for name in query.group_by), []).append(record)
+        places = np.array(list(found), dtype=np.int64).reshape(len(found), len(query.group_by))
+        inside = [[r for r in each if r["value"]] for each in found.values()]
+        tops = [
+            (sorted((abs(r["value"]) for r in each), reverse=True) + [0] * own.top)[: own.top]
+            for each in inside
+        ]
+        sums = MeasureSums(
+            np.array([len(each) for each in inside], dtype=np.int64),
+            np.array([sum(r["key"] for r in each) for each in inside], dtype=np.uint64),
+            np.array([sum(r["value"] for r in each) for each in inside], dtype=np.int64),
+            np.array(tops, dtype=np.int64).reshape(len(inside), own.top),
+        )
+        counts = np.array([len(each) for each in found.values()], dtype=np.int64)
+        keys = np.array([sum(r["key"] for r in each) for each in found.values()], dtype=np.uint64)
+        return SparseCells(tuple(places.T), counts, keys, measures=(sums,))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        request_from_text("town", rows=["area"], columns=["sex"], levels=["area=region,area"]),
+        request_from_text("town", rows=["age"], columns=["job"], groups=["age=adult+old"]),
+        request_from_text("town", rows=["sex"], filters=["area=N1,S2"], totals=False),
+    ],
+    ids=str,
+)
+def test_sums_and_largest_values_of_every_cell_are_those_of_a_loop(town, request_):
+    dataset = parse_dataset(town.description)
+    random = np.random.RandomState(8)
+    names = {variable.name: len(variable) for variable in dataset.variables}
+    records = [
+        {name: int(random.randint(width)) for name, width in names.items()}
+        | {"key": int(random.randint(2**32, dtype=np.uint64)), "value": int(random.randint(-30, 30))}
+        for _ in range(120)
+    ]
+    shape = table_shape(canonical(request_, dataset), dataset)
+    exact = tabulate(MeasuringEngine(records), shape, measures=(MeasureQuery("value", 3),))
+    (found,) = exact.measures
+    filters = {hidden.name: hidden.members for hidden in shape.filters}
+    for place in itertools.product(*(range(length) for length in shape.lengths)):
+        members = {d.name: d.members()[at] for d, at in zip(shape.dimensions, place, strict=True)} | filters
+        inside = [r for r in records if r["value"] and all(r[name] in few for name, few in members.items())]
+        assert found.contributors[place] == len(inside)
+        assert found.key_sums[place] == sum(r["key"] for r in inside)
+        assert found.totals[place] == sum(r["value"] for r in inside)
+        expected = sorted((abs(r["value"]) for r in inside), reverse=True)[:3]
+        assert found.largest[place].tolist() == expected + [0] * (3 - len(expected))

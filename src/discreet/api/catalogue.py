@@ -19,6 +19,7 @@ from discreet.api.table import LOCAL_BACKEND, NonzeroCells, ServedCells, Table, 
 from discreet.errors import BadRequest
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import read_filters, read_groups, read_levels
+from discreet.model.magnitude import join_statistic
 from discreet.model.request import DEFAULT_MEASURE, TableRequest
 from discreet.model.view import View
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService, open_registry
@@ -86,6 +87,7 @@ class Catalogue:
         totals: bool = True,
         levels: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
         measure: str = DEFAULT_MEASURE,
+        statistic: str = "",
         additivity: str = "",
         fit_to: Iterable[str] | str = (),
         version: str = "",
@@ -108,7 +110,8 @@ class Catalogue:
                 `{"age": {"Young": "..14", "Old": "65.."}}`.
             totals: Whether every variable has a total.
             levels: The levels to show by variable: `{"district": ["region", "district"]}` or `"*"`.
-            measure: `count`, or `weighted` for people represented.
+            measure: `count`; `weighted` for people represented; or a numeric variable, with a statistic.
+            statistic: `sum` or `mean`, of a numeric variable.
             additivity: `independent`, `interior` or `fitted`; the dataset's default otherwise.
             fit_to: Published tables whose totals a fitted table keeps: `["area", "sex*age"]`.
             version: 8 letters or more of a version's digest, or its declared name; the newest by default.
@@ -125,7 +128,7 @@ class Catalogue:
         view = View(percent, rank, top, hide_empty, sort)
         request = _request(
             dataset, rows, columns, layers, filters, groups, levels, fit_to,
-            totals=totals, measure=measure, additivity=additivity,
+            totals=totals, measure=join_statistic(measure, statistic), additivity=additivity,
         )  # fmt: skip
         release = self._registry.open(dataset, self._key, version).release(request)
         return Table(self._answers.apply_view(release, view), self._answers)

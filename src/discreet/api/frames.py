@@ -92,14 +92,15 @@ def legend_of(release: Release) -> list[str]:
     return marks + [f"{_HEADS.get(c.name, c.name)}: {c.meaning}" for c in release.derived]
 
 
-def cell_text(value: float, status: int) -> str:
-    """A value, its status, or both.
+def cell_text(value: float, status: int, decimals: int = 0) -> str:
+    """A value, its status, or both; `decimals` are those of a numeric variable.
 
-    >>> cell_text(1234, 0), cell_text(0, 1), cell_text(12, 3)
-    ('1,234', '[c]', '12 [u]')
+    >>> cell_text(1234, 0), cell_text(0, 1), cell_text(12, 3), cell_text(0.5, 0, 2)
+    ('1,234', '[c]', '12 [u]', '0.50')
     """
     mark = f"[{STATUSES[status]}]" if status else ""
-    return mark if status in {WITHHELD, NOT_APPLICABLE} else f"{value:,} {mark}".rstrip()
+    number = f"{value:,.{decimals}f}" if decimals else f"{value:,}"
+    return mark if status in {WITHHELD, NOT_APPLICABLE} else f"{number} {mark}".rstrip()
 
 
 def depths_of(dimension: Dimension) -> list[int]:

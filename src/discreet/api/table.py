@@ -333,7 +333,7 @@ class Table:
         values, status, *beside = (layout.spread(array).tolist() for array in arrays)
         headers = [d.label for d in side]
         heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
-        for head in heads if top else [release.dataset.unit]:
+        for head in heads if top else [release.measure.unit(release.dataset)]:
             headers += [head, *(name for name, _ in shown)]
         indented = (
             ["\u2003" * depth + text for depth, text in zip(frames.depths_of(d), d.labels, strict=True)]
@@ -343,7 +343,8 @@ class Table:
         lines = []
         for stub, *numbers in zip(stubs, values, status, *beside, strict=True):
             cells = (
-                (frames.cell_text(value, mark), *notes) for value, mark, *notes in zip(*numbers, strict=True)
+                (frames.cell_text(value, mark, release.measure.decimals), *notes)
+                for value, mark, *notes in zip(*numbers, strict=True)
             )
             lines.append([*stub, *chain.from_iterable(cells)])
         return headers, lines

@@ -26,6 +26,7 @@ from discreet.inference.confidence_intervals.normal_intervals import MOST_BASE_E
 from discreet.inference.confidence_intervals.picked_cells import cell_place, place_of
 from discreet.inference.confidence_intervals.table_intervals import cell_codes, every_interval
 from discreet.model.grammar import escape
+from discreet.model.magnitude import split_statistic
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import CellDistribution
 from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, Places, Release, subset_places
@@ -67,6 +68,10 @@ def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, .
     Raises:
         BadRequest: The table has no rows, lacks a total or cell that is needed, or has a variable with the name of a column.
     """
+    if view.percent and split_statistic(request.measure)[1]:
+        raise BadRequest(
+            message("Percentages are of counts, not of sums and means."), message("Leave percent out.")
+        )
     names = {dimension.name.casefold() for dimension in dimensions}
     for name in [name for name, shown in (("percent", view.percent), ("rank", view.rank)) if shown]:
         if name in names:

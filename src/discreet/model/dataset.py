@@ -17,6 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.boundaries import Boundaries
 from discreet.model.description import sections
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import Protection
 from discreet.model.survey import SamplingDesign, Survey
@@ -105,6 +106,7 @@ class Dataset:
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
     code_lists: tuple[CodeList, ...] = ()
+    measures: tuple[NumericMeasure, ...] = ()
     survey: Survey | None = None
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
     #: The kind in [engine], or empty.
@@ -193,11 +195,45 @@ class Dataset:
                 'zeros = "perturbed" is for counts: an empty cell has no weight that a made-up count could have.',
                 'Take out `weight_column`, or set zeros = "kept".',
             )
+        if self.measures:
+            self._check_measures()
         for name in self.publish.variable_names:
             self._require(name, f'[publish] names the variable "{name}".')
         for word in self.protection.fit_to:
             for name in word.split("*"):
                 self._require(name.strip(), f'fit_to of [protection] names the variable "{name.strip()}".')
+
+    def _check_measures(self) -> None:
+        names = [measure.name for measure in self.measures]
+        definitions = {measure.protection.definition for measure in self.measures}
+        sections.refuse_first(
+            (
+                len({*names, *(variable.name.lower() for variable in self.variables)})
+                < len(names) + len(self.variables),
+                "A measure has the name of a variable or of another measure.",
+                "Give every [[measure]] its own name; its `column` may be that of a variable.",
+            ),
+            (
+                self.protection.is_dp,
+                "[[measure]] is for the method cellkey: sums and means under dp are not available yet.",
+                "Take the section out.",
+            ),
+            (
+                self.weight_column is not None,
+                "[[measure]] is for records without weights: weighted sums are not available yet.",
+                "Take the section out, or `weight_column`.",
+            ),
+            (
+                self.protection.zeros == "perturbed",
+                'zeros = "perturbed" is for counts: nobody has the income of a made-up count.',
+                'Take out [[measure]], or set zeros = "kept".',
+            ),
+            (
+                definitions != {"discreet-1"} and not (self.key_column and self.key_decimals),
+                "The definitions cellkey-1 and tau-argus-4 rotate the digits of decimal record keys.",
+                "Name `key_column` and `key_decimals`, or use discreet-1.",
+            ),
+        )
 
     def _check_hierarchy(self, hierarchy: Hierarchy) -> None:
         levels = [

@@ -14,6 +14,7 @@ from discreet.errors import BadRequest
 from discreet.model import grammar, selection
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import coarse_to_fine
+from discreet.model.magnitude import NumericMeasure, join_statistic, split_statistic
 from discreet.model.messages.text import Message, message, nearest, one_line
 from discreet.model.protection import ADDITIVITY
 from discreet.model.variable import Variable
@@ -59,7 +60,7 @@ DEFAULT_MEASURE = "count"
 #: The parameters of a URL that name a table.
 QUERY_PARAMETERS = (
     *("rows", "columns", "layers", "filter", "group", "levels"),
-    *("totals", "measure", "additivity", "fit_to"),
+    *("totals", "measure", "statistic", "additivity", "fit_to"),
 )
 
 
@@ -80,6 +81,7 @@ class Measure:
         has_errors: Whether each value has a sampling error.
         refuse: The reason why a dataset does not have it; None if it does.
         about: A remark on the design; None without one.
+        magnitude: The numeric variable, if the numbers are sums or means of one.
     """
 
     name: str
@@ -90,6 +92,16 @@ class Measure:
     has_errors: bool = False
     refuse: Callable[[Dataset], BadRequest | None] = _nothing
     about: Callable[[Dataset], str | None] = _nothing
+    magnitude: NumericMeasure | None = None
+
+    def unit(self, dataset: Dataset) -> str:
+        """The unit of the numbers: people, or that of a numeric variable."""
+        return dataset.unit if self.magnitude is None else self.magnitude.unit
+
+    @property
+    def decimals(self) -> int:
+        """The decimals of the numbers."""
+        return 0 if self.magnitude is None else self.magnitude.decimals
 
     def __repr__(self) -> str:
         return one_line(self, self.name)
@@ -138,7 +150,8 @@ class TableRequest:
             count in the variable's total.
         levels: By variable of the table, the levels shown instead of its categories: coarser levels of its hierarchy,
             code lists, itself.
-        measure: A name in `release/measures`: `count` for people counted.
+        measure: A name in `release/measures`: `count` for people counted; `income.mean` for a statistic of a numeric
+            variable.
         additivity: How totals relate to their parts; empty for the dataset's default.
         fit_to: Published tables that a fitted table agrees with; empty for the dataset's default.
         names: By variable, all its groups with the requester's names: labels, no part of the identity.
@@ -193,7 +206,9 @@ class TableRequest:
         query += [("group", text) for text in self.group_lines()]
         query += [("levels", grammar.write_filter(*item)) for item in self.levels]
         query += [] if self.totals else [("totals", "no")]
-        query += [("measure", self.measure)] if self.measure != DEFAULT_MEASURE else []
+        measure, statistic = split_statistic(self.measure)
+        query += [("measure", measure)] if measure != DEFAULT_MEASURE else []
+        query += [("statistic", statistic)] if statistic else []
         query += [("additivity", self.additivity)] if self.additivity else []
         return [*query, ("fit_to", ",".join(map(grammar.escape, self.fit_to)))] if self.fit_to else query
 
@@ -236,6 +251,7 @@ def request_from_text(
     totals: bool = True,
     levels: Iterable[str] = (),
     measure: str = DEFAULT_MEASURE,
+    statistic: str = "",
     additivity: str = "",
     fit_to: Sequence[str] = (),
 ) -> TableRequest:
@@ -249,7 +265,7 @@ def request_from_text(
         tuple(grammar.parse_group(text) for text in groups if text.strip()),
         totals,
         tuple(grammar.parse_levels(text) for text in levels if text.strip()),
-        measure,
+        join_statistic(measure, statistic),
         additivity,
         grammar.parse_names(list(fit_to)),
     )
@@ -269,6 +285,7 @@ def request_from_query(
         totals=read_yes_no("totals", texts("totals"), default=True),
         levels=texts("levels"),
         measure=read_word("measure", texts("measure")) or measure,
+        statistic=read_word("statistic", texts("statistic")),
         additivity=read_word("additivity", texts("additivity")),
         fit_to=texts("fit_to"),
     )

@@ -73,13 +73,22 @@ class Flow:
         return f"{AGENCY}:{self.id}({self.version})"
 
 
+def flow_word(measure: str) -> str:
+    """The name of a measure in the id of a dataflow, which has no dots.
+
+    >>> flow_word("income.mean")
+    'income_mean'
+    """
+    return measure.replace(".", "_")
+
+
 def dataset_flow(dataset: Dataset, variables: tuple[str, ...] = (), measure: str = "") -> Flow:
     """The dataflow of a table of some variables; without variables, that of the dataset.
 
     `measure` is empty for the dataset's first.
     """
     names = variables or tuple(variable.name for variable in dataset.variables)
-    words = [dataset.id, *([measure] if measure else []), *variables]
+    words = [dataset.id, *([flow_word(measure)] if measure else []), *variables]
     return Flow("-".join(words), structure_version(dataset), names)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ from discreet.ledger.entries import AMOUNTS, NOTHING_PAID, Charge, KnownPaid
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
-from discreet.model.exact import ExactTable
+from discreet.model.exact import ExactTable, MeasureSums
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.messages.text import message
 from discreet.model.noise_distribution import NoiseDistribution
 from discreet.model.privacy_budget import format_amount
@@ -160,6 +161,10 @@ class DpProtector:
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
         """Not available: under `dp` no exact number is rounded and released."""
         raise ValueError("under dp errors follow from noisy counts and declared constants")
+
+    def sums(self, exact: MeasureSums, shape: TableShape, measure: NumericMeasure) -> NoReturn:  # noqa: ARG002
+        """Not available: descriptions with measures are refused under `dp`."""
+        raise ValueError("there are no measures under dp")
 
     def distribution(self, shape: TableShape) -> NoiseDistribution:
         if self._is_joint:

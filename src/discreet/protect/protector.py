@@ -13,17 +13,18 @@ cell, under a privacy budget.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.ledger.requester import Requester
 from discreet.model.dataset import Dataset
-from discreet.model.exact import ExactTable
+from discreet.model.exact import ExactTable, MeasureSums
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.noise_distribution import NoiseDistribution
 from discreet.model.request import COUNT, TableRequest
 from discreet.model.shape import TableShape
@@ -31,6 +32,12 @@ from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import TableDistribution
 from discreet.protect.cell_keys import CellChances, CellKeys, EmptyCells, add_noise
 from discreet.protect.promise import promise
+
+if TYPE_CHECKING:
+    from discreet.protect.magnitudes import NoisySums
+
+#: From the name of a measure to its key, and the decimals of declared record keys.
+MeasureKeys = Callable[[str], tuple[bytes, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +91,9 @@ class Protector(Protocol):
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """A secret number from 0 to 1 for every cell, for random rounding; the same people have the same number."""
 
+    def sums(self, exact: MeasureSums, shape: TableShape, measure: NumericMeasure) -> NoisySums:
+        """Noisy sums and means of a numeric variable."""
+
     def distribution(self, shape: TableShape) -> NoiseDistribution:
         """The distribution of the noise of every cell of a shape; it follows from public facts."""
 
@@ -102,6 +112,7 @@ class CellKeyProtector:
     dice: CellChances
     empty: EmptyCells | None = None
     unpaid: bool = False
+    measure_key: MeasureKeys | None = None
 
     @property
     def tables(self) -> tuple[NoiseTable]:
@@ -127,6 +138,15 @@ class CellKeyProtector:
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """By the participants of the cell, under a separate key."""
         return self.dice(exact.key_sums)
+
+    def sums(self, exact: MeasureSums, shape: TableShape, measure: NumericMeasure) -> NoisySums:
+        """Contributors have the noise of a count of the same people."""
+        if self.measure_key is None:
+            raise ValueError("this version has no keys of measures")
+        from discreet.protect.magnitudes import protect_sums  # noqa: PLC0415 - counts start without it
+
+        people = add_noise(ExactTable(shape, exact.contributors, exact.key_sums), self.keys, self.noise)
+        return protect_sums(exact, people, measure, *self.measure_key(measure.name))
 
     def distribution(self, shape: TableShape) -> TableDistribution:
         return TableDistribution(self.noise, shape.lengths)

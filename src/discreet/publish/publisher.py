@@ -182,7 +182,7 @@ def refusal_entry(
 
 def _cell_bytes(dataset: Dataset, measure: str) -> int:
     """An upper bound for a cell: value, noisy count, status, errors."""
-    beside = 2 * measure_kind(measure).weights + dataset.protection.clips + dataset.protection.is_dp
+    beside = 2 * measure_kind(measure, dataset).weights + dataset.protection.clips + dataset.protection.is_dp
     return 8 + 8 + 1 + 1 + 8 * beside
 
 

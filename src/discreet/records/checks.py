@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadRecords
 from discreet.model.dataset import Dataset
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.messages.text import nearest
 from discreet.model.survey import Survey
 from discreet.model.variable import StructuralZero
@@ -262,6 +263,8 @@ class Problems:
             advice = f"Mend the column {column!r}, or take it out of `replicates` of [survey]."
             message = f"The replicate weight is {shown!r}: it is missing, negative or no number."
             return Problem(record, column, message, advice, shown)
+        if kind in "no":
+            return _measure_problem(record, dataset.measures[int(place)], shown, outside=kind == "o")
         variable = dataset.variables[int(place)]
         name = variable.name
         if kind == "m":
@@ -270,3 +273,15 @@ class Problems:
             return Problem(record, name, message, advice)
         message = f'The value {shown!r} of "{name}" is not among its categories.'
         return Problem(record, name, message, nearest(shown, variable.codes) if record else "", shown)
+
+
+def _measure_problem(record: int, measure: NumericMeasure, shown: str, *, outside: bool) -> Problem:
+    if not outside:
+        message = f'The value {shown!r} of "{measure.name}" is no number.'
+        advice = f"Mend the column {measure.column!r}, or list the value as `missing` of the measure."
+        return Problem(record, measure.name, message, advice, shown)
+    low, high = (float(bound) for bound in (measure.lowest, measure.largest))
+    message = (
+        f'The value {shown!r} of "{measure.name}" lies outside its bounds, {low:,.15g} and {high:,.15g}.'
+    )
+    return Problem(record, measure.name, message, "Mend the record, or the bounds of [[measure]].", shown)

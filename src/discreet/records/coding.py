@@ -17,10 +17,11 @@ import pyarrow as pa
 
 from discreet.errors import BadDescription
 from discreet.model.dataset import ROW_NUMBER, Dataset
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.messages.text import nearest
 from discreet.model.variable import Recodes, ValueRange, Variable
 from discreet.records.source import Source, quote_name
-from discreet.records.storage import CLUSTER, STRATUM, column_type, design_of
+from discreet.records.storage import CLUSTER, NULL_VALUE, STRATUM, column_type, design_of
 
 
 def code_sql(
@@ -108,6 +109,7 @@ def check_columns(name: str, columns: list[str], dataset: Dataset) -> list[str]:
         (design.strata, "the strata of [survey]"),
         (design.clusters, "the clusters of [survey]"),
         *((column, "the replicate weights of [survey]") for column in design.replicates),
+        *((measure.column, f'the measure "{measure.name}"') for measure in dataset.measures),
     ]
     wanted = [(column, what) for column, what in named if column is not None]
     for column, what in wanted:
@@ -153,6 +155,10 @@ def code_batches(
             weight = _to_fixed_point(column, dataset.weight_decimals, comma=comma)
             chosen.append(f"coalesce({weight}, 0) AS {name}")
             wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN {problem} END")
+    for place, measure in enumerate(dataset.measures):
+        value, problem = _measure_sql(reading, measure, place, comma=comma, clamp=dataset.protection.is_dp)
+        chosen.append(value)
+        wrong.append(problem)
     if dataset.key_column is not None:
         number = _to_fixed_point(dataset.key_column, dataset.key_decimals, comma=comma)
         key = f"TRY_CAST({number} AS UINTEGER)"
@@ -165,6 +171,33 @@ def code_batches(
     relation = relation.project(", ".join(chosen))
     # Many replicate weights mean fewer records per chunk, for the same memory.
     yield from relation.to_arrow_reader(CHUNK // (1 + len(design.replicates) // 8))
+
+
+def _measure_sql(
+    reading: duckdb.DuckDBPyConnection, measure: NumericMeasure, place: int, *, comma: bool, clamp: bool
+) -> tuple[str, str]:
+    """The SQL of a measure's stored value, a column `m<place>`, and of the problem with it.
+
+    Under `dp` a value outside the bounds is moved to the nearest one; else it is a problem. NaN and infinity are no numbers.
+    """
+    text = f"trim({quote_name(measure.column)}::VARCHAR, e' \\t\\r\\n')"
+    absences = [f"{text} IS NULL", f"{text} = ''"]
+    if measure.missing:
+        _create_enum(reading, f"n{place}", measure.missing)
+        absences.append(f"TRY_CAST({text} AS n{place}) IS NOT NULL")
+    absent = f"({' OR '.join(absences)})"
+    low, high = measure.bounds
+    value = _to_fixed_point(measure.column, measure.decimals, comma=comma)
+    stored = f"greatest(least({value}, {high}), {low})" if clamp else value
+    outside = "NULL" if clamp else f"'o{place}:' || {text}"
+    problem = (
+        f"CASE WHEN {absent} THEN NULL WHEN {value} IS NULL THEN 'n{place}:' || {text} "
+        f"WHEN {value} NOT BETWEEN {low} AND {high} THEN {outside} END"
+    )
+    return (
+        f"CASE WHEN {absent} THEN {NULL_VALUE} ELSE coalesce({stored}, {NULL_VALUE}) END::BIGINT AS m{place}",
+        problem,
+    )
 
 
 def _to_fixed_point(column: str, decimals: int, *, comma: bool) -> str:

@@ -175,7 +175,7 @@ def count_dense(
     `lookups` hold the offset of each code of the grouped variables; codes below zero are not counted.
     """
     needed = query.variables | ({WEIGHT} if query.weights else set())
-    if query.sums or not needed <= codes.widths.keys() or cells >= OUT:
+    if query.sums or query.measures or not needed <= codes.widths.keys() or cells >= OUT:
         return None
     moves = _moves(codes, query, lookups)
     if len(moves) > MOST_COLUMNS:

@@ -114,6 +114,8 @@ def derivable_variables(dataset: Dataset, variables: tuple[str, ...]) -> frozens
 def covers(dataset: Dataset, variables: frozenset[str], query: AggregateQuery) -> bool:
     """Whether a cube that determines these variables can answer a query."""
     weighed = dataset.weight_column is not None or not query.weights
+    if query.measures:
+        return False
     return query.variables <= variables and weighed and set(query.sums) <= set(sum_columns(dataset))
 
 

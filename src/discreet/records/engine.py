@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import UnknownEngine
 from discreet.model.dataset import Dataset
-from discreet.model.exact import Confidential
+from discreet.model.exact import Confidential, MeasureSums
 from discreet.model.plugins import Extra, Registry
 from discreet.records.keys import Secret
-from discreet.records.storage import RECORD_KEY, WEIGHT
+from discreet.records.storage import NULL_VALUE, RECORD_KEY, WEIGHT
 
 if TYPE_CHECKING:
     from discreet.records.fingerprint import Fingerprint
@@ -38,6 +38,15 @@ DEFAULT_ENGINE = "duckdb"
 
 
 @dataclass(frozen=True, slots=True)
+class MeasureQuery:
+    """What is added up of a numeric column: its sum and the `top` largest contributions, whether or not `zeros` count."""
+
+    column: str
+    top: int
+    zeros: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateQuery:
     """One aggregate: group by columns, filter by codes, sum weights and other columns."""
 
@@ -45,6 +54,7 @@ class AggregateQuery:
     filters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     weights: bool = False
     sums: tuple[str, ...] = ()
+    measures: tuple[MeasureQuery, ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -64,6 +74,7 @@ class SparseCells(Confidential):
     key_sums: NDArray[np.uint64]
     weight_sums: NDArray[np.int64] | None = None
     sums: tuple[NDArray[np.int64], ...] = ()
+    measures: tuple[MeasureSums, ...] = ()
 
     def rows(self, kept: Rows) -> SparseCells:
         """Some of the groups."""
@@ -73,6 +84,7 @@ class SparseCells(Confidential):
             self.key_sums[kept],
             None if self.weight_sums is None else self.weight_sums[kept],
             tuple(column[kept] for column in self.sums),
+            tuple(each.map(lambda column: column[kept]) for each in self.measures),
         )
 
     def __repr__(self) -> str:
@@ -173,11 +185,19 @@ def identifier(name: str, quote: str = '"') -> str:
 
 
 def select_sql(
-    query: AggregateQuery, records: str, count: str, key: str, total: str, group: str = "{}", quote: str = '"'
+    query: AggregateQuery,
+    records: str,
+    count: str,
+    key: str,
+    total: str,
+    group: str = "{}",
+    quote: str = '"',
+    largest: str = "",
 ) -> str:
     """The SQL of an aggregate without its grouping: codes g0, g1, ..., records n, keys k, weights w and sums s0, s1, ...
 
-    `group`, `key` and `total` are expressions of a column, which replaces `{}`.
+    `group`, `key` and `total` are expressions of a column, which replaces `{}`; `largest` is a list of the largest values
+    of a column, with their number. Without it records are ranked by window functions.
 
     >>> select_sql(AggregateQuery(("sex",), (("age", (1, 2)),)), "t", "count(*)", "sum({})", "sum({})")
     'SELECT "sex" AS g0, count(*) AS n, sum("record_key") AS k FROM t WHERE "age" IN (1, 2)'
@@ -199,7 +219,78 @@ def select_sql(
         for name, codes in query.filters
     )
     where = f" WHERE {' AND '.join(inside)}" if query.filters else ""
+    if query.measures:
+        chosen += [
+            each
+            for place in range(len(query.measures))
+            for each in _measure_sql(query, place, total, quote, largest)
+        ]
+        if not largest:
+            records, where = _ranked(query, f"{records}{where}", quote), ""
     return f"SELECT {', '.join(chosen)} FROM {records}{where}"
+
+
+def _contributes(query: MeasureQuery, quote: str) -> str:
+    column = identifier(query.column, quote)
+    return f"{column} <> {NULL_VALUE}{'' if query.zeros else f' AND {column} <> 0'}"
+
+
+def _measure_sql(query: AggregateQuery, place: int, total: str, quote: str, largest: str) -> list[str]:
+    """Of one measure the contributors c0, their keys q0, the sum t0, and the largest contributions x0_1, x0_2, ..."""
+    own = query.measures[place]
+    column, inside = identifier(own.column, quote), _contributes(own, quote)
+
+    def of(value: str) -> str:
+        return f"CASE WHEN {inside} THEN {value} END"
+
+    summed = (("c", "1"), ("q", identifier(RECORD_KEY, quote)), ("t", column))
+    found = [f"coalesce({total.format(of(value))}, 0) AS {kind}{place}" for kind, value in summed]
+    for rank in range(1, own.top + 1):
+        if largest:
+            value = f"({largest.format(of(f'abs({column})'), own.top)})[{rank}]"
+        else:
+            value = f"max(CASE WHEN _rank{place} = {rank} THEN {of(f'abs({column})')} END)"
+        found.append(f"coalesce({value}, 0) AS x{place}_{rank}")
+    return found
+
+
+def measure_columns(query: AggregateQuery) -> list[str]:
+    """The names of the columns that `select_sql` adds for measures, in their order."""
+    return [
+        name
+        for place, own in enumerate(query.measures)
+        for name in (
+            *(f"{kind}{place}" for kind in "cqt"),
+            *(f"x{place}_{rank}" for rank in range(1, own.top + 1)),
+        )
+    ]
+
+
+def measure_sums(
+    query: AggregateQuery, column: Callable[[str], NDArray[np.int64]]
+) -> tuple[MeasureSums, ...]:
+    """What was added up of measures, from the columns of a result by their names."""
+    return tuple(
+        MeasureSums(
+            column(f"c{place}"),
+            column(f"q{place}").astype(np.uint64),
+            column(f"t{place}"),
+            np.stack([column(f"x{place}_{rank}") for rank in range(1, own.top + 1)], axis=1),
+        )
+        for place, own in enumerate(query.measures)
+    )
+
+
+def _ranked(query: AggregateQuery, records: str, quote: str) -> str:
+    """The records with their ranks by size within their group, one column for each measure."""
+    groups = ", ".join(identifier(name, quote) for name in query.group_by)
+    within = f"PARTITION BY {groups} " if groups else ""
+    ranks = (
+        f"row_number() OVER ({within}ORDER BY CASE WHEN {_contributes(own, quote)} "
+        f"THEN abs({identifier(own.column, quote)}) ELSE -1 END DESC) AS _rank{place}"
+        for place, own in enumerate(query.measures)
+    )
+    return f"(SELECT *, {', '.join(ranks)} FROM {records}) AS ranked"
 
 
 _REGISTRY: Registry[EngineKind] = Registry("discreet.records.engines", "KIND", "engine", UnknownEngine)

@@ -53,6 +53,7 @@ class Purpose(StrEnum):
     CELL_KEY_DESCRIBED = "cell-key-described"
     CELL_DESCRIPTION = "cell-description"
     CELL_CHANCE = "cell-chance"
+    MAGNITUDE = "magnitude"
     EMPTY_CELL = "empty-cell"
     EMPTY_DESCRIPTION = "empty-description"
     DESCRIPTION_NOISE = "description-noise"

@@ -150,6 +150,8 @@ Progress = Callable[[str, int, int | None], None]
 #: The number of records kept; under `dp` the problems, and the number of records beyond the contribution bound.
 Read = tuple[int, BadRecords | None, int]
 
+#: Sums of measures stay below.
+OVERFLOW = 2**62
 #: This many records must have at least this many different record keys, or all cells would have the same noise.
 MANY_RECORDS, FEWEST_KEYS = 1000, 100
 
@@ -227,10 +229,21 @@ def refuse_unfit(
                 "Check that it is the right file.",
             )
         problems.refuse(source)
+        _refuse_overflow(dataset, records)
     if dataset.survey is not None:
         weights.records, known = records, not is_dp or dp_terms(dataset)[0].known_total
         decimals = dataset.weight_decimals
         weights.refuse_others(dataset.survey, decimals, known_size=known, known_weights=not is_dp)
+
+
+def _refuse_overflow(dataset: Dataset, records: int) -> None:
+    """Refuse measures whose sums might not fit 62 bits."""
+    for measure in dataset.measures:
+        if records * max(map(abs, measure.bounds)) >= OVERFLOW:
+            raise BadData(
+                f'{records:,} values of "{measure.name}" up to its bounds could add up to more than 2^62.',
+                "Use fewer decimals, or a larger unit such as thousands.",
+            )
 
 
 def _assign_keys(
@@ -255,6 +268,8 @@ def _assign_keys(
             columns[WEIGHT] = np.minimum(columns[WEIGHT], largest)
         replicates = range(len(storage.design_of(dataset).replicates))
         weights.add(columns[WEIGHT], (batch.column(f"r{place}").to_numpy() for place in replicates))
+    for place, measure in enumerate(dataset.measures):
+        columns[measure.stored_name] = batch.column(f"m{place}").to_numpy()
     stored, telling = storage.design_columns(
         dataset, coders, batch, _units_of(batch, dataset), columns.get(WEIGHT)
     )
@@ -413,5 +428,6 @@ def _meaning(dataset: Dataset) -> str:
     Noise depends on codes, and records are stored by position: another code list, or another algorithm version, would put
     other noise on the same counts, so it needs a new version.
     """
-    listed = sorted((variable.name, variable.codes) for variable in dataset.variables)
+    listed: list[Any] = sorted((variable.name, variable.codes) for variable in dataset.variables)
+    listed += [[measure.stored_name, measure.decimals] for measure in dataset.measures]
     return json.dumps([*listed, newest_arithmetic()], separators=(",", ":"), ensure_ascii=True)

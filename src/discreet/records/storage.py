@@ -4,6 +4,7 @@ Codes are small unsigned integers, record keys 32-bit integers, weights fixed-po
 
     _stratum, _cluster     small integers in the order of first occurrence; a cluster lies in one stratum
     _replicate_1, ...      fixed-point replicate weights, with the decimals of the weights
+    _measure_income, ...   values of `[[measure]]` in units of their last decimal; NULL_VALUE where there is none
     _square_high, _low     the square of a weight in two halves of 32 bits: sums of either fit in 64 bits
 
 Names with a leading underscore cannot be variables. The values of strata and clusters are not stored. Weights are squared
@@ -150,6 +151,8 @@ def join_squares(high: NDArray[np.int64], low: NDArray[np.int64], decimals: int)
     return (high.astype(np.float64) * _HALF + low.astype(np.float64)) / float(10 ** (2 * decimals))
 
 
+#: The stored value of a measure that a record does not have; bounds are far from it.
+NULL_VALUE = -(2**62)
 RECORD_KEY = "record_key"
 WEIGHT = "weight"
 #: DuckDB's memory limit for reading, sorting and storing records.
@@ -170,6 +173,7 @@ def storage_schema(dataset: Dataset) -> pa.Schema:
         fields.append(pa.field(WEIGHT, pa.int64()))
     fields += [pa.field(name, pa.uint32()) for name in unit_columns(dataset)]
     fields += [pa.field(name, pa.int64()) for name in sum_columns(dataset)]
+    fields += [pa.field(measure.stored_name, pa.int64()) for measure in dataset.measures]
     return pa.schema(fields)
 
 

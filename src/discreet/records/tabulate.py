@@ -17,7 +17,7 @@ it, recursively.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -27,33 +27,50 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.model.exact import ExactTable
+from discreet.errors import WorkspaceUnusable
+from discreet.model.exact import ExactTable, MeasureSums
 from discreet.model.shape import Dimension, TableShape
-from discreet.records.engine import AggregateQuery, Engine, SparseCells, dense_of, parts_of
+from discreet.records.engine import AggregateQuery, Engine, MeasureQuery, SparseCells, dense_of, parts_of
 
 Number = TypeVar("Number", bound=np.generic)
+#: Unites the parts along an axis.
+Join = Callable[[NDArray[Any], int], NDArray[Any]]
 #: Larger tables are added up from parts of an aggregate, whose groups would outweigh the table.
 MANY = 2**18
 
 
 def tabulate(
-    engine: Engine, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
+    engine: Engine,
+    shape: TableShape,
+    *,
+    weights: bool = False,
+    sums: tuple[str, ...] = (),
+    measures: tuple[MeasureQuery, ...] = (),
 ) -> ExactTable:
-    """Count every cell of a shape, totals included; `sums` are other stored columns to add up in the same pass."""
-    query = replace(query_of(shape), weights=weights, sums=sums)
+    """Count every cell of a shape, totals included.
+
+    `sums` are other stored columns to add up in the same pass, `measures` numeric variables.
+    """
+    query = replace(query_of(shape), weights=weights, sums=sums, measures=measures)
     layout = _Layout(shape.dimensions)
-    dense = dense_of(engine, query, layout.lookups(), math.prod(layout.widths))
+    dense = None if measures else dense_of(engine, query, layout.lookups(), math.prod(layout.widths))
     if dense is not None:
         totals = None if dense.weight_sums is None else layout.outputs(dense.weight_sums)
         return ExactTable(shape, layout.outputs(dense.counts), layout.outputs(dense.key_sums), totals)
-    if shape.cells > MANY and not sums:
+    if shape.cells > MANY and not sums and not measures:
         return _add_parts(parts_of(engine, query), layout, shape, weights=weights)
     cells = engine.aggregate(query)
-    table = partial(layout.table, place=layout.places(cells))
+    if len(cells.measures) != len(measures):
+        raise WorkspaceUnusable(
+            "The engine of this version does not add up measures.", "Load the dataset with another engine."
+        )
+    place = layout.places(cells)
+    table = partial(layout.table, place=place)
     weight_sums = None if cells.weight_sums is None else table(cells.weight_sums)
     # Other sums are laid out lazily: there may be hundreds.
     further = {name: partial(table, column) for name, column in zip(sums, cells.sums, strict=True)}
-    return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums, further)
+    added = tuple(layout.measure(each, place) for each in cells.measures)
+    return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums, further, added)
 
 
 def _add_parts(
@@ -182,28 +199,71 @@ class _Layout:
             np.add.at(dense, place, values)
         return self.outputs(dense)
 
-    def outputs(self, atoms: NDArray[Number]) -> NDArray[Number]:
-        """From atoms to outputs and totals, axis by axis; in place if every output is an atom."""
-        dense = atoms.reshape(self.widths)
+    def measure(self, sums: MeasureSums, place: NDArray[np.int64]) -> MeasureSums:
+        """The table of what was added up of a measure; of a union of groups the largest of all are the largest."""
+        ranks = sums.largest.shape[1]
+        dense = largest_by_place(sums.largest, place, math.prod(self.widths))
+        return MeasureSums(
+            self.table(sums.contributors, place),
+            self.table(sums.key_sums, place),
+            self.table(sums.totals, place),
+            self.outputs(dense.reshape(*self.widths, ranks), _largest),
+        )
+
+    def outputs(self, atoms: NDArray[Number], join: Join | None = None) -> NDArray[Number]:
+        """From atoms to outputs and totals, axis by axis; in place if every output is an atom.
+
+        `join` unites parts along an axis; by default it adds them up.
+        """
+        join = join or _sum
+        dense = atoms.reshape(self.widths) if join is _sum else atoms
         for number, axis in enumerate(self.axes):
             if not axis.plain:
-                dense = _with_sums(dense, axis, number)
+                dense = _with_sums(dense, axis, number, join)
             elif axis.total:
                 before: tuple[Any, ...] = (slice(None),) * number
-                dense[(*before, -1)] = _sum(dense[(*before, slice(-1))], number)
+                dense[(*before, -1)] = join(dense[(*before, slice(-1))], number)
         return dense
 
 
-def _with_sums(dense: NDArray[Number], axis: _Axis, number: int) -> NDArray[Number]:
+def largest_by_place(values: NDArray[np.int64], place: NDArray[np.int64], places: int) -> NDArray[np.int64]:
+    """The largest values of all rows with the same place, in descending order; as many as a row has.
+
+    >>> largest_by_place(np.array([[5, 2], [4, 3], [1, 0]]), np.array([1, 1, 0]), 2).tolist()
+    [[1, 0], [5, 4]]
+    """
+    ranks = values.shape[1]
+    found = np.zeros((places, ranks), dtype=np.int64)
+    owners, numbers = np.repeat(place, ranks), values.ravel()
+    owners, numbers = owners[numbers > 0], numbers[numbers > 0]
+    order = np.lexsort((-numbers, owners))
+    owners, numbers = owners[order], numbers[order]
+    rank = np.arange(owners.size) - np.searchsorted(owners, owners)
+    kept = rank < ranks
+    found[owners[kept], rank[kept]] = numbers[kept]
+    return found
+
+
+def _largest(values: NDArray[Any], axis: int) -> NDArray[Any]:
+    """The largest values along an axis, with those of a part on the last axis."""
+    ranks = values.shape[-1]
+    parts = np.moveaxis(values, axis, -2)
+    merged = -np.sort(-parts.reshape(*parts.shape[:-2], -1), axis=-1)
+    if merged.shape[-1] < ranks:  # no part at all
+        return np.zeros((*merged.shape[:-1], ranks), dtype=values.dtype)
+    return np.ascontiguousarray(merged[..., :ranks])
+
+
+def _with_sums(dense: NDArray[Number], axis: _Axis, number: int, join: Join) -> NDArray[Number]:
     before: tuple[Any, ...] = (slice(None),) * number
     result = np.empty((*dense.shape[:number], axis.length, *dense.shape[number + 1 :]), dtype=dense.dtype)
     leaves = slice(0, len(axis.leaves)) if axis.flat else np.array(axis.leaves)
     result[(*before, leaves)] = dense[(*before, slice(0, len(axis.leaves)))]
     for place, summed, of_outputs in axis.sums:
         parts = (result if of_outputs else dense)[(*before, summed)]
-        result[(*before, place)] = _sum(parts, number)
+        result[(*before, place)] = join(parts, number)
     if axis.total and axis.flat:
-        result[(*before, axis.length - 1)] = _sum(dense, number)
+        result[(*before, axis.length - 1)] = join(dense, number)
     return result
 
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from discreet.errors import BadRequest
 from discreet.ledger.requester import Requester, count_free_groups
 from discreet.model.dataset import Dataset
+from discreet.model.messages.text import message
 from discreet.model.release import table_title
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import TableShape, table_shape
@@ -76,6 +78,8 @@ class CheckedRequest:
     @property
     def additivity(self) -> str:
         """How totals relate to their parts, by request or by default."""
+        if self.asked.kind.measure.magnitude is not None:
+            return "independent"
         return self.request.additivity or self.dataset.protection.additivity
 
     @property
@@ -99,8 +103,13 @@ def pay(question: CheckedRequest) -> tuple[CheckedRequest, Mapping[str, Any] | N
 
 def parse_request(dataset: Dataset, request: TableRequest) -> ParsedRequest:
     """Parse and validate a request."""
-    kind = measure_kind(request.measure)
+    kind = measure_kind(request.measure, dataset)
     asked = canonical(request, dataset)
+    if kind.measure.magnitude is not None and asked.additivity:
+        raise BadRequest(
+            message("Sums and means of numeric variables are adjusted cell by cell."),
+            message("Leave additivity out."),
+        )
     missing = kind.measure.refuse(dataset)
     if missing is not None:
         raise missing
@@ -142,7 +151,8 @@ def apply_rules(
         refuse()
     shapes = shapes_to_count(stored, asked.counted, asked.shape)
     protector = stored.protector.cover(asked.counted, shapes, asker)
-    fitted = (asked.request.additivity or dataset.protection.additivity) == "fitted"
+    counted = asked.kind.measure.magnitude is None
+    fitted = counted and (asked.request.additivity or dataset.protection.additivity) == "fitted"
     anchors = anchor_requests(asked.request, dataset) if fitted else ()
     checked = tuple(check_request(stored, each) for each in anchors)
     return CheckedRequest(dataset, stored.digest, asked, metered, checked, stored, protector)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.model.dataset import Dataset
 from discreet.model.hierarchy import is_level_of
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.messages.sentences import UNCHECKED_DRAFT
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
@@ -29,12 +30,20 @@ from discreet.noise.table import NoiseTable
 from discreet.protect.promise import change_sentence
 from discreet.protect.protector import NoisyCells
 
+if TYPE_CHECKING:
+    from discreet.release.checked_request import CheckedRequest
+
 _NOISE = {
     "cellkey": message(
         "Counts in this table have been randomly adjusted by small amounts to protect confidentiality."
     ),
     "dp": message("Counts in this table have been randomly adjusted to protect confidentiality."),
 }
+_MAGNITUDES = message(
+    "Sums and means in this table have been randomly adjusted to protect confidentiality, the more the larger the largest "
+    "contributions to them are."
+)
+_MEANS = message("A sum is its mean times the adjusted number of contributors.")
 _SMALL = message("Do not rely on small counts; adding cells yourself adds their uncertainty.")
 #: Of people, and of other units.
 _SAME = (
@@ -103,6 +112,25 @@ def whole_note(dataset: Dataset, tables: tuple[NoiseTable, ...], additivity: str
     return join_sentences([mandatory_note(dataset, additivity), change_sentence(tables)])
 
 
+def number_notes(
+    question: CheckedRequest,
+    cells: NoisyCells,
+    values: NDArray[Any],
+    withheld: NDArray[np.bool_],
+    dimensions: Sequence[Dimension],
+    tables: tuple[NoiseTable, ...],
+) -> tuple[str, str, str]:
+    """The notes on noise, on numbers without noise and on negative numbers."""
+    dataset, numeric = question.dataset, question.asked.kind.measure.magnitude
+    if numeric is not None:
+        return magnitude_note(dataset, numeric), "", ""
+    return (
+        table_note(dataset, question.additivity, dimensions, cells.distribution, tables),
+        exact_note(dataset, cells, values, withheld),
+        clipping_note(cells.distribution, clips=dataset.protection.clips),
+    )
+
+
 def table_note(
     dataset: Dataset,
     additivity: str,
@@ -125,6 +153,17 @@ def table_note(
         if dimension.total and not dimension.total_label and dimension.leaves_out
     )
     return join_sentences([note, _HIDDEN if hidden else "", *everybody, change_sentence(tables)])
+
+
+def magnitude_note(dataset: Dataset, measure: NumericMeasure) -> str:
+    """The note of a table of sums or means."""
+    declared, unit = measure.protection, unit_of(dataset)
+    draft = [Message("{part:bare}.", {"part": UNCHECKED_DRAFT})] if dataset.unchecked_draft else []
+    sums = [_MEANS] if declared.counts == "released" else []
+    few = message(
+        "Values of fewer than {least} released contributors are not shown.", least=declared.least_contributors
+    )
+    return join_sentences([*draft, _MAGNITUDES, *sums, few, unit.says(*_SAME), _APART])
 
 
 def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withheld: NDArray[np.bool_]) -> str:

@@ -23,7 +23,7 @@ from discreet.protect.protector import NoisyCells, Protector
 from discreet.release.anchors import anchor_cells
 from discreet.release.checked_request import CheckedRequest, check_request, pay, unlock
 from discreet.release.measures import MeasureValues
-from discreet.release.notes import clipping_note, exact_note, goes_below_zero, names_note, table_note
+from discreet.release.notes import goes_below_zero, names_note, number_notes
 from discreet.release.verdicts import count_cells, reusable_cells, verdict_on
 from discreet.rules.suppression import NOTE, label_sums, layout_for
 from discreet.workspace.workspace import StoredDataset
@@ -45,11 +45,14 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     layout = layout_for(verdict, shape, dataset, question.additivity)
     withheld = layout.withheld
+    if shown.withheld is not None:  # the mean of a union is not the sum of the means of its areas
+        withheld = withheld | shown.withheld | layout.added
     impossible = structural_zeros(shape, dataset) | cells.distribution.impossible
     kept = None
     if question.additivity == "fitted":
         kept = anchor_cells(shape, dataset, anchors, shown.values, cells.distribution.exact)
-    protection, clips = dataset.protection, dataset.protection.clips
+    numeric = kind.measure.magnitude
+    protection, clips = dataset.protection, dataset.protection.clips and numeric is None
     values, adjustment = add_up(shown.values, shape, question.additivity, impossible, protection, kept)
     # Add first, clip last, and for display only: inference gets the unclipped noisy cells.
     values = layout.add_shown(values)
@@ -63,7 +66,9 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
         np.maximum(values, 0, out=values)
     noisy = layout.add_shown(cells.noisy)
     noisy[withheld] = 0  # in place: a large table has no memory for a copy
-    dimensions = label_sums(shape.dimensions, layout)
+    dimensions, sums = label_sums(shape.dimensions, layout), NOTE if layout.sums else ""
+    first, exact, clipping = number_notes(question, cells, values, withheld, dimensions, protector.tables)
+    clipping = nearest[1] if nearest else clipping
     return Release(
         dataset=dataset,
         digest=stored.digest,
@@ -75,22 +80,9 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
         distribution=DistributionWithSums(cells.distribution, layout.added)
         if layout.sums
         else cells.distribution,
-        notes=tuple(
-            filter(
-                None,
-                (
-                    table_note(
-                        dataset, question.additivity, dimensions, cells.distribution, protector.tables
-                    ),
-                    exact_note(dataset, cells, values, withheld),
-                    adjustment,
-                    nearest[1] if nearest else clipping_note(cells.distribution, clips=clips),
-                    NOTE if layout.sums else "",
-                    names_note(asked, dataset),
-                ),
-            )
-        ),
-        promise=protector.promise(dataset, asked.additivity, kind.measure.subject) + shown.promise,
+        notes=tuple(filter(None, (first, exact, adjustment, clipping, sums, names_note(asked, dataset)))),
+        promise=(() if numeric else protector.promise(dataset, asked.additivity, kind.measure.subject))
+        + shown.promise,
         errors=_unless(withheld | layout.added, shown.errors),
         noise_shares=_unless(withheld | layout.added, shown.noise_shares),
         sampling=None if shown.sampling is None else shown.sampling.hide(withheld, layout.added),
@@ -112,7 +104,8 @@ def _count_and_protect(
     known = reusable_cells(stored, protector, question.asked)
     if known is not None:
         return known, kind.show(question, None, known)
-    exact = count_cells(stored, question.shape, weights=kind.weights, sums=kind.sums(question.dataset))
+    sums = kind.sums(question.dataset)
+    exact = count_cells(stored, question.shape, weights=kind.weights, sums=sums, measures=kind.measures)
     cells = protector.protect(exact, in_place=kind.in_place)
     return cells, kind.show(question, exact, cells)
 

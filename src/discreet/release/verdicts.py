@@ -26,6 +26,7 @@ from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest
 from discreet.model.shape import TableShape, structural_zeros, table_shape
 from discreet.protect.protector import CellKeyProtector, NoisyCells, Protector
+from discreet.records.engine import MeasureQuery
 from discreet.records.tabulate import tabulate
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.verdict import Verdict, needs_table, rule_table, rule_table_shape, verdict_of
@@ -36,11 +37,16 @@ if TYPE_CHECKING:
 
 
 def count_cells(
-    stored: StoredDataset, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
+    stored: StoredDataset,
+    shape: TableShape,
+    *,
+    weights: bool = False,
+    sums: tuple[str, ...] = (),
+    measures: tuple[MeasureQuery, ...] = (),
 ) -> ExactTable:
     """The exact counts, or steps, of a shape; takes what `tabulate` takes."""
     if not uses_weight_steps(stored.dataset):
-        return tabulate(stored.engine, shape, weights=weights, sums=sums)
+        return tabulate(stored.engine, shape, weights=weights, sums=sums, measures=measures)
     exact = tabulate(stored.engine, shape, weights=True)
     steps = weight_steps(exact.weight_sums, stored.dataset)
     return ExactTable(shape, steps, exact.key_sums, exact.weight_sums)

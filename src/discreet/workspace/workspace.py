@@ -43,7 +43,7 @@ from discreet.noise.table import NoiseTable
 from discreet.protect.cell_keys import EmptyCells, cell_chances, cell_keys, noise_lineage
 from discreet.protect.protector import CellKeyProtector, Protector
 from discreet.records.engine import Engine
-from discreet.records.keys import Secret, read_secret
+from discreet.records.keys import Purpose, Secret, read_secret
 from discreet.rules.rule import Rule
 from discreet.rules.rule_set import parse_rules
 from discreet.rules.verdict import Verdict
@@ -304,7 +304,11 @@ class Workspace:
             chances = cell_chances(secret, noise_lineage(dataset))
             kept = dataset.protection.zeros == "kept"
             empty = None if kept else EmptyCells(secret, dataset, noise.modulus)
-            return CellKeyProtector(keys, noise, chances, empty)
+
+            def measure_key(name: str) -> tuple[bytes, int]:
+                return secret.derive(Purpose.MAGNITUDE, noise_lineage(dataset), name), dataset.key_decimals
+
+            return CellKeyProtector(keys, noise, chances, empty, measure_key=measure_key)
         from discreet.protect.charges import version_budget  # noqa: PLC0415
         from discreet.protect.description_keys import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415

@@ -17,12 +17,13 @@ import pytest
 from discreet.errors import WorkspaceUnusable
 from discreet.formats import format_by_name, formats
 from discreet.model.dataset import Dataset
+from discreet.model.magnitude import NumericMeasure
 from discreet.model.request import TableRequest, request_from_text
 from discreet.model.shape import table_shape
 from discreet.model.survey import SamplingDesign, Survey
 from discreet.model.variable import Category, Hierarchy, Variable
-from discreet.records.engine import AggregateQuery, engine_kind, engine_kinds
-from discreet.records.storage import RECORD_KEY, WEIGHT, squares, storage_schema
+from discreet.records.engine import AggregateQuery, MeasureQuery, engine_kind, engine_kinds
+from discreet.records.storage import NULL_VALUE, RECORD_KEY, WEIGHT, squares, storage_schema
 from discreet.records.tabulate import tabulate
 from discreet.release.pipeline import release_table
 from discreet.workspace.versions.load_version import load_dataset
@@ -108,6 +109,79 @@ def expected(records, query):
             for place, number in enumerate(numbers + [record[name] for name in query.sums]):
                 sums[place] += number
     return {group: tuple(sums) for group, sums in found.items()}
+
+
+MEASURED = [
+    AggregateQuery(("sex",), measures=(MeasureQuery("_measure_income", 3),)),
+    AggregateQuery(
+        ("sex", "age"), (("place", (0, 7, 9)),), measures=(MeasureQuery("_measure_income", 2, zeros=True),)
+    ),
+    AggregateQuery(
+        ("age",),
+        (("sex", (1,)),),
+        measures=(MeasureQuery("_measure_income", 1), MeasureQuery("_measure_debt", 4)),
+    ),
+]
+
+
+def with_measures(records=600, seed=3):
+    """The same categories with two measures: nulls, zeros, negative values, ties and the largest values."""
+    dataset, table = invented(records, seed)
+    random = np.random.RandomState(seed)
+    incomes = random.randint(-1000, 1000, records).astype(np.int64) * 10**9
+    incomes[random.random_sample(records) < 0.2] = 0
+    incomes[random.random_sample(records) < 0.2] = NULL_VALUE
+    incomes[:4] = (2**53, -(2**53), 2**53, NULL_VALUE)
+    debts = random.randint(0, 5, records).astype(np.int64)
+    names = [variable.name for variable in dataset.variables]
+    columns = table.select([*names, RECORD_KEY])
+    columns = columns.append_column("_measure_income", pa.array(incomes))
+    columns = columns.append_column("_measure_debt", pa.array(debts))
+    bounds = (Fraction(-(2**53)), Fraction(2**53))
+    measures = tuple(NumericMeasure(name, name, name, "", 0, *bounds) for name in ("income", "debt"))
+    return Dataset("firms", "Firms", dataset.variables, "id", measures=measures), columns
+
+
+def expected_measures(records, query):
+    """What is added up of measures in each group, by a loop."""
+    found = defaultdict(lambda: [[] for _ in query.measures])
+    for record in records.to_pylist():
+        if all(record[name] in codes for name, codes in query.filters):
+            group = found[tuple(record[name] for name in query.group_by)]
+            for own, inside in zip(query.measures, group, strict=True):
+                value = record[own.column]
+                if value != NULL_VALUE and (value or own.zeros):
+                    inside.append((value, record[RECORD_KEY]))
+    return {
+        group: tuple(
+            (
+                len(inside),
+                sum(key for _, key in inside),
+                sum(value for value, _ in inside),
+                tuple((sorted((abs(value) for value, _ in inside), reverse=True) + [0] * own.top)[: own.top]),
+            )
+            for own, inside in zip(query.measures, each, strict=True)
+        )
+        for group, each in found.items()
+    }
+
+
+def measures_as_dict(cells):
+    groups = list(zip(*(codes.tolist() for codes in cells.codes), strict=True))
+    listed = [
+        [
+            (contributors, keys, total, tuple(largest))
+            for contributors, keys, total, largest in zip(
+                own.contributors.tolist(),
+                own.key_sums.tolist(),
+                own.totals.tolist(),
+                own.largest.tolist(),
+                strict=True,
+            )
+        ]
+        for own in cells.measures
+    ]
+    return dict(zip(groups, zip(*listed, strict=True), strict=True))
 
 
 def as_dict(cells):
@@ -199,6 +273,20 @@ class TestEveryEngine:
     @pytest.mark.parametrize("query", QUERIES, ids=str)
     def test_counts_key_sums_and_weights_are_those_of_the_records(self, engine, wide, query):
         assert as_dict(engine.aggregate(query)) == expected(wide[1], query)
+
+    def test_measures_are_added_up_and_their_largest_values_found(self, name, kind, tmp_path):
+        dataset, records = with_measures()
+        opened = kind.open(kept(kind, dataset, records, tmp_path), dataset, None)
+        if name == "toy":  # an engine that does not know measures
+            shape = table_shape(request_from_text("firms", rows=["sex"]), dataset)
+            with pytest.raises(WorkspaceUnusable, match="does not add up measures"):
+                tabulate(opened, shape, measures=MEASURED[0].measures)
+        else:
+            for query in MEASURED:
+                cells = opened.aggregate(query)
+                assert measures_as_dict(cells) == expected_measures(records, query)
+                assert as_dict(cells).keys() == expected_measures(records, query).keys()
+        opened.close()
 
     def test_numbers_arrive_as_exact_integers_and_weights_if_asked_for(self, engine):
         cells = engine.aggregate(AggregateQuery(("sex", "parish"), weights=True))

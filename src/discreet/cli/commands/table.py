@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 def table(
     dataset: shared.TargetArgument,
     asked: shared.TableQuery,
-    measure: str = Option("count", help="count, or weighted for datasets with survey weights."),
+    measure: str = Option(
+        "count",
+        help="count; weighted for datasets with survey weights; or a numeric variable, with --statistic.",
+    ),
+    statistic: str = Option("", help="sum or mean, of a numeric variable."),
     additivity: str = Option("", help="independent, interior or fitted; by default as the dataset declares."),
     fit_to: list[str] | None = Option(
         None,
@@ -78,9 +82,9 @@ def table(
     from discreet.model.view import THEMES, Picture, View
     from discreet.release.measures import measure_kind
 
-    if errors and not measure_kind(measure).measure.has_errors:
+    if errors and (statistic or not measure_kind(measure).measure.has_errors):
         raise BadRequest(
-            "--errors is for weighted tables: a table of counts has no sampling errors.",
+            "--errors is for weighted tables: a table of counts, sums or means has no sampling errors.",
             "Add --measure weighted, or leave --errors out.",
         )
     chosen = _choose_format(
@@ -88,7 +92,12 @@ def table(
     )
     target = open_target(dataset, workspace, threads, version)
     request = target.request(
-        **asked, totals=not no_totals, measure=measure, additivity=additivity, fit_to=fit_to
+        **asked,
+        totals=not no_totals,
+        measure=measure,
+        statistic=statistic,
+        additivity=additivity,
+        fit_to=fit_to,
     )
     view = View(percent, rank, top, hide_empty, sort) or target.view
     if nonzero:

@@ -78,7 +78,13 @@ def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> 
     contents = [safe_html(_in_words(numbers)) for numbers in numbers_of(release, NONE)]
     levels = [[", ".join(safe_html(dimension.label) for dimension in columns)]] if columns else []
     levels += [_category_labels(dimension) for dimension in columns]
-    levels += [contents] if contents[1:] else [] if columns else [[safe_html(release.dataset.unit)]]
+    levels += (
+        [contents]
+        if contents[1:]
+        else []
+        if columns
+        else [[safe_html(release.measure.unit(release.dataset))]]
+    )
     corner = "".join(f'<th scope="col" rowspan="{len(levels)}">{safe_html(d.label)}</th>' for d in rows)
     lines, before = [], 1
     for number, level in enumerate(levels, start=1):

@@ -219,6 +219,14 @@ def _variable_notes(dataset: Dataset, name: str) -> dict[str, Any]:
     return ({"note": [variable.notes]} if variable.notes else {}) | ({"extension": known} if known else {})
 
 
+def _statistic(release: Release) -> dict[str, Any]:
+    """Unit and decimals of the numbers of a numeric variable."""
+    if release.measure.magnitude is None:
+        return {}
+    decimals = release.measure.decimals
+    return {"value_unit": {"label": release.measure.unit(release.dataset), "decimals": decimals}}
+
+
 def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
     dataset = release.dataset
     return {
@@ -232,6 +240,7 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
         "query": release.query,
         **({} if release.selection is None else {"selection": dict(release.selection.codes)}),
         "measure": release.request.measure,
+        **_statistic(release),
         **columns,
         **({"meaning": meanings} if (meanings := {c.name: c.meaning for c in release.derived}) else {}),
         "status": {"label": STATUS_MEANING},

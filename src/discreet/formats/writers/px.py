@@ -40,6 +40,7 @@ def to_px(release: Release) -> Iterator[bytes]:
     value, *beside = contents
     floats = [numbers.values.dtype.kind == "f" for numbers in beside]
     decimals = 15 if value.values.dtype.kind == "f" else int(any(floats))
+    decimals = release.measure.decimals or decimals
     lines = _head(release, names, decimals=decimals)
     named = list(zip(names, axes, strict=True))
     lines += [_line("VALUES", unique_texts(labels), name) for name, (_, _, _, labels) in named]
@@ -105,7 +106,7 @@ def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
         _line("SUBJECT-AREA", [dataset.label]),
         _line("TITLE", [release.title]),
         _line("CONTENTS", [release.measure.title(dataset)]),
-        _line("UNITS", [dataset.unit]),
+        _line("UNITS", [release.measure.unit(dataset)]),
         *([_line("STUB", names[:-1])] if names[1:] else []),
         _line("HEADING", names[-1:]),
     ]

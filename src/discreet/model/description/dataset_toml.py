@@ -17,6 +17,7 @@ from discreet.model import limits
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset import Dataset, parse_access
 from discreet.model.description import sections
+from discreet.model.magnitude import parse_measure
 from discreet.model.protection import parse_protection
 from discreet.model.revision import add_former_defaults, newest_defaults
 from discreet.model.survey import parse_survey
@@ -301,6 +302,7 @@ _LISTS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "hierarchy": ("hierarchies", _hierarchy),
     "structural_zero": ("structural_zeros", _structural_zero),
     "code_list": ("code_lists", _code_list),
+    "measure": ("measures", parse_measure),
 }
 
 

@@ -25,7 +25,14 @@ from numpy.typing import NDArray
 from discreet.errors import WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.records import compiled_count as compiled
-from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, select_sql
+from discreet.records.engine import (
+    AggregateQuery,
+    EngineKind,
+    SparseCells,
+    identifier,
+    measure_sums,
+    select_sql,
+)
 from discreet.records.storage import connect_duckdb, sorted_staged, to_numpy
 
 DATABASE = "data.duckdb"
@@ -137,7 +144,10 @@ def aggregate_sql(query: AggregateQuery) -> str:
     >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
     'SELECT "sex" AS g0, count(*) AS n, sum("record_key")::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY ALL'
     """
-    return select_sql(query, RECORDS, "count(*)", "sum({})::UBIGINT", "sum({})::BIGINT") + " GROUP BY ALL"
+    return (
+        select_sql(query, RECORDS, "count(*)", "sum({})::UBIGINT", "sum({})::BIGINT", largest="max({}, {})")
+        + " GROUP BY ALL"
+    )
 
 
 def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
@@ -149,7 +159,8 @@ def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
     codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
     keys = _plain(found.column("k")).astype(np.uint64, copy=False)
     further = tuple(sums(f"s{place}") for place in range(len(query.sums)))
-    return SparseCells(codes, sums("n"), keys, sums("w") if query.weights else None, further)
+    measures = measure_sums(query, sums) if query.measures else ()
+    return SparseCells(codes, sums("n"), keys, sums("w") if query.weights else None, further, measures)
 
 
 def _uncountable() -> WorkspaceUnusable:

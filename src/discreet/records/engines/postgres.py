@@ -29,7 +29,15 @@ from numpy.typing import NDArray
 from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.plugins import Extra
-from discreet.records.engine import AggregateQuery, EngineKind, SparseCells, identifier, select_sql
+from discreet.records.engine import (
+    AggregateQuery,
+    EngineKind,
+    SparseCells,
+    identifier,
+    measure_columns,
+    measure_sums,
+    select_sql,
+)
 from discreet.records.storage import staged_batches, storage_schema
 
 ENVIRONMENT = "DISCREET_POSTGRES"
@@ -80,11 +88,14 @@ class PostgresEngine:
             cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT binary)") as copy,
         ):
             raw = b"".join(bytes(part) for part in copy)
+        named = measure_columns(query)
         width = len(query.group_by) + 2 + query.weights + len(query.sums)
-        columns = _numbers(raw, width)
+        columns = _numbers(raw, width + len(named))
+        measures = measure_sums(query, dict(zip(named, columns[width:], strict=True)).__getitem__)
+        columns = columns[:width]
         codes, (counts, keys, *rest) = columns[: len(query.group_by)], columns[len(query.group_by) :]
         weights = rest.pop(0) if query.weights else None
-        return SparseCells(tuple(codes), counts, keys.astype(np.uint64), weights, tuple(rest))
+        return SparseCells(tuple(codes), counts, keys.astype(np.uint64), weights, tuple(rest), measures)
 
     def close(self) -> None:
         """Close all connections."""

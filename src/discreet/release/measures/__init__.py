@@ -19,6 +19,7 @@ from discreet.model.exact import ExactTable
 from discreet.model.plugins import Registry
 from discreet.model.request import Measure, TableRequest
 from discreet.protect.protector import NoisyCells
+from discreet.records.engine import MeasureQuery
 
 if TYPE_CHECKING:
     from discreet.release.checked_request import CheckedRequest
@@ -34,7 +35,8 @@ class MeasureValues:
         errors: Relative standard errors in tenths of a percent, if the measure has them.
         noise_shares: The noise's share of each error's variance in tenths of a percent, if the measure has errors.
         unreliable: Cells to be used with caution, if the measure knows them.
-        promise: Sentences in addition to those of the protection.
+        promise: Sentences in addition to those of the protection, or in their place for a numeric variable.
+        withheld: Cells that the measure does not show.
         sampling: What the errors depend on, for intervals of sums and quotients.
     """
 
@@ -43,6 +45,7 @@ class MeasureValues:
     noise_shares: NDArray[np.int64] | None = None
     unreliable: NDArray[np.bool_] | None = None
     promise: tuple[str, ...] = ()
+    withheld: NDArray[np.bool_] | None = None
     sampling: TableErrors | None = None
 
 
@@ -56,6 +59,7 @@ class MeasureKind:
         counted: The request that is counted; it must be allowed with all its variables.
         weights: Whether sums of weights are needed.
         sums: Further stored columns to add up in the same pass.
+        measures: The numeric variables to add up in the same pass.
         in_place: Whether `show` needs no exact counts, so that noise may overwrite them in memory.
         cellwise: Whether a value depends on its own cell only, so that cells can be listed.
     """
@@ -65,6 +69,7 @@ class MeasureKind:
     counted: Callable[[TableRequest, Dataset], TableRequest] = lambda request, _dataset: request
     weights: bool = False
     sums: Callable[[Dataset], tuple[str, ...]] = lambda _dataset: ()
+    measures: tuple[MeasureQuery, ...] = ()
     in_place: bool = False
     cellwise: Callable[[Dataset], bool] = lambda _dataset: False
 
@@ -81,8 +86,12 @@ def measures() -> list[Measure]:
     return [kind.measure for kind in _REGISTRY.members()]
 
 
-def measure_kind(name: str) -> MeasureKind:
-    """The measure of a name."""
+def measure_kind(name: str, dataset: Dataset | None = None) -> MeasureKind:
+    """The measure of a name; numeric variables are those of a dataset."""
+    if dataset is not None and any(name.partition(".")[0] == own.name for own in dataset.measures):
+        from discreet.release.magnitudes import magnitude_kind  # noqa: PLC0415 - counts start without it
+
+        return magnitude_kind(dataset, name)
     return _REGISTRY.named(name)
 
 
@@ -99,4 +108,6 @@ def default_measure(dataset: Dataset) -> str:
 @per_dataset
 def measures_of(dataset: Dataset) -> list[Measure]:
     """The measures that a dataset has."""
-    return [measure for measure in measures() if measure.refuse(dataset) is None]
+    own = [word for numeric in dataset.measures for word in numeric.words]
+    plain = [measure for measure in measures() if measure.refuse(dataset) is None]
+    return plain + [measure_kind(word, dataset).measure for word in own]

@@ -88,7 +88,7 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
             standard.noise_shares.reshape(people.shape),
             standard.unreliable.reshape(people.shape),
             (*promise, _ABOUT_ERRORS),
-            errors,
+            sampling=errors,
         )
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)

@@ -19,7 +19,6 @@ from discreet.model.protection import ADDITIVITY
 from discreet.model.view import THEMES
 from discreet.pictures.charts import charts
 from discreet.release.dry_run import DryRunDocument
-from discreet.release.measures import measures
 from discreet.web.i18n.translation import languages
 from discreet.web.negotiation import DEFAULT_FORMAT, media_type
 from discreet.web.problems import PROBLEM_JSON, ProblemDocument
@@ -122,12 +121,12 @@ def request_parameters() -> list[dict[str, Any]]:
         _choice_parameter(
             "totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."
         ),
-        _choice_parameter(
+        text_parameter(
             "measure",
-            [measure.name for measure in measures()],
-            None,
-            "People counted, or people represented by survey weights; the dataset's first by default.",
+            "`count`: people counted; `weighted`: people represented by survey weights; or a numeric variable of the "
+            "dataset, with a statistic. The dataset's first by default.",
         ),
+        text_parameter("statistic", "The statistic of a numeric variable: `sum` or `mean`."),
         _choice_parameter(
             "additivity",
             list(ADDITIVITY),

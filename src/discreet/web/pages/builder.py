@@ -402,7 +402,10 @@ def fill_form(
 
 def _choices(dataset: Dataset, query: QueryParams, request: TableRequest, offer: Offer) -> Iterator[Choice]:
     """The selects with several options: measure and additivity, as far as they lead to a table, and percentages."""
-    measure, additivity, percent = (query.get(name, "") for name in ("measure", "additivity", "percent"))
+    additivity, percent = (query.get(name, "") for name in ("additivity", "percent"))
+    measure = query.get("measure", "")
+    if query.get("statistic"):
+        measure = f"{measure}.{query['statistic']}"
     measures = [
         (value, gettext(each.label(dataset)))
         for each in measures_of(dataset)

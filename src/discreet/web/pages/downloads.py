@@ -15,6 +15,7 @@ from starlette.responses import Response
 from discreet.errors import BadRequest
 from discreet.formats import Format, formats
 from discreet.model.grammar import write_filter
+from discreet.model.magnitude import split_statistic
 from discreet.model.messages.sentences import UNCHECKED_DRAFT, citation
 from discreet.model.messages.text import join_sentences, message
 from discreet.model.request import DEFAULT_MEASURE, TableRequest
@@ -156,8 +157,13 @@ def command(request: TableRequest, base: str, items: QueryItems = ()) -> str:
 
 def table_options(request: TableRequest) -> list[str]:
     """The options of `discreet table` for a request."""
-    measure = "" if request.measure == DEFAULT_MEASURE else request.measure
-    further = [("measure", measure), ("additivity", request.additivity), ("fit_to", ",".join(request.fit_to))]
+    measure, statistic = split_statistic("" if request.measure == DEFAULT_MEASURE else request.measure)
+    further = [
+        ("measure", measure),
+        ("statistic", statistic),
+        ("additivity", request.additivity),
+        ("fit_to", ",".join(request.fit_to)),
+    ]
     return [*_options(request), *_flags(further), *([] if request.totals else ["--no-totals"])]
 
 
@@ -197,13 +203,15 @@ def python(request: TableRequest, base: str, items: QueryItems = (), last: str =
     """
     filters: Any = request.filter_lines() if request.written else dict(request.filters)
     by_line = request.names or request.written
+    measure, statistic = split_statistic("" if request.measure == DEFAULT_MEASURE else request.measure)
     given = {
         **{axis: getattr(request, axis) for axis in AXES},
         "filters": filters,
         "groups": request.group_lines() if by_line else dict(request.groups),
         "levels": dict(request.levels),
         "totals": None if request.totals else False,
-        "measure": "" if request.measure == DEFAULT_MEASURE else request.measure,
+        "measure": measure,
+        "statistic": statistic,
         "additivity": request.additivity,
         "fit_to": request.fit_to,
     }

@@ -339,7 +339,7 @@ def headers(columns: Sequence[AxisLine]) -> tuple[tuple[Header, ...], ...]:
 
 
 def _unit(release: Release) -> str:
-    unit = release.dataset.unit
+    unit = release.measure.unit(release.dataset)
     return unit[:1].upper() + unit[1:]
 
 
@@ -370,6 +370,6 @@ def table_facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]
         (gettext("Next update"), display_date(about.next_update)),
     ]
     if dataset.weight_column:
-        weights = measure_kind(request.measure).measure.about(dataset)
+        weights = measure_kind(request.measure, dataset).measure.about(dataset)
         lines.append((gettext("Weights"), weights or gettext("not applied: records are counted")))
     return [(name, text) for name, text in lines if text]

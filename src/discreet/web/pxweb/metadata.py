@@ -59,7 +59,9 @@ def contents_of(dataset: Dataset) -> tuple[Content, ...]:
     found = []
     for measure in measures_of(dataset):
         title = measure.title(dataset)
-        found.append(Content(measure.name, title, measure.name, "value", dataset.unit, 0))
+        found.append(
+            Content(measure.name, title, measure.name, "value", measure.unit(dataset), measure.decimals)
+        )
         if measure.has_errors:
             found += [
                 Content(f"{measure.name}_{name}", f"{title}: {meaning}", measure.name, name, "percent", 1)

@@ -24,7 +24,7 @@ from discreet.model.dataset import Dataset
 from discreet.model.messages.text import nearest
 from discreet.model.release import Release, subset_release
 from discreet.model.request import Measure, TableRequest
-from discreet.model.sdmx import Flow, dataset_flow, sdmx_id
+from discreet.model.sdmx import Flow, dataset_flow, flow_word, sdmx_id
 from discreet.model.variable import TOTAL, Variable
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
@@ -87,7 +87,7 @@ def dataset_of(ids: Iterable[str], name: str) -> str:
 
 def whole_flows(service: DatasetService) -> list[DescribedFlow]:
     """The dataflows of a dataset with all its variables, one for each measure."""
-    names = ["", *(f"-{measure.name}" for measure in measures_of(service.dataset)[1:])]
+    names = ["", *(f"-{flow_word(measure.name)}" for measure in measures_of(service.dataset)[1:])]
     return [find_flow(service, f"{service.dataset.id}{name}") for name in names]
 
 
@@ -96,7 +96,7 @@ def find_flow(service: DatasetService, name: str) -> DescribedFlow:
     dataset = service.dataset
     first, *others = measures_of(dataset)
     words = name[len(dataset.id) + 1 :].split("-") if name != dataset.id else []
-    measure = next((each for each in others if words[:1] == [each.name]), first)
+    measure = next((each for each in others if words[:1] == [flow_word(each.name)]), first)
     variables = tuple(words if measure is first else words[1:])
     for variable in variables:
         try:

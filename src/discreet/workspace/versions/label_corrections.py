@@ -69,6 +69,10 @@ def apply_labels(home: Path, digest: str, version: Version, secret: Secret) -> D
     if not wording:
         return version.dataset
     dataset = parse_dataset(text, version.revisions.defaults, version.boundaries)
+    if dataset.measures:
+        from discreet.noise.magnitude import with_tables  # noqa: PLC0415 - counts start without it
+
+        dataset = with_tables(dataset, version.measures_text)
     return replace(version.revisions.keyed(dataset), wording=wording)
 
 

@@ -199,6 +199,8 @@ def load(job: LoadJob) -> LoadReport:
         dataset = revisions.keyed(dataset)
         # Store the records in the loading folder. The version is named by everything that decides its numbers.
         named_by = job.description + noise_hash(noise) + revisions.text + boundaries_hash(boundaries)
+        if dataset.measures:
+            dataset, named_by = _with_measures(dataset, named_by)
         if dataset.survey is not None and dataset.survey.errors == GENERALISED:
             named_by += DEFINITION
         loaded = load_records(job.records, dataset, named_by, secret, loading, kind, job.progress)
@@ -348,6 +350,17 @@ def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
             yield secret, loading
         finally:
             delete_records_folder(loading)
+
+
+def _with_measures(dataset: Dataset, named_by: str) -> tuple[Dataset, str]:
+    """The dataset with the integers of the noise of its sums, which also name the version."""
+    from discreet.noise.magnitude import tables_text, with_tables  # noqa: PLC0415 - counts start without it
+
+    try:
+        text = tables_text(dataset)
+    except (BadRequest, InfeasibleDesign) as error:
+        raise BadDescription(f"[measure.protection]: {error.message}", error.advice) from None
+    return with_tables(dataset, text), named_by + text
 
 
 def noise_for(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:

@@ -6,6 +6,7 @@
     records.seal           keyed hashes of the record files (`workspace/sealed.py`)
     records.fingerprint    under dp: the keyed fingerprint of the records, from which noise keys are derived
     survey.json            the published constants of a survey's errors, if they were measured (`public_parts.py`)
+    measures.json          the integers of the noise of sums, if the description has measures
     boundaries.V.geojson   the boundaries of the categories of a variable V, if the description names some
     engine                 the engine that stores the records, if it is not duckdb
     ledger.mark            how far the ledger had come at the last charge (`checkpoints.py`)
@@ -58,6 +59,7 @@ FINGERPRINT = "records.fingerprint"
 ENGINE = "engine"
 MARK = "ledger.mark"
 CONSTANTS = "survey.json"
+MEASURES = "measures.json"
 #: The file in a dataset's folder that names the version that is served.
 CURRENT = "current"
 #: What is said of a version whose printed errors come from exact weights, and what to do.
@@ -167,11 +169,21 @@ class Version:
         )
 
     @property
+    def measures_text(self) -> str:
+        """The content of `measures.json`; empty without measures."""
+        if not self.dataset.measures:
+            return ""
+        from discreet.noise.magnitude import tables_text  # noqa: PLC0415 - counts start without it
+
+        return tables_text(self.dataset)
+
+    @property
     def file_names(self) -> frozenset[str]:
         """The names of its files without those of the records."""
         names = {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK}
         names |= set() if isinstance(self.noise, NoiseTable) else {FINGERPRINT}
         names |= {CONSTANTS} if self.has_constants else set()
+        names |= {MEASURES} if self.dataset.measures else set()
         names |= {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
         return frozenset(names.union(map(boundaries_file_name, self.boundaries)))
 
@@ -230,6 +242,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         (folder / ENGINE).write_text(f"{version.kept_by}\n", "utf-8")
     if version.has_constants:
         (folder / CONSTANTS).write_text(version.constants_text, "ascii")
+    if version.dataset.measures:
+        (folder / MEASURES).write_text(version.measures_text, "ascii")
     (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
     (folder / RECORDS_SEAL).write_text(version.records.text, "utf-8")
     sealed = _secret_check(secret, digest, version, noise_hash(version.noise))
@@ -255,6 +269,10 @@ def read_version(folder: Path, secret: Secret) -> Version:
         dataset = revisions.keyed(parse_dataset(description, revisions.defaults, boundaries))
         stored = folder / CONSTANTS
         dataset = with_constants(dataset, json.loads(stored.read_text("ascii")) if stored.is_file() else None)
+        if dataset.measures:
+            from discreet.noise.magnitude import with_tables  # noqa: PLC0415 - counts start without it
+
+            dataset = with_tables(dataset, (folder / MEASURES).read_text("ascii"))
     except (KeyError, TypeError, ValueError):
         raise _version_changed_error(folder) from None
     except (OSError, UnicodeDecodeError):
@@ -340,6 +358,7 @@ def _secret_check(secret: Secret, digest: str, version: Version, integers: str) 
         *([boundaries_hash(version.boundaries)] if version.boundaries else []),
         *([MARK] if version.marked else []),
         *([version.constants_text] if version.has_constants else []),
+        *([version.measures_text] if version.dataset.measures else []),
     )
     return f"{secret.derive(Purpose.SECRET_CHECK, digest).hex()}\n{sealed.hex()}\n"
 
