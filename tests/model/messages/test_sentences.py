@@ -36,6 +36,6 @@ METHODS = Path(__file__).parents[3] / "docs" / "methods"
 
 def test_every_attack_is_listed_told_and_documented():
     commands = {command.name or command.callback.__name__ for command in attack.registered_commands}
-    assert commands == {each.name for each in RED_TEAM} == set(HEADLINES)
+    assert commands == {each.name for each in RED_TEAM} == set(HEADLINES) - {"withheld-rules"}
     assert all((METHODS / f"attack-{each.name}.md").is_file() for each in RED_TEAM)
     assert RED_TEAM[0].command == "discreet attack bob --keep"

@@ -12,7 +12,7 @@ from discreet.model.request import TableRequest
 from discreet.release.dataset_registry import DatasetService
 from discreet_studies.attacks import targets as module
 from discreet_studies.attacks.averaging_trial import AveragingTrial
-from discreet_studies.attacks.report import SHOWS, headlines
+from discreet_studies.attacks.report import SHOWS, headlines, show_study
 from discreet_studies.attacks.scoring import root_mean_square, share
 from discreet_studies.attacks.targets import SALARY, TRAITS, targets, town, works
 from discreet_studies.commands.attack import attack
@@ -142,6 +142,17 @@ def test_withheld_areas_that_come_back_are_said_to(within, ratio):
     (told,) = headlines(study)
     assert ("stay withheld" if within else "come back") in told
     assert f"at least {ratio:.2f} of" in told
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_a_study_of_rule_sets_is_shown_with_its_sentence(within, capsys):
+    point = {"ratio": 1.0, "best": 1.0, "error": 0.01}
+    methods = {"cellkey": {"withheld": 3, "complement": 2, "curves": {"shares": point}}}
+    study = {"attack": "withheld-rules", "limit": 0.9, "within_limit": within}
+    show_study({**study, "results": [{"rules": "one", "methods": methods}]})
+    said = capsys.readouterr().out
+    assert ("keeps it" in said) is within
+    assert ("NOT KEPT" in said) is not within
 
 
 def test_every_attack_is_told_and_drawn():

@@ -81,12 +81,20 @@ def _weights(study: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _rule_sets(study: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"The limit is {study['limit']:.2f}: {'every rule set keeps it.' if study['within_limit'] else 'NOT KEPT.'} "
+        "Each ratio is followed by its standard error. The column open has neither complement nor listing."
+    )
+
+
 #: By the name of the attack in its JSON.
 HEADLINES: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "bob": _bob,
     "averaging": _averaging,
     "versions": _versions,
     "withheld": _withheld,
+    "withheld-rules": _rule_sets,
     "weights": _weights,
 }
 
@@ -170,11 +178,6 @@ def _show_rule_sets(study: dict[str, Any]) -> None:
         ratios = [_measured(each["methods"].get(method)) for method in methods]
         shown.add_row(each["rules"], f"{first['withheld']:,}", f"{first['complement']:,}", *ratios)
     output.print(shown)
-    print_text(
-        f"The limit is {study['limit']:.2f}: "
-        + ("every rule set keeps it." if study["within_limit"] else "NOT KEPT.")
-        + " After each ratio stands its standard error. The column open has neither complement nor listing."
-    )
 
 
 def _measured(line: dict[str, Any] | None) -> str:
