@@ -43,67 +43,34 @@ FIVE = (
     "An example that runs",
     "How it is tested",
 )
-USUAL = ("**Claim.**", "## Formula", "## Use", "## Source")
-PAPERS = [f"methods/{name}.md" for name in ("sampling-amplification", "same-people", "other-definitions")]
-PARTS = {
-    **dict.fromkeys(MARGINS, (*USUAL, "Tests: `tests/")),
-    "methods/intervals.md": USUAL,
-    ASSESSMENT: (*USUAL, "Tests: `tests/"),
-    "methods/margins-advice.md": ("**Claim.**", "## Formula", "## Use", "Tests: `tests/"),
-}
-FAST_PYTHON = [
-    *FAMILIES, *MARGINS, *PAPERS, "methods/quantisation.md", "methods/design.md", DP, "methods/dp-joint.md"
-]  # fmt: skip
-SLOW_PYTHON = [*READERS, *(page for page in ATTACKS if blocks(page, "python")), ASSESSMENT]
+PAPERS = [f"methods/{name}.md" for name in ("same-people", "sampling-amplification", "other-definitions")]
+SLOW = {*READERS, *ATTACKS, ASSESSMENT}
+WITH_PYTHON = [
+    pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else [])
+    for page in (f"methods/{path.name}" for path in sorted((DOCS / "methods").glob("*.md")))
+    if blocks(page, "python")
+]
 COMMANDS = [
     pytest.param(page, line, marks=[] if page in READERS else pytest.mark.slow)
-    for page in (*FAMILIES, *MARGINS, *READERS, "methods/quantisation.md", "methods/design.md")
+    for page in (
+        *FAMILIES,
+        *MARGINS,
+        *READERS,
+        *(f"methods/{name}.md" for name in ("cell-key", "design", "quantisation")),
+    )
     for line in command_lines(page)
 ]
 
 
-#: Pages that still have other headings.
-OLDER = {
-    "additivity",
-    "assessment",
-    "cell-key",
-    "design",
-    "intervals",
-    "ledger",
-    "margins-advice",
-    "margins-efron-stein",
-    "margins-fourier",
-    "margins-independent",
-    "margins-laplace-optimum",
-    "margins-linear-program",
-    "margins-log-linear",
-    "margins-residual-basis",
-    "quantisation",
-    "survey-weights",
-    "wide-tables",
-    "zeros",
-}
-
-
 @pytest.mark.parametrize("path", sorted((DOCS / "methods").glob("*.md")), ids=lambda path: path.stem)
 def test_a_method_has_the_five_headings(path):
-    if path.stem not in OLDER:
-        assert tuple(re.findall(r"^## (.+)$", path.read_text("utf-8"), re.MULTILINE)) == FIVE
+    assert tuple(re.findall(r"^## (.+)$", path.read_text("utf-8"), re.MULTILINE)) == FIVE
 
 
-@pytest.mark.parametrize(("page", "parts"), PARTS.items(), ids=PARTS)
-def test_a_page_has_its_parts(page, parts):
-    assert [part for part in parts if part not in text_of(page)] == []
-
-
-@pytest.mark.parametrize(
-    "page", [*FAST_PYTHON, *(pytest.param(page, marks=pytest.mark.slow) for page in SLOW_PYTHON)]
-)
+@pytest.mark.parametrize("page", WITH_PYTHON)
 def test_the_python_of_a_page_runs(page, monkeypatch):
     monkeypatch.setattr(families, "_registered", {})
-    found = blocks(page, "python")
-    assert found
-    for code in found:
+    for code in blocks(page, "python"):
         run_python(page, code)
 
 
@@ -141,14 +108,6 @@ def test_the_examples_of_the_page_run(page):
     result = doctest.testfile(str(DOCS / page), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0
-
-
-def test_every_parameter_of_every_family_is_on_the_design_page():
-    text = text_of("methods/design.md")
-    for family in families.families():
-        for name in family.names():
-            words = {f"--{name.replace('_', '-')}", f"--no-{name}"}
-            assert any(word in text for word in words), name
 
 
 def test_every_margins_method_is_on_the_page_of_advice():
