@@ -9,7 +9,7 @@ import pytest
 from discreet.noise import maxent
 from discreet.web import run as web_run
 
-from .pages import DOCS, ROOT, command_lines, text_of
+from .pages import DOCS, ROOT, blocks, command_lines, run_python, text_of
 
 ON_THE_DEMO = ("reader", "custodian", "researcher")
 ORACLES = ROOT / "tests/oracles"
@@ -102,3 +102,13 @@ def test_the_first_page_of_known_limits_is_about_confidentiality_and_short():
     assert first.startswith("What is not promised about confidentiality")
     assert len(first.split()) <= 700
     assert "together" in first.split("\n2. ")[0]  # the most serious first
+
+
+def test_the_worked_example_of_contributing_is_a_family():
+    (code,) = blocks("CONTRIBUTING.md", "python")
+    family = run_python("CONTRIBUTING.md", code)["FAMILY"]
+    law = family.make(m=4).rows[-1].probabilities()
+    assert {v: p * 25 for v, p in law.items()} == pytest.approx(
+        {v: 5 - abs(v) for v in range(-4, 5)}, abs=1e-6
+    )
+    assert len(set(law.values())) == 5  # uniform noise is another family
