@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.conftest import SECRET_BYTES
 
 from discreet.errors import BadData, BadDescription, BadRecords, BadRequest
 from discreet.formats import format_by_name
@@ -14,6 +15,7 @@ from discreet.inference.table_view import check_view
 from discreet.model.release import WITHHELD
 from discreet.model.request import request_from_query, request_from_text
 from discreet.model.view import View
+from discreet.records.keys import write_guarded
 from discreet.release.magnitudes import magnitude_promise
 from discreet.release.measures import measures_of
 from discreet.release.pipeline import release_table
@@ -142,8 +144,59 @@ def test_the_notes_and_the_promise_speak_of_sums(firms):
     assert "Values of fewer than 3 released contributors are not shown." in release.notes[0]
     assert any("No differential privacy is promised for a sum." in sentence for sentence in release.promise)
     assert not any("-differentially private at worst" in sentence for sentence in release.promise)
-    assert "lies within 10 % of that value with a probability of at most 0." in " ".join(release.promise)
+    assert "lies within 10 % of it with a probability of at most 0." in " ".join(release.promise)
     assert magnitude_promise(firms.dataset, firms.dataset.measures[0]) == release.promise
+
+
+def test_values_that_rounding_restores_are_not_covered_by_the_statement(tmp_path):
+    """Of a whole-numbered measure a value of 2 comes out exactly nearly always: the statement begins at 100 units."""
+    description = FIRMS.replace("decimals = 2", "decimals = 0").replace("small = { D = 8, V = 3 }", "")
+    load_dataset(tmp_path, description, firm_records().set_column(3, "turnover", pa.array(["2"] * 1_200)))
+    stored = Workspace(tmp_path).stored("firms")
+    shown = table(stored)
+    assert (shown.values[~shown.missing] == 2).all()
+    assert "a value of at least 100," in " ".join(shown.promise)
+
+
+def test_an_added_person_with_the_value_0_leaves_the_mean_as_it_is(tmp_path):
+    """The documented weakness of zeros that are left out; `included` hides it."""
+    found = {}
+    for way in ("left-out", "included"):
+        description = FIRMS.replace(
+            "[measure.protection]\n", f'[measure.protection]\nzero_contributors = "{way}"\n', 1
+        )
+        records = firm_records()
+        more = (
+            records.slice(2, 1)
+            .set_column(0, "firm", pa.array(["new"]))
+            .set_column(3, "turnover", pa.array(["0"]))
+        )
+        region, sector = more["region"][0].as_py(), more["sector"][0].as_py()
+        for name, rows in (("before", records), ("after", pa.concat_tables([records, more]))):
+            folder = tmp_path / way / name
+            folder.mkdir(parents=True)
+            write_guarded(folder / "secret", SECRET_BYTES)
+            load_dataset(folder, description, rows)
+            found[way, name] = table(Workspace(folder).stored("firms")).value(region, sector)
+    assert found["left-out", "before"] == found["left-out", "after"]
+    assert found["included", "before"] != found["included", "after"]
+
+
+def test_a_mean_times_candidate_counts_does_not_give_the_count(firms):
+    """SDC Handbook, 5.7: an exact mean times the right count is a whole sum of last decimals, times others it is not."""
+    means, sums = table(firms), table(firms, statistic="sum")
+    right = tried = 0
+    for (region, sector), (contributors, total) in true_sums("turnover").items():
+        if (mean := means.value(region, sector)) is None or not 3 <= contributors < 200:
+            continue
+        candidates = range(max(3, contributors - 5), contributors + 6)
+        fits = [n for n in candidates if (total / contributors * n * 100).denominator == 1]
+        assert contributors in fits  # an exact mean is found out
+        assert len(fits) < len(candidates)
+        best = min(candidates, key=lambda n: abs(mean * n - sums.value(region, sector)))
+        right, tried = right + (best == contributors), tried + 1
+    assert tried >= 5
+    assert right < tried
 
 
 def test_measures_are_offered_and_a_permalink_names_measure_and_statistic(firms):

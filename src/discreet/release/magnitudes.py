@@ -21,6 +21,13 @@ from discreet.release.measures import MeasureKind, MeasureValues
 _TITLES = {"sum": message("{label}, sum{unit}"), "mean": message("{label}, mean{unit}")}
 #: The distance, in percent, of the statement on cells of one contributor.
 NEAR = 10
+#: Smaller values, in units of the last decimal, are not covered by it: rounding alone may restore them.
+LEAST_UNITS = 100
+_MULTIPLES = {
+    "top": message("the largest contributions"),
+    "mean": message("the mean contribution"),
+    "sum": message("the sum"),
+}
 
 
 @per_dataset
@@ -77,30 +84,34 @@ def _show(
 
 
 def magnitude_promise(dataset: Dataset, numeric: NumericMeasure) -> tuple[str, ...]:
-    """What the noise of sums does and does not promise; the probability is enumerated over all keys."""
+    """What the noise of sums does and does not promise.
+
+    The probability is enumerated over all keys, for values that rounding to the last decimal moves by 0.5 % at most.
+    """
     declared, noise = numeric.protection, noise_of(numeric)
-    largest = max(abs(bound) for bound in numeric.bounds)
-    chance = lone_exposure(noise, float(largest), NEAR, extra=declared.sensitive is not None)
+    least = max(LEAST_UNITS, noise.separation)
+    largest = max(least, *map(abs, numeric.bounds))
+    chance = lone_exposure(
+        noise, float(largest), NEAR + 50 / LEAST_UNITS, extra=declared.sensitive is not None
+    )
     unit = unit_of(dataset)
     return (
         message(
-            "Cell key method for sums ({definition}): the {factors} largest contributions to a sum are perturbed by random "
-            "multiples, at most {reach:g} times {share:.3g} of the largest contribution, looked up by who contributes.",
+            "Cell key method for sums ({definition}): random multiples of {what} are added, looked up by who contributes.",
             definition=declared.definition,
-            factors=len(declared.factors),
-            reach=noise.table.largest,
-            share=float(noise.multiplier(np.array([0.0]))[0]),
+            what=_MULTIPLES[declared.magnifier],
         ),
         unit.says(
             message(
-                "Where one person alone contributes, the released mean lies within {near} % of their value with a "
-                "probability of at most {chance:.2f}. No differential privacy is promised for a sum.",
+                "Where one person alone contributes a value of at least {least:,.6g}, the released mean lies within "
+                "{near} % of it with a probability of at most {chance:.2f}. No differential privacy is promised for a sum.",
+                least=least / numeric.scale,
                 near=NEAR,
                 chance=chance,
             ),
             message(
-                "Where {one} alone contributes, the released mean lies within {near} % of that value with a probability "
-                "of at most {chance:.2f}. No differential privacy is promised for a sum."
+                "Where {one} alone contributes a value of at least {least:,.6g}, the released mean lies within "
+                "{near} % of it with a probability of at most {chance:.2f}. No differential privacy is promised for a sum."
             ),
         ),
         message("Nothing is promised about what can be learned from many tables together."),

@@ -194,5 +194,5 @@ def file_stem(request: TableRequest) -> str:
     """
     words = [request.dataset, "-by-".join((*request.rows, *request.columns, *request.layers))]
     words += ["selection"] if request.filters or request.groups or request.levels or request.names else []
-    words += [request.measure] if request.measure != DEFAULT_MEASURE else []
+    words += [request.measure.replace(".", "-")] if request.measure != DEFAULT_MEASURE else []
     return "-".join(words)[:LONGEST_STEM]
