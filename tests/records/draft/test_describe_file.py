@@ -20,6 +20,7 @@ from discreet.records.draft.toml_text import (
     code_list,
     decade_values,
     left_out_lines,
+    measure_lines,
     toml_string,
     variable_lines,
 )
@@ -167,6 +168,21 @@ def test_what_is_left_out_is_a_comment_until_somebody_uncomments_it():
     assert tomllib.loads("\n".join(lines)) == {}
     (found,) = tomllib.loads("\n".join(line.removeprefix("# ") for line in lines[1:]))["variable"]
     assert found["values"] == {"..<10": "low", "10..": "high"}
+
+
+def test_a_measure_is_proposed_without_bounds():
+    """Bounds read off the records would tell the largest value."""
+    column = ColumnFacts(
+        "PAY", 100, 100, 90, numeric=True, low=1.25, high=98_765.5, decimals=2, missing=("-9",)
+    )
+    lines = measure_lines(column, "PAY")
+    assert tomllib.loads("\n".join(lines)) == {}
+    text = "\n".join(line.removeprefix("# ") for line in lines[1:])
+    assert "98" not in text
+    (found,) = tomllib.loads(text.replace("lowest =", "lowest = 0").replace("largest =", "largest = 9"))[
+        "measure"
+    ]
+    assert (found["name"], found["column"], found["decimals"], found["missing"]) == ("pay", "PAY", 2, ["-9"])
 
 
 def test_a_code_list_has_parents_only_where_there_are_some():

@@ -145,6 +145,8 @@ def _draft(
             classes = _classes(looked, column, reason)
             could += [column.name] if classes else []
             sections.append(toml_text.left_out_lines(column, names[column.name], reason, classes))
+            if classes and column.numeric and roles.weight is None:
+                sections.append(toml_text.measure_lines(column, names[column.name]))
     if not choice.variables:
         sections[0].append(f"# {_nothing(could)}")
     sections += [

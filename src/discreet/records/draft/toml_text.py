@@ -147,6 +147,25 @@ def left_out_lines(column: ColumnFacts, name: str, reason: str, values: dict[str
     return ["# " + line for line in lines]
 
 
+def measure_lines(column: ColumnFacts, name: str) -> list[str]:
+    """A numeric column as a commented measure. Its bounds are left open: they are public facts, not those of the records.
+
+    >>> measure_lines(ColumnFacts("Pay", 9, 9, 9, decimals=2), "Pay")[2:5]
+    ['# name = "pay"', '# column = "Pay"', '# decimals = 2']
+    """
+    lines = [
+        f"Or release sums and means of {one_line(column.name)}: give public bounds, not those of these records.",
+        "[[measure]]",
+        f"name = {toml_string(name.lower()[:32])}",
+        f"column = {toml_string(column.name)}",
+        *([f"decimals = {column.decimals}"] if column.decimals else []),
+        *([f"missing = [{', '.join(map(toml_string, column.missing))}]"] if column.missing else []),
+        "lowest =",
+        "largest =",
+    ]
+    return ["# " + line for line in lines]
+
+
 def survey_lines(roles: Roles) -> list[str]:
     """`[survey]` with the constants of the weights, and the sampling design."""
     weight = roles.weight
