@@ -56,9 +56,14 @@ CASES = {
     "pram": [{}, {"epsilon": 1.0, "m": 4, "sign": "invariant"}, {"epsilon": 3.0, "m": 5}],
     "dropadd": [{}, {"m": 3, "percent": 10}, {"m": 2, "percent": 2.5}],
     "gaussian": [{"V": 4.0}, {"V": 2.5, "m": 6}, {"epsilon": 1.0, "delta": 1e-4}, {"V": 0.3}],
+    "staircase": [
+        {"epsilon": 1.0, "width": 2},
+        {"epsilon": 0.5, "width": 3, "delta": 1e-3},
+        {"epsilon": 2.0, "width": 4, "inner": 2, "m": 15},
+    ],
 }
 #: Designs whose numbers follow from integers, fractions and correctly rounded decimals alone.
-EXACT = {"laplace", "normal", "abs", "pram", "dropadd"}
+EXACT = {"laplace", "staircase", "normal", "abs", "pram", "dropadd"}
 
 
 def is_exact(family, parameters):
@@ -130,8 +135,22 @@ def test_the_integers_of_other_designs_never_change(golden, name, design):
     check(golden, name, design, "exact", exact=False)
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": 1.0, "delta": 0.25, "D": 5, "js": 2},
+        {"epsilon": 1.0, "delta": 0.01, "D": 8, "negative": True},
+    ],
+    ids=said,
+)
+def test_the_integers_of_least_variance_never_change(golden, parameters):
+    """Its probabilities are whole steps of 2^-30, the same wherever the solver finds the optimum."""
+    table = quantise(ideal("least-variance", parameters), 2**32)
+    golden.check(f"least-variance {said(parameters)} | {2**32} | exact", content_hash(table))
+
+
 def test_every_family_has_golden_integers():
-    assert set(CASES) | {name.split()[0] for name in EXACTLY} == set(names())
+    assert {"least-variance"} | set(CASES) | {name.split()[0] for name in EXACTLY} == set(names())
 
 
 @pytest.mark.parametrize("family", [name for name in CASES if name not in {"dropadd", "hellinger", "pram"}])

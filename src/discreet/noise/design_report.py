@@ -11,9 +11,10 @@ from itertools import accumulate
 from typing import Any
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import require_epsilon
+from discreet.noise.design import LARGEST_M, require_epsilon, require_width, smallest_width
 from discreet.noise.families import families
-from discreet.noise.families.laplace import end_probability
+from discreet.noise.families.laplace import end_probability, ideal_laplace
+from discreet.noise.families.staircase import ideal_staircase, lost_mass
 from discreet.noise.family import Match
 from discreet.noise.files.document import moments, plain
 from discreet.noise.ideal_distribution import IdealRow, IdealTable
@@ -83,7 +84,12 @@ class Side:
 
 
 def compare(
-    epsilon: float, *, delta: float | None = None, m: int | None = None, match: Match = "closest"
+    epsilon: float,
+    *,
+    delta: float | None = None,
+    m: int | None = None,
+    match: Match = "closest",
+    width: int = 1,
 ) -> tuple[float, tuple[Side, ...]]:
     """The common δ, and each family that declares `sides` with the least noise that keeps it.
 
@@ -95,11 +101,20 @@ def compare(
         m: In place of δ: the δ of Laplace noise truncated at m, as in the paper's Table 2 (m = 7).
         match: Which normal truncation matches δ: the closest on the log scale, as in the paper's Table 2,
             or the smallest that keeps it.
+        width: The largest change of a cell by one unit. Above 1, Laplace and staircase noise are compared, both with ε and
+            δ for a change by `width`.
     """
     require_epsilon(epsilon)
+    require_width("width", width)
     if (delta is None) == (m is None):
         raise InfeasibleDesign("A comparison needs delta or the Laplace truncation m, and not both.")
     common = delta if delta is not None else end_probability(epsilon, m or 0)
+    if width > 1:
+        pair = {
+            "laplace": ideal_laplace(epsilon / width, laplace_width(epsilon / width, common, width)),
+            "staircase": ideal_staircase(epsilon, width, delta=common),
+        }
+        return common, tuple(_side(name, ideal, epsilon, width) for name, ideal in pair.items())
     sides = tuple(
         _side(name, ideal, epsilon)
         for family in families()
@@ -109,12 +124,18 @@ def compare(
     return common, sides
 
 
-def _side(name: str, ideal: IdealTable, epsilon: float) -> Side:
+def laplace_width(epsilon: float, delta: float, change: int) -> int:
+    """The smallest truncation of Laplace noise at which a change of the count loses at most δ of mass."""
+    wish = f"epsilon = {epsilon} and delta = {delta} for a change by {change}"
+    return smallest_width(lambda m: lost_mass(epsilon, 1, 1, m, change) <= delta, limit=LARGEST_M, wish=wish)
+
+
+def _side(name: str, ideal: IdealTable, epsilon: float, change: int = 1) -> Side:
     row = ideal.last
     return Side(
         family=name,
         parameters={key: value for key, value in ideal.parameters.items() if key not in {"epsilon", "delta"}},
-        delta=row_delta(row, epsilon),
+        delta=row_delta(row, epsilon, change),
         variance=row.variance(),
         absolute=math.fsum(abs(z) * p for z, p in zip(row.values, row.probabilities, strict=True)),
         p_exact=row.probabilities[row.values.index(0)],
@@ -122,8 +143,8 @@ def _side(name: str, ideal: IdealTable, epsilon: float) -> Side:
     )
 
 
-def row_delta(row: IdealRow, epsilon: float) -> float:
-    """δ(ε) of a one-row design in floats: Σ max(0, p(z) - e^ε p(z-1)), the worse direction.
+def row_delta(row: IdealRow, epsilon: float, change: int = 1) -> float:
+    """δ(ε) of a one-row design in floats: Σ max(0, p(z) - e^ε p(z - change)), the worse direction.
 
     Ratios within 1e-12 of e^ε count as equal: a Laplace distribution meets e^ε exactly, and rounding must not add a
     spurious term. `discreet.privacy` audits the integers exactly.
@@ -132,7 +153,7 @@ def row_delta(row: IdealRow, epsilon: float) -> float:
     bound = math.exp(min(epsilon, 700.0)) * (1 + 1e-12)
     return max(
         math.fsum(max(0.0, p - bound * chances.get(z + step, 0.0)) for z, p in chances.items())
-        for step in (-1, 1)
+        for step in (-change, change)
     )
 
 

@@ -4,7 +4,8 @@ Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the distribut
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from discreet.noise.table import NoiseTable
@@ -12,6 +13,7 @@ from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
 from discreet.privacy.audit import curve, curve_above_largest
 from discreet.privacy.audit import delta as exact_delta
+from discreet.privacy.frontier import PlacedTable
 
 MOST_PANELS = 9
 RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
@@ -237,3 +239,31 @@ def _curve_end(table: NoiseTable, epsilon: float | None) -> float:
     ]
     flat = max([abs(ratio) for ratio in ratios], default=1.0)
     return max(0.5, min(12.0, 1.25 * flat), 1.3 * (epsilon or 0))
+
+
+def frontier_chart(
+    epsilon: float, lines: Mapping[str, Sequence[PlacedTable]], tables: Sequence[PlacedTable]
+) -> Any:
+    """The least variance for each delta, one line for each support, and where tables lie.
+
+    Args:
+        epsilon: The common epsilon.
+        lines: The frontier of each support.
+        tables: The tables to compare.
+    """
+    points = [asdict(each) | {"line": name} for name, line in lines.items() for each in line]
+    shown = [asdict(each) | {"line": each.support} for each in tables]
+    colour = alt.Color("line:N").scale(domain=list(lines), range=[BLUE, ORANGE][: len(lines)])
+    colour = colour.title("Released counts").legend(orient="top")
+    x = alt.X("delta:Q").title(f"Delta at epsilon {epsilon:g}").scale(type="log")
+    y = alt.Y("variance:Q").title("Largest variance").scale(type="log")
+    line = alt.Chart(alt.InlineData(values=points)).mark_line(strokeWidth=2.5, point=True)
+    base = alt.Chart(alt.InlineData(values=shown))
+    dots = base.mark_point(filled=True, size=90, opacity=1, shape="diamond")
+    words = base.mark_text(align="left", dx=8, dy=-8, color=INK, fontSize=12)
+    layers = [each.encode(x=x, y=y, color=colour) for each in (line, dots)]
+    chart = alt.layer(*layers, words.encode(x=x, y=y, text="name:N")).properties(width=540, height=340)
+    subtitle = (
+        "Lines: unbiased noise of the least variance; diamonds: tables in use. All figures from integers"
+    )
+    return apply_theme(chart, "How much noise a promise needs", subtitle)

@@ -128,6 +128,24 @@ def test_a_design_is_printed_on_one_screen_and_in_full_when_asked(words):
     assert run(*words, "--all").stdout == full.stdout
 
 
+def test_a_comparison_has_the_frontier_and_a_table_of_ones_own(file, tmp_path):
+    target = tmp_path / "frontier.svg"
+    words = ("compare", "--epsilon", "1", "--m", "7", "--D", "3", "--js", "1", "--V", "2")
+    found = document(*words, "--noise", str(file), "--plot", str(target))["frontier"]
+    assert target.read_bytes().startswith(b"<svg")
+    assert [each["name"] for each in found["tables"]] == ["abs", "maxent, js = 1", "laplace", "table.json"]
+    assert set(found["lines"]) == {"not negative", "may be negative"}
+    assert "least variance" in run(*words).stdout
+    for wrong in (("--picture", "pmf"), ("--percent", "3"), ("--sampling-rate", "0.1")):
+        assert isinstance(run(*words, *wrong).exception, BadRequest)
+    assert isinstance(run("laplace", "--epsilon", "1", "--noise", str(file)).exception, BadRequest)
+
+
+def test_staircase_and_laplace_noise_are_compared_for_several_records():
+    found = document("compare", "--epsilon", "1", "--delta", "1e-4", "--width", "3")
+    assert [side["family"] for side in found["families"]] == ["laplace", "staircase"]
+
+
 def test_every_value_of_a_distribution_is_printed_in_full():
     words = ("laplace", "--epsilon", "0.05", "--m", "60")
     assert "threshold" not in run(*words).stdout

@@ -103,6 +103,7 @@ def test_the_command_designs_it_with_options_of_its_own(toy, run_here):
     sides = json.loads(run_here("design", "compare", "--epsilon", "1", "--m", "7", "--json").stdout)
     assert [side["family"] for side in sides["families"]] == [
         "laplace",
+        "staircase",
         "normal",
         "abs",
         "abs, least variance",

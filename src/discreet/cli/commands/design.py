@@ -17,7 +17,7 @@ import typer
 from rich.table import Column, Table
 from typer.core import TyperCommand
 
-from discreet.cli.console import emit_json, output, print_message, print_text, unframed_table
+from discreet.cli.console import emit_json, emit_picture, output, print_message, print_text, unframed_table
 from discreet.cli.registry import PROTECT, Command
 from discreet.cli.shared_options import choose_picture
 from discreet.errors import BadRequest
@@ -99,18 +99,16 @@ def _parse_tables(context: typer.Context, option: typer.CallbackParam, value: st
         ) from None
 
 
+#: What a comparison takes beside its own options.
+_COMPARED = ("epsilon", "delta", "m", "width", "D", "js", "V")
+
+
 def _compare_families(
-    epsilon: float | None,
-    delta: float | None,
-    m: int | None,
-    match: str,
-    out: Path | None,
-    *,
-    as_json: bool,
-    full: bool,
+    given: dict[str, Any], match: str, noise: Path | None, outputs: _Outputs, drawn: str
 ) -> None:
     from discreet.noise.design_report import compare
 
+    epsilon = given.get("epsilon")
     if epsilon is None:
         raise BadRequest(
             "`compare` needs --epsilon, and --delta or --m.",
@@ -118,14 +116,63 @@ def _compare_families(
         )
     if match not in {"closest", "smallest"}:
         raise BadRequest(f'--match is "{match}".', "Write closest or smallest.")
-    common, sides = compare(epsilon, delta=delta, m=m, match="closest" if match == "closest" else "smallest")
+    if drawn != "frontier":
+        raise BadRequest(f'A comparison has no picture "{drawn}".', "Write --picture frontier.")
+    wish = {name: given[name] for name in ("delta", "m", "width") if name in given}
+    common, sides = compare(epsilon, **wish, match="closest" if match == "closest" else "smallest")
     document = {"epsilon": epsilon, "delta": common, "match": match, "families": list(map(asdict, sides))}
-    if out is not None:
-        emit_json(document, out)
-    if as_json:
+    if noise is not None or outputs.plot is not None or {"D", "js", "V"} & given.keys():
+        document["frontier"] = _frontier(epsilon, given, noise, outputs.plot)
+    if outputs.out is not None:
+        emit_json(document, outputs.out)
+    if outputs.as_json:
         emit_json(document)
-    elif out is None:
-        _show_comparison(epsilon, common, sides, full=full)
+    elif outputs.out is None:
+        _show_comparison(epsilon, common, sides, full=outputs.full)
+        if "frontier" in document:
+            _show_frontier(document["frontier"], full=outputs.full)
+        if not outputs.full:
+            print_text("More: --full, --json, --out FILE.")
+
+
+def _frontier(epsilon: float, given: dict[str, Any], noise: Path | None, plot: Path | None) -> dict[str, Any]:
+    from discreet.noise.files import read_noise_table
+    from discreet.privacy import frontier as known
+
+    defaults = {"D": known.DEFAULT_D, "js": known.DEFAULT_JS, "V": known.DEFAULT_V}
+    D, js, V = (given.get(name, default) for name, default in defaults.items())
+    own = {} if noise is None else {noise.name: read_noise_table(noise)}
+    lines = {
+        known.SMALL_COUNTS: known.frontier(epsilon, D, js),
+        known.NEGATIVE: known.frontier(epsilon, D, negative=True),
+    }
+    tables = known.compared_tables(epsilon, D, js, V, own)
+    if plot is not None:
+        from discreet.pictures.noise_charts import frontier_chart
+
+        emit_picture(frontier_chart(epsilon, lines, tables), plot)
+    return {
+        "D": D,
+        "js": js,
+        "lines": {name: list(map(asdict, line)) for name, line in lines.items()},
+        "tables": list(map(asdict, tables)),
+    }
+
+
+def _show_frontier(found: dict[str, Any], *, full: bool) -> None:
+    columns = ["delta", "largest variance", "of large counts"]
+    shown = _numbers_table(f"Least variance, D = {found['D']}, js = {found['js']}", "table", columns)
+
+    def add(name: str, each: dict[str, Any]) -> None:
+        figures = ("delta", "variance", "large_count_variance")
+        shown.add_row(f"{name} ({each['support']})", *(f"{each[figure]:.4g}" for figure in figures))
+
+    for table in found["tables"]:
+        add(table["name"], table)
+    for line in found["lines"].values():
+        for each in line if full else line[:1]:
+            add("least variance", each)
+    output.print(shown)
 
 
 def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...], *, full: bool) -> None:
@@ -144,8 +191,6 @@ def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...], *, f
     output.print(needs)
     if full:
         output.print(near)
-    else:
-        print_text("More: --full, --json, --out FILE.")
 
 
 def _numbers_table(title: str, label: str | None, numbers: list[str]) -> Table:
@@ -185,27 +230,30 @@ def design(
         help="Sampling rate of a secret sample, 0.05 or 1/20: epsilon and delta are then those of a person of "
         "the population.",
     ),
+    noise: Path | None = typer.Option(None, help="compare: a noise table of your own, any format."),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
     picture: str | None = typer.Option(
-        None, help="Type of picture: pmf (the default), transition, curve or quantised."
+        None,
+        help="Type of picture: pmf (the default), transition, curve or quantised; for compare: frontier.",
     ),
 ) -> None:
     """Design a noise table and audit its exact privacy guarantee."""
-    drawn = choose_picture(picture, plot, "pmf")
+    drawn = "" if family == "compare" else choose_picture(picture, plot, "pmf")
     every = {"epsilon": epsilon, "delta": delta, **context.meta.get(_PARAMETERS, {})}
     given = {name: value for name, value in every.items() if value is not None}
     if family == "compare":
-        other = {"plot": plot, "sampling_rate": sampling_rate}
-        ignored = sorted(
-            {*given, *(name for name, value in other.items() if value)} - {"epsilon", "delta", "m"}
-        )
+        wishes = {*given, *({"sampling_rate"} if sampling_rate else ())}
+        ignored = sorted(wishes - {*_COMPARED})
         if ignored:
             raise BadRequest(
                 f"`compare` does not take --{ignored[0].replace('_', '-')}.",
                 "Give --epsilon with --delta or --m, and --match.",
             )
-        _compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json, full=full)
+        outputs = _Outputs(out, plot, as_json, full)
+        _compare_families(given, match or "closest", noise, outputs, picture or "frontier")
         return
+    if noise is not None:
+        raise BadRequest("--noise belongs to `discreet design compare`.", "Leave it out.")
     if match is not None:
         raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
     found = make_design(family, given, parse_modulus(modulus), quantise, sampling_rate)
@@ -224,6 +272,15 @@ def design(
 
 
 COMMAND = Command(design, PROTECT, cls=DesignCommand)
+
+
+class _Outputs(NamedTuple):
+    """Where a document goes."""
+
+    out: Path | None
+    plot: Path | None
+    as_json: bool
+    full: bool
 
 
 class Designed(NamedTuple):
