@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
-from typer import Option
+from typer import Argument, Option
 
 from discreet.cli import shared_options as shared
 from discreet.cli.console import emit_json, output, print_text, unframed_table
@@ -21,7 +22,11 @@ from discreet.model.file_io import read_rows, whole_number
 from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+    from discreet.model.release import Release
 
 HELP = "Test a hypothesis on released counts, allowing for the noise."
 # With a callback, a group of one command stays a group.
@@ -36,9 +41,132 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+DatasetArgument = Annotated[
+    str | None,
+    Argument(
+        metavar="DATASET",
+        help="The dataset's id, or its URL on a server.",
+        autocompletion=shared.complete_dataset,
+        show_default=False,
+    ),
+]
+NamedDataset = Annotated[str | None, Option("--dataset", help="The dataset's id: the same as the argument.")]
+
+
+def _one_dataset(dataset: str | None, named: str | None) -> str | None:
+    """The dataset of the argument or of its older option.
+
+    Raises:
+        BadRequest: Both are given and differ.
+    """
+    if dataset is not None and named is not None and dataset != named:
+        raise BadRequest(
+            f'Two datasets are given: "{dataset}" and --dataset {named}.', "Give one, as the argument."
+        )
+    return dataset if dataset is not None else named
+
+
+def _released(
+    dataset: str, workspace: Path | None, threads: int | None, version: str, asked: shared.TableQuery
+) -> Release:
+    """The table to be tested, released by this workspace."""
+    from discreet.api.remote import RemoteService
+    from discreet.cli.target import open_target
+
+    target = open_target(dataset, workspace, threads, version)
+    if isinstance(target.service, RemoteService):
+        raise BadRequest(
+            "A server tests independence only.",
+            "Use `discreet test independence`, or test the noisy counts of a download in Python.",
+        )
+    return target.service.release(target.request(**asked))
+
+
+@test.command()
+@shared.takes_table_query
+def proportion(
+    dataset: shared.TargetArgument,
+    asked: shared.TableQuery,
+    cell: str = Option(..., help="The codes of a cell in the order of the dimensions, as in 1,20-24."),
+    people: int = Option(..., help="The number of people that the share is of, which must be public."),
+    share: float = Option(..., help="The share under the hypothesis, between 0 and 1."),
+    as_json: shared.JsonOption = False,
+    version: shared.VersionOption = "",
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
+) -> None:
+    """Test whether a cell is a given share of a public number of people, exactly."""
+    from discreet.inference.hypothesis_tests.goodness_of_fit import cell_proportion_test
+
+    release = _released(dataset, workspace, threads, version, asked)
+    _print_test(cell_proportion_test(release, cell.split(","), people, share), as_json=as_json)
+
+
+@test.command()
+@shared.takes_table_query
+def distribution(
+    dataset: shared.TargetArgument,
+    asked: shared.TableQuery,
+    chances: str | None = Option(
+        None,
+        help="One number per cell, totals left out, as in 2,1,1: the expected ratios. Without it: all equal.",
+    ),
+    as_json: shared.JsonOption = False,
+    version: shared.VersionOption = "",
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
+) -> None:
+    """Test whether the people of a table are distributed over its cells in given ratios."""
+    from discreet.inference.hypothesis_tests.goodness_of_fit import distribution_test
+
+    release = _released(dataset, workspace, threads, version, asked)
+    shape = tuple(len(dimension.leaves) for dimension in release.dimensions)
+    _print_test(distribution_test(release, _parse_chances(chances, shape)), as_json=as_json)
+
+
+def _parse_chances(text: str | None, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    import numpy as np
+
+    if text is None:
+        return np.ones(shape)
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadRequest(f"--chances is {text!r}.", "Write numbers, as in 2,1,1.") from None
+    if len(numbers) != prod(shape):
+        raise BadRequest(
+            f"--chances has {len(numbers)} numbers; the table has {prod(shape)} cells without totals.",
+            "Give one per cell, row by row.",
+        )
+    return np.array(numbers).reshape(shape)
+
+
+@test.command()
+@shared.takes_table_query
+def log_linear(
+    dataset: shared.TargetArgument,
+    asked: shared.TableQuery,
+    terms: list[str] = Option(
+        ...,
+        "--term",
+        help="Variables that interact, as in sex,age. Repeat it; a single variable is a term, too.",
+    ),
+    as_json: shared.JsonOption = False,
+    version: shared.VersionOption = "",
+    workspace: shared.WorkspaceOption = None,
+    threads: shared.ThreadsOption = None,
+) -> None:
+    """Test a hierarchical log-linear model of the table against the saturated one."""
+    from discreet.inference.hypothesis_tests.independence import log_linear_test
+
+    release = _released(dataset, workspace, threads, version, asked)
+    _print_test(log_linear_test(release, [term.split(",") for term in terms]), as_json=as_json)
+
+
 @test.command()
 def independence(
-    dataset: str | None = Option(None, help="The dataset's id."),
+    dataset: DatasetArgument = None,
+    named: NamedDataset = None,
     rows: list[str] | None = Option(None, help="The row variable."),
     columns: list[str] | None = Option(None, help="The column variable."),
     filters: shared.FilterOption = None,
@@ -67,12 +195,13 @@ def independence(
     from discreet.inference.hypothesis_tests.independence import independence_test
     from discreet.noise.files import read_noise_table
 
+    dataset = _one_dataset(dataset, named)
     options: dict[str, Any] = dict(zip(_DEFAULTS, (model, total, method, replicates, seed), strict=True))
     if file is not None:
         if any((dataset, rows, columns, filters, groups, version, measure != "count")):
             raise BadRequest(
                 "--csv and --dataset cannot be combined.",
-                "Give --csv with --noise, or --dataset with --rows and --columns.",
+                "Give --csv with --noise, or a dataset with --rows and --columns.",
             )
         if noise is None:
             raise BadRequest(
@@ -86,12 +215,16 @@ def independence(
         if dataset is None:
             raise BadRequest(
                 "No table is given.",
-                "Give --dataset with --rows and --columns, or --csv with --noise.",
+                "Give a dataset with --rows and --columns, or --csv with --noise.",
             )
         target = open_target(dataset, workspace, threads, version)
         request = target.request(rows=rows, columns=columns, filters=filters, groups=groups, measure=measure)
         chosen = {name: option for name, option in options.items() if option != _DEFAULTS[name]}
         found = target.answers.independence(target.service.release(request), chosen)
+    _print_test(found, as_json=as_json)
+
+
+def _print_test(found: LikelihoodRatio, *, as_json: bool) -> None:
     if as_json:
         emit_json(found.document())
     else:

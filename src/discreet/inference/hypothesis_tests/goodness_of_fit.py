@@ -10,14 +10,16 @@ Source: Rinott et al. (2018), section 6.2 and Figure 4. The paper's critical val
 epsilon 0.5, m = 5 the exact power at its c = 3.36 is .936.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import Evidence, Floats, NoiseByCell, channel_of
+from discreet.inference.channel import COUNTS_OF_A_DESIGN, Evidence, Floats, NoiseByCell, channel_of
+from discreet.inference.confidence_intervals.picked_cells import cell_place
 from discreet.inference.hypothesis_tests.independence import possible_cells, run_on_table
 from discreet.inference.hypothesis_tests.likelihood import highest_point
 from discreet.inference.hypothesis_tests.likelihood_ratio import (
@@ -144,6 +146,27 @@ def proportion_test(
         converged=True,
         spread=spread_of(noise),
     )
+
+
+def cell_proportion_test(
+    release: Release, codes: Sequence[str], people: int, hypothesis: float
+) -> LikelihoodRatio:
+    """Test whether the people of a released cell are a given share of a public number of people.
+
+    Args:
+        release: A table of counts.
+        codes: The cell, by its codes in the order of the dimensions.
+        people: N, which is public.
+        hypothesis: The share p0.
+    """
+    if not release.measure.is_count:
+        raise BadRequest("A proportion is tested on counts.", "Ask for the measure count.")
+    survey = release.dataset.survey
+    if survey is not None and not survey.simple:
+        raise BadRequest(*COUNTS_OF_A_DESIGN)
+    place = cell_place(release, codes)
+    found = proportion_test(int(release.noisy[place]), people, hypothesis, release.distribution.at(*place))
+    return replace(found, hypothesis=f"the proportion of ({', '.join(codes)}) is {hypothesis:g}")
 
 
 def distribution_test(
