@@ -122,6 +122,7 @@ def test_tabs_change_the_page_in_place_and_back_returns(open_page):
     page.go_back()
     page.locator(".chart svg[data-chart='stacked']").wait_for()
     with page.expect_download() as download:
+        page.locator("#download > summary").click()
         page.get_by_role("link", name="PNG", exact=True).click()
     assert download.value.suggested_filename == "census-region-by-sex.png"
 
@@ -146,4 +147,4 @@ def test_the_dark_page_turns_the_colours_of_the_picture(open_page):
     )
     assert light != dark
     bar = "() => getComputedStyle(document.querySelector('.chart [data-cell]')).fill"
-    assert open_page("rows=region&show=chart", color_scheme="dark").evaluate(bar) == "rgb(86, 180, 233)"
+    assert open_page("rows=region&show=chart", color_scheme="dark").evaluate(bar) == "rgb(75, 184, 198)"

@@ -11,10 +11,10 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -291,17 +291,15 @@ class Page(HTMLParser):
             element["text"] += data
 
     def all(self, tag, **attributes):
+        """Elements that are not hidden from readers."""
         names = {name.rstrip("_"): value for name, value in attributes.items()}
-        return [e for e in self.elements if e["tag"] == tag and all(e.get(k) == v for k, v in names.items())]
+        shown = [e for e in self.elements if e["tag"] == tag and e.get("aria-hidden") != "true"]
+        return [e for e in shown if all(e.get(k) == v for k, v in names.items())]
 
     def chosen(self):
-        """What each select shows, in order."""
-        selects = [i for i, e in enumerate(self.elements) if e["tag"] == "select"]
-        parts = pairwise([*selects, len(self.elements)])
-        shown = (
-            [e for e in self.elements[a:b] if e["tag"] == "option" and "selected" in e] for a, b in parts
-        )
-        return [found[0]["value"] if found else "" for found in shown]
+        """The variables on each shelf: rows, columns, layers."""
+        query = next(dict(parse_qsl(e["data-query"])) for e in self.elements if "data-query" in e)
+        return [query.get(axis, "") for axis in ("rows", "columns", "layers")]
 
     def texts(self, tag, **attributes):
         return [" ".join(element["text"].split()) for element in self.all(tag, **attributes)]

@@ -14,7 +14,7 @@ from .conftest import Page
 
 def test_every_part_is_in_the_stylesheet_once():
     assert {path.stem for path in (STATIC / "css").iterdir()} == set(PARTS)
-    assert STYLESHEET.count("--accent-ink:") == 1
+    assert STYLESHEET.count("--on-accent:") == 1
 
 
 def test_a_page_names_files_of_one_fingerprint_that_are_kept_for_good(client):

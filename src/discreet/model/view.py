@@ -25,8 +25,8 @@ from discreet.model.messages.text import message, nearest
 BASES = ("row", "column", "table")
 #: The URL parameters of a view.
 VIEW_PARAMETERS = ("percent", "rank", "top", "hide_empty", "sort")
-#: Further parameters of a page: labels, layer, page and chart.
-READING_PARAMETERS = ("labels", "layer", "page", "show", "chart")
+#: Further parameters of a page: labels, layer, page, chart and the range next to each number.
+READING_PARAMETERS = ("labels", "layer", "page", "show", "chart", "range")
 #: The sort orders that have a name; others name a column.
 ORDERS = ("label", "value")
 

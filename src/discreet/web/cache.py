@@ -341,16 +341,20 @@ class GridCache:
             max_bytes, lambda layout: OVERHEAD + layout.release.cells * GRID_CELL
         )
 
-    def layout(self, service: DatasetService, checked: CheckedRequest, view: View, naming: str) -> Layout:
-        """The answer to a checked request, laid out for a view."""
+    def layout(
+        self, service: DatasetService, checked: CheckedRequest, view: View, naming: str, ranges: str = ""
+    ) -> Layout:
+        """The answer to a checked request, laid out for a view; with `ranges` each number has its range below it."""
 
         def compute() -> Layout:
             release = translate_release(apply_view(self.releases.release(service, checked), view))
-            return Layout(release, cell_limits(release), naming, share_limits(release))
+            return Layout(release, cell_limits(release), naming, share_limits(release), bool(ranges))
 
         if checked.metered:
             return compute()
-        return self.cache.compute(release_key(checked, view, naming, current_language().code), compute)
+        return self.cache.compute(
+            release_key(checked, view, naming + ranges, current_language().code), compute
+        )
 
 
 def cell_limits(release: Release) -> Limits | None:

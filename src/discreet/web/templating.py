@@ -31,7 +31,7 @@ _WEB = Path(__file__).parent
 TEMPLATES = _WEB / "templates"
 STATIC = _WEB / "static"
 #: The parts of the stylesheet, in the order in which they are joined: later rules win.
-PARTS = ("base", "landing", "builder", "grid", "result", "charts", "keep", "pages", "languages", "paper")
+PARTS = ("base", "builder", "table", "charts", "pages", "landing", "small", "languages", "paper")
 FOR_GOOD = "public, max-age=31536000, immutable"
 
 

@@ -64,7 +64,7 @@ def test_every_format_of_the_registry_is_a_download_under_one_heading(keep):
         form.label for form in formats() if form.installed and not form.is_picture
     )
     by_heading = {heading: {form.label for form, _ in group} for heading, group in found}
-    assert "Excel" in by_heading["To read and calculate"]
+    assert "Excel" in by_heading["Spreadsheet"]
     assert {"CSV", "Parquet", "JSON-stat"} <= by_heading["For programs"]
     assert all("percent=row" in href for _, href in links)
 

@@ -48,7 +48,7 @@ def test_words_in_the_label_come_first(small_workspace):
 def test_the_live_table_is_asked_once_and_then_known_by_its_tag(watched, watched_client):
     first = watched_client.get("/?by=job")
     page = Page(first)
-    (live,) = page.all("div", class_="live")
+    (live,) = page.all("div", class_="live card")
     assert "Office" in live["text"]
     assert len(page.all("table")) == 1
     again = watched_client.get("/?by=job", headers={"if-none-match": first.headers["etag"]})

@@ -2,8 +2,10 @@
 
 import pytest
 
+from discreet.inference.table_view import apply_view
 from discreet.model.release import STATUSES
 from discreet.model.request import request_from_text
+from discreet.model.view import View
 from discreet.release.pipeline import release_table
 from discreet.web.pages.table_grid import Layout, axis_lines, headers, make_cell
 
@@ -37,8 +39,9 @@ def cell(value, *rest, **changes):
 
 
 def test_a_number_has_its_interval_and_what_stands_below_it():
-    assert cell(5, "12 %", "t") == ("5", "t", ("12 %",), "95 %: 3 to 7")
-    assert "share: 10.0 to 20.0 %" in cell(5, "", least=10.0, most=20.0)[3]
+    assert cell(5, "12 %", "t") == ("5", "t", ("12 %",), "True count: 3 to 7 (95\u00a0% sure)")
+    assert make_cell(5, *PLAIN.values(), "", ranges=True)[2] == ("3 to 7",)
+    assert "true share: 10.0 to 20.0 %" in cell(5, "", least=10.0, most=20.0)[3]
     assert cell(0, "", signed=-2)[3].endswith("before it was raised to zero: −2")
 
 
@@ -72,16 +75,38 @@ def test_one_layer_is_shown_or_all_of_them_and_each_can_be_chosen(client):
         shown = [int(text.replace(",", "")) for text in page.texts("td")]
         assert shown == [values[cell * 3 + place] for cell in range(12)]
     page = Page(client.get(f"/datasets/people?{query}&layer=all"))
-    assert page.texts("h3", class_="layer") == ["North", "South", "Total"]
+    assert page.texts("h2", class_="layer") == ["North", "South", "Total"]
     shown = [int(text.replace(",", "")) for text in page.texts("td")]
     assert shown == [values[cell * 3 + layer] for layer in range(3) for cell in range(12)]
-    offered = [
-        e["value"] for e in page.all("option") if e["value"].startswith("region=") or e["value"] == "all"
-    ]
-    assert offered == ["region=R1", "region=R2", "region=_T", "all"]
+    (menu,) = page.all("details", id="layers")
+    assert all(name in menu["text"] for name in ("North", "South", "Total", "All layers"))
     for wrong in ("layer=region=R9", "layer=sex=1", "layer=x"):
         assert client.get(f"/datasets/people?{query}&{wrong}").status_code == 400
     assert client.get("/datasets/people?rows=sex&layer=region=R1").status_code == 400
+
+
+def test_bars_are_as_long_as_the_numbers_beside_them_and_share_their_rows(small_workspace):
+    """Wrong: bars in the order of the release where the rows are sorted, or a total that dwarfs all others."""
+    release = release_table(
+        small_workspace.stored("people"), request_from_text("people", rows=["age"], columns=["sex"])
+    )
+    layout = Layout(apply_view(release, View(sort="-value")))
+    bars = layout.bars(range(layout.lengths[0]))
+    assert bars.series == ("Male", "Female")
+    lines, cells = layout.rows(range(4)), layout.cells(range(4), range(2))
+    shown = {
+        line.cell: [int(text.replace(",", "")) for text, *_ in row]
+        for line, row in zip(lines, cells, strict=True)
+    }
+    top = max(number for name, row in shown.items() if name != "age=_T" for number in row)
+    assert bars.rows.pop("age=_T") == ()
+    for name, drawn in bars.rows.items():
+        assert [bar.width for bar in drawn] == [f"{100 * number / top:.2f}" for number in shown[name]]
+    assert bars.ticks[0] == (0, "0")
+    wide = release_table(
+        small_workspace.stored("people"), request_from_text("people", rows=["sex"], columns=["district"])
+    )
+    assert Layout(wide).bars(range(3)) is None
 
 
 def test_a_rectangle_has_the_cells_that_the_whole_has_there(small_workspace):

@@ -30,16 +30,20 @@ from ..conftest import Page, client_of, key_with_budget, people_description, peo
 
 def test_the_note_is_said_in_a_sentence_and_the_rest_of_it_is_one_click_away(client):
     page = Page(client.get("/datasets/people?rows=sex&columns=age"))
-    summary = next(" ".join(e["text"].split()) for e in page.all("summary") if "Note." in e["text"])
-    assert summary.startswith("Note. Counts in this table have been randomly adjusted")
-    assert "within ±" in summary
-    assert "Totals are adjusted separately" not in summary
-    (details,) = page.all("details", class_="note")
-    assert "Totals are adjusted separately" in details["text"]
-    assert "differentially private" not in details["text"]
-    (promise,) = [e for e in page.all("details", class_="more") if "How this table is protected" in e["text"]]
-    assert "open" not in promise
-    assert "differentially private" in promise["text"]
+    summary = next(" ".join(e["text"].split()) for e in page.all("summary") if "Why?" in e["text"])
+    assert summary.endswith("Each count is within ±3 of the true one (95 % sure) Why?")
+    (details,) = page.all("details", id="note")
+    assert "open" not in details
+    for said in (
+        "randomly adjusted",
+        "with a probability of at least 95\u00a0%",
+        "Totals are adjusted separately",
+    ):
+        assert said not in summary
+        assert said in details["text"]
+    assert "differentially private" in details["text"]
+    (printed,) = page.all("div", class_="print-only")
+    assert "Totals are adjusted separately" in printed["text"], "on paper nothing is folded away"
 
 
 def test_a_note_is_not_cut_inside_an_abbreviation(client, monkeypatch):
@@ -47,9 +51,9 @@ def test_a_note_is_not_cut_inside_an_abbreviation(client, monkeypatch):
     said = message("Counts, e.g. those of small areas, have been randomly adjusted.")
     monkeypatch.setitem(notes._NOISE, "cellkey", said)
     page = Page(client.get("/datasets/people?rows=job&columns=origin&totals=no"))
-    summary = next(" ".join(e["text"].split()) for e in page.all("summary") if "Note." in e["text"])
-    assert summary.startswith(f"Note. {said}")
-    assert "Do not rely on small counts" not in summary
+    (first, *_) = page.texts("p")[page.texts("p").index(next(p for p in page.texts("p") if said in p)) :]
+    assert first.startswith(f"{said} Each count is within")
+    assert "Do not rely on small counts" not in first
 
 
 def test_a_table_is_drawn_whole_up_to_the_limit_and_in_parts_beyond_it(client):
@@ -74,8 +78,8 @@ def test_wide_tables_have_sheets_for_paper_with_every_column(client):
 
 def test_without_a_choice_the_first_two_variables_beside_geography_are_shown(client):
     page = Page(client.get("/datasets/people"))
-    assert page.chosen() == ["age", "", "sex", "", "", "", ""]
-    assert page.texts("h2")[-1] == "Persons by age and sex"
+    assert page.chosen() == ["age", "sex", ""]
+    assert page.texts("h1") == ["Persons by age and sex"]
     assert page.texts("th", scope="row") == ["0-14 years", "15-64 years", "65+ years", "Total"]
 
 
@@ -107,6 +111,7 @@ def test_a_refusal_is_a_friendly_box_and_the_form_stays_filled_in(client, query,
     assert response.headers["cache-control"] == "no-store"
     page = Page(response)
     assert page.all("p", role="alert")
+    assert page.all("h1", id="result-title")
     assert not page.all("table")
     if query.startswith("rows=sex&"):
         assert page.chosen()[0] == "sex"
@@ -116,8 +121,8 @@ def test_a_table_beyond_the_page_is_counted_once_for_all_its_parts(watched, watc
     """Wrong: to count the table anew for every part, or to offer its download only."""
     address = "/datasets/people?rows=district&columns=origin,age,region"
     first = watched_client.get(address)
-    assert "Part 1 of 4" in first.text
-    assert "Part 4 of 4" in watched_client.get(f"{address}&page=4").text
+    assert "Rows 1–16 of 49" in first.text
+    assert "Rows 49–49 of 49" in watched_client.get(f"{address}&page=4").text
     assert watched_client.get(address.replace("people?", "people/block?")).status_code == 200
     assert watched.engines["people"].calls == 1
     assert watched_client.get(f"{address}&page=5").status_code == 400
@@ -164,8 +169,8 @@ def test_a_view_is_on_the_page_in_its_links_and_in_its_form(client):
     first = next(p for p in document["extension"]["percent"] if p is not None)
     assert f"<small>{first} %</small>" in text
     assert "Percent of the row total" in text
-    assert '<option value="row" selected>' in text
-    assert 'name="hide_empty" value="yes" checked' in text
+    current = [e["text"] for e in Page(response).all("a", **{"aria-current": "true"})]
+    assert {"Row %", "Hide empty rows"} <= set(current)
     assert "percent=row&amp;rank=yes&amp;hide_empty=yes&amp;format=csv" in text, "downloads"
     assert "--percent row --rank --hide-empty" in text
     assert "percent=&#34;row&#34;, rank=True, hide_empty=True" in text
@@ -178,7 +183,7 @@ def test_a_view_is_on_the_page_in_its_links_and_in_its_form(client):
     [
         ("percent=row&sort=-value&version=7&labels=codes", "percent=row&sort=-value&labels=codes&version=7"),
         ("percent=sex=1&sort=-sex=1&rank=yes", "rank=yes"),
-        ("layer=sex=1&page=3&show=chart&chart=bars", "show=chart"),
+        ("layer=sex=1&page=3&show=chart&chart=bars&range=beside", "show=chart&range=beside"),
     ],
 )
 def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
@@ -186,14 +191,24 @@ def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
 
 
 def test_what_is_read_is_written_the_same_and_what_says_nothing_is_left_out():
-    reading = DisplayOptions("both", "region=R1", 3, "chart", "bars")
+    reading = DisplayOptions("both", "region=R1", 3, "chart", "bars", "beside")
     assert tuple(dict(reading.to_query())) == READING_PARAMETERS
     assert read_display_options(QueryParams(reading.to_query())) == reading
     assert read_display_options(QueryParams("")).to_query() == []
 
 
 @pytest.mark.parametrize(
-    "wrong", ["labels=code", "page=0", "page=-1", "page=two", "page=1&page=2", "page=99999999999", "show=pie"]
+    "wrong",
+    [
+        "labels=code",
+        "page=0",
+        "page=-1",
+        "page=two",
+        "page=1&page=2",
+        "page=99999999999",
+        "show=pie",
+        "range=below",
+    ],
 )
 def test_what_means_nothing_is_refused(wrong):
     with pytest.raises(BadRequest):
@@ -214,16 +229,16 @@ def links(client, query):
 @pytest.mark.parametrize(
     ("query", "offered"),
     [
-        ("rows=age&columns=sex", ["Count", "Row %", "Column %", "Table %"]),
-        ("rows=age", ["Count", "Column %"]),
-        ("columns=age", ["Count", "Row %"]),
+        ("rows=age&columns=sex", ["counts", "Row %", "Column %", "Table %"]),
+        ("rows=age", ["counts", "Column %"]),
+        ("columns=age", ["counts", "Row %"]),
         ("rows=age&columns=sex&totals=no", []),
     ],
 )
 def test_only_percentages_that_the_table_has_are_offered_and_each_link_works(client, query, offered):
     """Wrong: a link that leads to a refusal, as a percentage of a total that is not there would."""
     _, found = links(client, query)
-    assert [text for text in found if text in ("Count", "Row %", "Column %", "Table %")] == offered
+    assert [text for text in found if text in ("counts", "Row %", "Column %", "Table %")] == offered
     for link in found.values():
         assert client.get(link["href"]).status_code == 200
 
@@ -231,8 +246,8 @@ def test_only_percentages_that_the_table_has_are_offered_and_each_link_works(cli
 def test_the_base_of_percentages_is_named(client):
     page, found = links(client, "rows=age&columns=sex&percent=row")
     assert found["Row %"]["aria-current"] == "true"
-    assert "aria-current" not in found["Count"]
-    assert page.texts("p", class_="base") == ["100 % is the total of each row: all of sex."]
+    assert "aria-current" not in found["counts"]
+    assert page.texts("p", class_="base small dim") == ["100 % is the total of each row: all of sex."]
 
 
 def test_a_header_sorts_down_then_up_then_not_at_all(client):
@@ -269,17 +284,19 @@ def test_the_head_that_a_table_is_sorted_by_says_so(client, query, order):
 
 def test_swapping_turns_the_table_and_what_percentages_are_of(client):
     _, found = links(client, "rows=age&columns=sex&percent=row&sort=-sex=1&hide_empty=yes")
-    assert found["Swap"]["href"] == "/datasets/people?rows=sex&columns=age&percent=column&hide_empty=yes"
+    assert (
+        found["Swap rows and columns"]["href"]
+        == "/datasets/people?rows=sex&columns=age&percent=column&hide_empty=yes"
+    )
 
 
 def test_a_layer_keeps_the_view_and_has_neighbours(client):
     page, found = links(client, "rows=age&columns=sex&layers=origin&layer=origin=2&percent=row&labels=both")
     assert "layer=origin=1" in found["Previous layer"]["href"]
     assert "layer=origin=3" in found["Next layer"]["href"]
-    kept = [(e["name"], e["value"]) for e in page.all("input", type="hidden")]
-    assert ("percent", "row") in kept
-    assert ("labels", "both") in kept
-    assert "layer" not in dict(kept)
+    for name in ("Country 4", "All layers"):
+        assert "percent=row&labels=both" in next(link["href"] for text, link in found.items() if name in text)
+    assert page.texts("h2", class_="layer") == ["Country 2 (2)"]
 
 
 def test_a_choice_is_foreseen_without_counting_a_record(watched):
@@ -296,22 +313,23 @@ def test_a_refusal_speaks_in_labels_and_its_repairs_are_allowed(small_workspace)
     assert "origin" not in told.message
     assert "Country of birth" in told.message
     assert [repair.label for repair in told.repairs] == [
-        "Leave out Country of birth",
-        "Leave out Age",
-        "Leave out Job",
+        "Remove Country of birth",
+        "Remove Age",
+        "Remove Job",
     ]
+    assert told.clash == {"origin", "age", "job"}
     assert told.repairs[0].href.endswith("rows=sex,age&columns=job&version=7")
     assert not [found for found in service.repairs(request, counting=True) if service.foresee(found).refusal]
 
 
 def test_larger_areas_are_another_idea_than_one_variable_less(small_workspace):
-    """Three times "leave out" would hide the repair that most readers want."""
+    """Three times "remove" would hide the repair that most readers want."""
     service = DatasetRegistry(small_workspace).open("people")
     told = preview_table(service, TableRequest("people", ("district", "sex"), ("age", "job", "origin")))
     assert told.title
     told = preview_table(service, TableRequest("people", ("district", "region"), ("age", "job", "origin")))
     assert "5,000" in told.message
-    assert "Leave out District" in [repair.label for repair in told.repairs]
+    assert "Remove District" in [repair.label for repair in told.repairs]
 
 
 def test_what_no_declared_table_contains_is_told_in_labels(small_workspace):
@@ -360,12 +378,12 @@ def test_a_chart_that_does_not_fit_says_why_and_names_those_that_do(page_of):
 def test_the_state_is_the_address(page_of):
     """A picture of a view, and the links from it, keep the view."""
     plain = page_of("rows=age&columns=sex").text
-    assert "show=chart#table" in plain
+    assert "show=chart" in plain
     assert "<figure" not in plain
     assert "show=map" not in plain, "no boundaries, no map"
     found = page_of("rows=job&columns=sex&percent=row&show=chart").text
     assert "percent=row&amp;show=chart&amp;chart=stacked" in found
-    assert "percent=row#table" in found
+    assert 'percent=row" data-live' in found
     tags = {
         page_of(f"rows=sex{more}").headers["etag"] for more in ("", "&show=chart", "&show=chart&chart=dots")
     }
@@ -376,7 +394,7 @@ def test_without_the_extra_the_page_says_so_and_has_no_tab(page_of, monkeypatch)
     monkeypatch.setattr(type(PICTURES), "missing", ["altair"])
     found = page_of("rows=job&columns=sex&show=chart").text
     assert "Charts and maps are not installed on this server." in found
-    assert 'class="tabs"' not in found
+    assert 'class="seg views"' not in found
 
 
 def test_hostile_labels_stay_text_in_the_page(client):

@@ -236,7 +236,7 @@ class RateLimitMiddleware(HttpMiddleware):
             if holds[name].action == STOP:
                 raise Stopped(
                     message("Too many of the questions look like an attempt to single people out."),
-                    message("Report it to the operator of this server."),
+                    message("Ask whoever runs this server to look at it."),
                 )
             self._slowed.take(name)
         if requester is None:

@@ -1,14 +1,14 @@
-"""The table builder: shelves of variables, edits of a request, and the GET form whose URL is the state.
+"""The table builder: shelves of variables and edits of a request; the URL is the state.
 
-Every control is a link to an edited request. Without scripts, a chip on a shelf is a select that the form sends;
-`static/js/shelves.js` adds drag and drop. Filters, groups and levels are hidden fields. A browser sends empty
-parameters, which `is_browser_form` detects; the page then redirects to the canonical URL. The route is `table_page` in
-`web/pages/table_page.py`: it reads the form here, and `release/pipeline.py` makes the numbers.
+Every control is a link to an edited request; `static/js/shelves.js` adds drag and drop. The forms of the picker and of
+older links send empty parameters, which `is_browser_form` detects; the page then redirects to the canonical URL. The
+route is `table_page` in `web/pages/table_page.py`: it reads the query here, and `release/pipeline.py` makes the numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
@@ -16,11 +16,12 @@ from discreet.errors import BadRequest, DiscreetError
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape, parse_choice, parse_filter, parse_names
 from discreet.model.hierarchy import level_label, level_names
+from discreet.model.messages.text import message
 from discreet.model.release import filter_in_words
-from discreet.model.request import DEFAULT_MEASURE, TableRequest, canonical
+from discreet.model.request import TableRequest, canonical
 from discreet.model.selection import NamedGroups
 from discreet.model.variable import Variable
-from discreet.model.view import BASES, READING_PARAMETERS, VIEW_PARAMETERS
+from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS
 from discreet.release.dataset_registry import DatasetService
 from discreet.release.measures import default_measure, measures_of
 from discreet.web.i18n.translation import gettext, ngettext
@@ -30,17 +31,20 @@ from discreet.web.urls import TABLE_PARAMETERS, Link, QueryItems, page_path, pic
 Offer = Callable[[TableRequest], TableRequest | None]
 #: The URL that a choice leads to; empty if there is none.
 Lead = Callable[[TableRequest], str]
+#: Why a table would be refused, in a word or two and in a sentence; None if it would not be.
+Foresee = Callable[[TableRequest], tuple[str, str] | None]
 
 AXES = ("rows", "columns", "layers")
 #: Parameters of the picker, which no permalink has.
 PICKER_PARAMETERS = ("search", "within", "do", "add", "group_name", "list")
 #: Prefix of a text field of one variable: a filter without its name.
 CODES_PREFIX = "filter."
-#: Parameters that are hidden fields of the form.
-_HIDDEN = ("filter", "group", "levels", "fit_to")
-#: View parameters with a visible field.
-_FIELDS = ("percent", "rank", "top", "hide_empty")
 _MOST_NAMED = 2
+_TOTALS = {
+    "independent": message("Independent (may not add up)"),
+    "interior": message("Sums of the cells"),
+    "fitted": message("Adjusted to add up"),
+}
 
 
 # Edits of a request.
@@ -67,6 +71,21 @@ def remove_variable(request: TableRequest, name: str) -> TableRequest:
 def swap_axes(request: TableRequest) -> TableRequest:
     """Exchange rows and columns."""
     return replace(request, rows=request.columns, columns=request.rows)
+
+
+def swap_items(request: TableRequest, items: QueryItems) -> list[tuple[str, str]]:
+    """The view after rows and columns are exchanged: of the row becomes of the column; without rows nothing ranks.
+
+    >>> swap_items(TableRequest("census", ("age",), ("sex",)), [("percent", "row"), ("sort", "label")])
+    [('percent', 'column')]
+    """
+    bases = {"row": "column", "column": "row"}
+    gone = {"sort"} if request.columns else {"sort", "top", "rank", "hide_empty"}
+    return [
+        (name, bases.get(text, text) if name == "percent" else text)
+        for name, text in items
+        if name not in gone
+    ]
 
 
 def set_filter(request: TableRequest, name: str, items: Iterable[str]) -> TableRequest:
@@ -100,16 +119,14 @@ def set_groups(request: TableRequest, name: str, groups: NamedGroups) -> TableRe
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One place on a shelf: the select `id` with the label `field`, and the variable `chosen`; empty where it is free.
+    """The variable `chosen` on a shelf.
 
     `note` has the level shown or the number of groups, `moves` links to other places and levels, `pick` the URL of its
     picker; `remove` is empty for the only variable.
     """
 
-    id: str
-    field: str
-    chosen: str = ""
-    label: str = ""
+    chosen: str
+    label: str
     note: str = ""
     moves: tuple[Link, ...] = ()
     pick: str = ""
@@ -118,7 +135,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """An axis of the table and its variables; the last chip is free."""
+    """An axis of the table and its variables."""
 
     name: str
     label: str
@@ -127,13 +144,18 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A variable in the list, its axis, and links that place it."""
+    """A variable in the list, its axis, and links that place it.
+
+    If no link adds it, `reason` is a word or two about why, and `why` a sentence.
+    """
 
     variable: Variable
     where: str
     add: Link | None
-    places: tuple[Link, ...]
+    places: dict[str, Link]
     pick: str
+    reason: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +168,25 @@ class Shelves:
     swap: str
     filters: bool = True
 
+    @property
+    def open(self) -> bool:
+        """Whether a variable can be added."""
+        return any(not entry.where and not entry.reason for _, entries in self.topics for entry in entries)
+
 
 def shelves(
-    dataset: Dataset, request: TableRequest, items: QueryItems = (), offer: Offer = lambda request: request
+    dataset: Dataset,
+    request: TableRequest,
+    items: QueryItems = (),
+    offer: Offer = lambda request: request,
+    foresee: Foresee = lambda _: None,
 ) -> Shelves:
-    """The shelves of a request; links keep `items`, and choices that `offer` leads to no table are not shown."""
+    """The shelves of a request; links keep `items`, and choices that `offer` leads to no table are not shown.
 
-    def lead(wanted: TableRequest) -> str:
+    A variable that `foresee` refuses stays in the list, with the reason in place of the link that adds it.
+    """
+
+    def lead(wanted: TableRequest, items: QueryItems = items) -> str:
         found = offer(wanted)
         stays = found == request != wanted
         return "" if found is None or stays else page_path(found, items)
@@ -163,8 +197,8 @@ def shelves(
     return Shelves(
         axes=tuple(_shelf(dataset, request, axis, lead, items if filters else None) for axis in AXES),
         only=tuple(_only(dataset, request, name, items) for name in names),
-        topics=_topics(dataset, request, items, lead),
-        swap=lead(swap_axes(request)) if request.rows or request.columns else "",
+        topics=_topics(dataset, request, items, lead, foresee),
+        swap=lead(swap_axes(request), swap_items(request, items)) if request.rows or request.columns else "",
         filters=filters,
     )
 
@@ -174,18 +208,9 @@ def _axis_label(axis: str) -> str:
 
 
 def _shelf(dataset: Dataset, request: TableRequest, axis: str, lead: Lead, pick: QueryItems | None) -> Shelf:
-    names, label = getattr(request, axis), _axis_label(axis)
-    ordinals = (
-        gettext("first variable"),
-        gettext("second variable"),
-        gettext("third variable"),
-        gettext("further variable"),
-    )
-    fields = [f"{label}: {ordinals[min(place, 3)]}" for place in range(len(names) + 1)]
+    names = getattr(request, axis)
     chips = [
         Chip(
-            id=f"{axis}-{place + 1}",
-            field=fields[place],
             chosen=name,
             label=dataset.variable(name).label,
             note=_note(dataset, request, name),
@@ -195,7 +220,7 @@ def _shelf(dataset: Dataset, request: TableRequest, axis: str, lead: Lead, pick:
         )
         for place, name in enumerate(names)
     ]
-    return Shelf(axis, label, (*chips, Chip(f"{axis}-{len(names) + 1}", fields[-1])))
+    return Shelf(axis, _axis_label(axis), tuple(chips))
 
 
 def _note(dataset: Dataset, request: TableRequest, name: str) -> str:
@@ -251,7 +276,7 @@ def _only(dataset: Dataset, request: TableRequest, name: str, items: QueryItems)
 
 
 def _topics(
-    dataset: Dataset, request: TableRequest, items: QueryItems, lead: Lead
+    dataset: Dataset, request: TableRequest, items: QueryItems, lead: Lead, foresee: Foresee
 ) -> tuple[tuple[str, tuple[Entry, ...]], ...]:
     """The variables by topic, geography first; those that no table can show are left out."""
     found: dict[str, list[Entry]] = {}
@@ -263,35 +288,30 @@ def _topics(
         add = None if where else _add(request, name, places, lead)
         if where or add:
             topic = gettext("Geography") if name in dataset.geography else gettext("Other")
-            shown = tuple(place for place in places.values() if place.href)
-            entry = Entry(
-                variable, _axis_label(where) if where else "", add, shown, pick_path(request, name, items)
-            )
+            refused = None if where else foresee(place_variable(request, name, _free_axis(request)))
+            shown = {axis: place for axis, place in places.items() if place.href and not refused}
+            axis = _axis_label(where) if where else ""
+            entry = Entry(variable, axis, add, shown, pick_path(request, name, items), *(refused or ()))
             found.setdefault(variable.topic or topic, []).append(entry)
     return tuple((topic, tuple(entries)) for topic, entries in found.items())
 
 
+def _free_axis(request: TableRequest) -> str:
+    """The axis that the next variable goes to."""
+    return "rows" if not request.rows or request.columns else "columns"
+
+
 def _add(request: TableRequest, name: str, places: dict[str, Link], lead: Lead) -> Link | None:
     """The link that adds a variable to the table, or that shows a table with it alone."""
-    free = "rows" if not request.rows or request.columns else "columns"
+    free = _free_axis(request)
     if places[free].href:
         return Link(gettext("Add to {shelf:lower}", shelf=_axis_label(free)), places[free].href)
     alone = replace(request, rows=(name,), columns=(), layers=(), filters=(), groups=(), levels=(), names=())
     href = lead(alone)
-    return Link(gettext("Show a table with it"), href) if href else None
+    return Link(gettext("Show a table of it alone"), href) if href else None
 
 
 # The form.
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A select with a few options: the measure, additivity or percentages."""
-
-    name: str
-    label: str
-    options: tuple[tuple[str, str], ...]
-    chosen: str
 
 
 def form_parameters(dataset: Dataset) -> list[str]:
@@ -377,58 +397,44 @@ def first_table(service: DatasetService) -> TableRequest | None:
 
 
 def fill_form(
-    dataset: Dataset, query: QueryParams, request: TableRequest, items: QueryItems, offer: Offer
+    dataset: Dataset,
+    query: QueryParams,
+    request: TableRequest,
+    items: QueryItems,
+    offer: Offer,
+    foresee: Foresee = lambda _: None,
 ) -> dict[str, Any]:
-    """The form with the values of a URL for its template; the arguments are those of `shelves`."""
-    choices = tuple(_choices(dataset, query, request, offer))
-    rank, empty = ("yes" in query.getlist(name) for name in ("rank", "hide_empty"))
-    totals, top = "no" not in query.getlist("totals"), query.get("top", "")
+    """The controls of a URL for its template; the arguments are those of `shelves`."""
+
+    def links(field: str, words: Iterable[tuple[Any, str]]) -> tuple[Link, ...]:
+        """One link per value of a field of the request, as far as it leads to a table; none for a single one."""
+        now = getattr(request, field)
+        found = [(value, label, replace(request, **{field: value})) for value, label in words]
+        links = [
+            Link(label, page_path(wanted, items), value == now)
+            for value, label, wanted in found
+            if value == now or offer(wanted) is not None
+        ]
+        return tuple(links) if len(links) > 1 else ()
+
+    own = dataset.protection.additivity
+    additivity = replace(request, additivity=request.additivity or own)
+    ways = sorted(_TOTALS, key=lambda way: way != own)
+    totals = [
+        Link(gettext(_TOTALS[way]), page_path(wanted, items), request.totals and additivity.additivity == way)
+        for way in ways
+        for wanted in [replace(request, additivity="" if way == own else way, totals=True)]
+        if additivity.additivity == way or offer(wanted) is not None
+    ]
+    without = replace(request, totals=False)
+    if offer(without) is not None:
+        totals.append(Link(gettext("None"), page_path(without, items), not request.totals))
     return {
-        "shelves": shelves(dataset, request, items, offer),
-        "hidden": [
-            *(item for item in request.to_query() if item[0] in _HIDDEN),
-            *(item for item in items if item[0] not in _FIELDS),
-        ],
-        "choices": choices,
-        "totals": totals,
-        "choose_totals": offer(replace(request, totals=not request.totals)) is not None,
-        "rank": rank,
-        "top": top,
-        "hide_empty": empty,
-        "changed": any(choice.chosen for choice in choices) or not totals or rank or bool(top) or empty,
+        "shelves": shelves(dataset, request, items, offer, foresee),
+        "query": urlencode([*request.to_query(), *items]),
+        "measures": links(
+            "measure", ((each.name, gettext(each.label(dataset))) for each in measures_of(dataset))
+        ),
+        "totals": totals if len(totals) > 1 else [],
         "version": query.get("version", ""),
     }
-
-
-def _choices(dataset: Dataset, query: QueryParams, request: TableRequest, offer: Offer) -> Iterator[Choice]:
-    """The selects with several options: measure and additivity, as far as they lead to a table, and percentages."""
-    additivity, percent = (query.get(name, "") for name in ("additivity", "percent"))
-    measure = query.get("measure", "")
-    if query.get("statistic"):
-        measure = f"{measure}.{query['statistic']}"
-    measures = [
-        (value, gettext(each.label(dataset)))
-        for each in measures_of(dataset)
-        for value in ["" if each.name == DEFAULT_MEASURE else each.name]
-        if value == measure or offer(replace(request, measure=each.name)) is not None
-    ]
-    if len(measures) > 1:
-        yield Choice("measure", gettext("Measure"), tuple(measures), measure)
-    words = {
-        "independent": gettext("Adjusted on their own"),
-        "interior": gettext("Sums of adjusted cells"),
-        "fitted": gettext("Changed to add up"),
-    }
-    own = dataset.protection.additivity
-    ways = [
-        (value, words[way])
-        for way in sorted(words, key=lambda way: way != own)
-        for value in ["" if way == own else way]
-        if value == additivity or offer(replace(request, additivity=value)) is not None
-    ]
-    if len(ways) > 1:
-        yield Choice("additivity", gettext("Totals"), tuple(ways), additivity)
-    labels = gettext("Of the row"), gettext("Of the column"), gettext("Of the table")
-    options = {"": gettext("None"), **dict(zip(BASES, labels, strict=True))}
-    options.setdefault(percent, gettext("Of {cell}", cell=percent))
-    yield Choice("percent", gettext("Percentages"), tuple(options.items()), percent)

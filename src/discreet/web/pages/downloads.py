@@ -73,8 +73,8 @@ def _downloads(
     checked: CheckedRequest, items: QueryItems, chart: str
 ) -> tuple[tuple[str, tuple[tuple[Format, str], ...]], ...]:
     """A link for every installed format under its heading; pictures only where a chart fits."""
-    people, programs = gettext("To read and calculate"), gettext("For programs")
-    pictures = gettext("Pictures")
+    people, programs = gettext("Spreadsheet"), gettext("For programs")
+    pictures = gettext("Picture")
     groups: dict[str, list[tuple[Format, str]]] = {people: [], pictures: [], programs: []}
     for form in formats():
         if form.installed and (chart or not form.is_picture):

@@ -140,7 +140,7 @@ def _live(service: DatasetService, by: str) -> dict[str, Any] | None:
     return {
         "dataset": dataset,
         "title": release.title,
-        "grid": grid(Layout(release)),
+        "grid": grid(Layout(release), bars=True),
         "note": " ".join(release.notes),
         "href": page_path(checked.request),
         "choices": choices,

@@ -4,6 +4,7 @@ labels   `labels`, `codes` or `both`: how categories are named
 layer    the layer, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
 show     `table`, `chart` or `map`; with `chart` the kind of it
 page     the part of a large table, for browsers without scripts
+range    `beside`: the 95 % range of the true number is next to each number
 
 `static/js/windowed.js` loads blocks as JSON. All parts are cut from one cached release, so a number is the same in each:
 
@@ -43,6 +44,8 @@ from discreet.web.urls import (
 ALL_LAYERS = "all"
 #: The values of `show`; the first is the default.
 WAYS = ("table", "chart", "map")
+#: The values of `range`: in the reading line on a click, or next to each number.
+RANGES = ("", "beside")
 BLOCK_PARAMETERS = ("from_row", "rows_wanted", "from_column", "columns_wanted")
 #: The largest block.
 MOST_BLOCK_CELLS = 10_000
@@ -63,6 +66,7 @@ class DisplayOptions:
     page: int = 1
     show: str = ""
     chart: str = ""
+    range: str = ""
 
     def to_query(self) -> list[tuple[str, str]]:
         """The parameters of a URL, without defaults."""
@@ -79,7 +83,10 @@ def read_display_options(query: QueryParams) -> DisplayOptions:
     if show and show not in WAYS:
         raise BadRequest(message('show is "{show}".', show=show), nearest(show, WAYS))
     seen = (show, read_word(query, "chart")) if show in WAYS[1:] else ("", "")
-    return DisplayOptions(labels, read_word(query, "layer"), read_whole("page", page, 1), *seen)
+    ranges = read_word(query, "range")
+    if ranges not in RANGES:
+        raise BadRequest(message('range is "{range}".', range=ranges), nearest(ranges, RANGES[1:]))
+    return DisplayOptions(labels, read_word(query, "layer"), read_whole("page", page, 1), *seen, ranges)
 
 
 def read_whole(name: str, text: str, least: int) -> int:
@@ -175,25 +182,27 @@ def link_parameters(query: QueryParams) -> list[tuple[str, str]]:
     percent = view.percent if view.percent in BASES else ""
     sort = view.sort if view.sort.removeprefix("-") in ORDERS else ""
     kept = replace(view, percent=percent, sort=sort)
-    shown = DisplayOptions(display.labels, show=display.show)
+    shown = DisplayOptions(display.labels, show=display.show, range=display.range)
     return [*kept.to_query(), *shown.to_query(), *version_query(query)]
 
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """One page of a table: its rows and columns, its number and the number of pages."""
+    """One page of a table: its rows and columns, its number, the number of pages, its first and last row."""
 
     rows: range
     columns: range
     page: int
     pages: int
+    first: int
+    last: int
 
 
 def paginate(rows: range, width: int, cells: int, page: int) -> TablePart:
     """The rows and columns of a page of at most `cells` cells: first across the columns, then down the rows.
 
     >>> paginate(range(100), 3, 60, 2)
-    TablePart(rows=range(20, 40), columns=range(0, 3), page=2, pages=5)
+    TablePart(rows=range(20, 40), columns=range(0, 3), page=2, pages=5, first=21, last=40)
     """
     across = min(width, PAGE_COLUMNS)
     down = max(1, cells // across)
@@ -205,7 +214,8 @@ def paginate(rows: range, width: int, cells: int, page: int) -> TablePart:
             message("The table has {pages} pages.", pages=pages),
         )
     row, column = ((page - 1) // sides) * down, ((page - 1) % sides) * across
-    return TablePart(rows[row : row + down], range(width)[column : column + across], page, pages)
+    part = rows[row : row + down]
+    return TablePart(part, range(width)[column : column + across], page, pages, row + 1, row + len(part))
 
 
 def table_block(registry: DatasetRegistry, grids: GridCache, request: Request, dataset_id: str) -> Response:
@@ -214,7 +224,7 @@ def table_block(registry: DatasetRegistry, grids: GridCache, request: Request, d
     page = parse_page(registry, request, dataset_id, known)
 
     def render() -> Response:
-        layout = grids.layout(page.service, page.checked, page.view, page.display.labels)
+        layout = grids.layout(page.service, page.checked, page.view, page.display.labels, page.display.range)
         rows = layer_rows(layout, page.display.layer)
         rows, columns = read_block(request.query_params, rows, layout.lengths[1])
         across = layout.columns(columns) if columns else []

@@ -8,7 +8,7 @@ Labels come from `Dimension.labels` (`model/shape.py`), that of a total too.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from math import prod
 
@@ -32,8 +32,10 @@ Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 #: How categories are named.
 NAMINGS = ("labels", "codes", "both")
-#: A label of at most this many characters fits the narrow column on one line.
-SHORT_LABEL = 18
+#: A table of at most so many columns, totals apart, and rows has bars to its right.
+MOST_SERIES, MOST_BARRED = 5, 60
+#: The height of a row in pixels, and the narrowest range of a number that can be seen, in percent of the axis.
+ROW, VISIBLE = 34, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,35 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar in a row of the table, in pixels down and percent across; `low` to `high` is the range of its true number."""
+
+    y: float
+    height: float
+    width: str
+    low: str | None = None
+    high: str | None = None
+
+    @property
+    def middle(self) -> float:
+        """Where its range is drawn."""
+        return self.y + self.height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The bars to the right of a narrow table: the series, the ticks of their axis, the bars of a row by its name.
+
+    `told` is what the row of the totals says of ranges that are too small to see.
+    """
+
+    series: tuple[str, ...]
+    ticks: tuple[tuple[float, str], ...]
+    rows: dict[str, tuple[Bar, ...]]
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """The grid of a page: titles over the labels and over the header rows, outer headers first, the statuses that occur."""
 
@@ -102,13 +133,7 @@ class Grid:
     headers: tuple[tuple[Header, ...], ...]
     layers: tuple[Layer, ...]
     legend: tuple[tuple[str, str], ...]
-
-    @property
-    def narrow(self) -> bool:
-        """Whether all labels are short."""
-        return all(
-            len(line.label) <= SHORT_LABEL for group in self.layers[0].groups for line, _ in group.rows
-        )
+    bars: Bars | None = None
 
     @property
     def width(self) -> int:
@@ -133,12 +158,14 @@ class Layout:
         limits: The smallest and largest true count of every cell, negative where there is none; or None.
         naming: A word of `NAMINGS`.
         shares: The smallest and largest true percentage of every cell, NaN where there is none; or None.
+        ranges: Whether each number has its range below it.
     """
 
     release: Release
     limits: Limits | None = None
     naming: str = "labels"
     shares: Shares | None = None
+    ranges: bool = False
 
     @cached_property
     def axes(self) -> tuple[Axis, Axis, Axis]:
@@ -197,7 +224,63 @@ class Layout:
         blocks = [none if a is None else a.reshape(self.lengths)[here].tolist() for a in arrays]
         blocks += [_derived_texts(column, here, self.lengths) for column in release.derived]
         looks = [line.look for line in self.columns(columns)]
-        return [tuple(map(make_cell, *line, looks)) for line in zip(*blocks, strict=True)]
+        make = partial(make_cell, ranges=self.ranges)
+        return [tuple(map(make, *line, looks)) for line in zip(*blocks, strict=True)]
+
+    def bars(self, rows: range) -> Bars | None:
+        """The bars of some rows of one layer; None for a table that is too wide or too long for them."""
+        lines, columns = self.rows(rows), self.columns(range(self.lengths[1]))
+        series = [place for place, column in enumerate(columns) if not any(column.totals)]
+        inner = [place for place, line in enumerate(lines) if not any(line.totals[len(self.axes[2]) :])]
+        if not 0 < len(series) <= MOST_SERIES or not 1 < len(inner) <= MOST_BARRED or len(self.axes[1]) > 1:
+            return None
+        height = self.lengths[0]
+        place = np.array([rows[each] for each in inner])[:, None]
+        here = place % height, np.array(series)[None, :], place // height
+        values, status = (a.reshape(self.lengths)[here] for a in (self.release.values, self.release.status))
+        shown = (status == 0) | (status == UNRELIABLE)
+        top = values[shown].max(initial=0)
+        if top <= 0:
+            return None
+        step = nice_step(float(top))
+        limits = [a.reshape(self.lengths)[here] for a in self.limits or ()]
+        seen = limits and 100 * (limits[1] - limits[0])[shown].max(initial=0) / top > VISIBLE
+        thick = min(14.0, (ROW - 12.0) / len(series))
+        above = (ROW - (thick + 2) * len(series) + 2) / 2
+
+        def percent(value: int) -> str:
+            return f"{100 * max(0, value) / top:.2f}"
+
+        def bar(at: tuple[int, int]) -> Bar:
+            y = round(above + at[1] * (thick + 2), 1)
+            ends = (
+                [percent(min(int(a[at]), int(top))) for a in limits]
+                if seen and limits[0][at] >= 0
+                else [None, None]
+            )
+            return Bar(y, round(thick, 1), percent(int(values[at])), *ends)
+
+        drawn = {
+            lines[line].cell: tuple(bar((at, n)) for n in range(len(series)) if shown[at, n])
+            for at, line in enumerate(inner)
+        }
+        told = "" if seen or not limits else gettext("The ranges are too small to see at this scale.")
+        ticks = tuple(
+            (round(100 * n * step / top, 2), display_number(n * step)) for n in range(int(top // step) + 1)
+        )
+        empty = dict.fromkeys((line.cell for line in lines), ())
+        return Bars(tuple(columns[place].label for place in series), ticks, empty | drawn, told)
+
+
+def nice_step(top: float) -> int:
+    """A round step, 1, 2 or 5 times a power of ten, that divides a scale into two to five parts.
+
+    >>> nice_step(116_960), nice_step(9), nice_step(2_100)
+    (50000, 2, 500)
+    """
+    power = 10 ** int(np.floor(np.log10(top)))
+    steps = (each * power / 10 for each in (2, 5, 10, 20, 50))
+    return max(1, int(next(step for step in steps if top / step <= 5)))
 
 
 def axis_lines(axis: Axis, places: Iterable[int], naming: str) -> list[AxisLine]:
@@ -260,12 +343,14 @@ def make_cell(
     least: float,
     most: float,
     *rest: str,
+    ranges: bool = False,
 ) -> Cell:
     """The cell of a number, or of the letter that says why it is suppressed.
 
     `signed` is the number before negative ones were raised to zero. `error` and `noise` are tenths of a percent: the
     relative standard error and the noise's share of it. `low` to `high` covers the true count, `least` to `most` the
     true percentage. All of them are negative or NaN where there is none. `rest` has derived texts, then a CSS class.
+    With `ranges` the range of the true count is below the number.
     """
     *derived, look = rest
     letter = STATUSES[status]
@@ -277,10 +362,13 @@ def make_cell(
         below.append(gettext("noise {percent} %", percent=_whole_percent(noise)))
     tips = []
     if low >= 0:
-        tips.append(gettext("95 %: {low} to {high}", low=display_number(low), high=display_number(high)))
+        limits = {"low": display_number(low), "high": display_number(high)}
+        tips.append(gettext("True count: {low} to {high} (95 % sure)", **limits))
+        if ranges:
+            below.append(gettext("{low} to {high}", **limits))
     if least >= 0:
         low_share, high_share = display_number(round(least, 1)), display_number(round(most, 1))
-        tips.append(gettext("share: {low} to {high} %", low=low_share, high=high_share))
+        tips.append(gettext("true share: {low} to {high} %", low=low_share, high=high_share))
     text = display_number(value)
     if status:
         text, tips = f"{text} [{letter}]", [*tips, gettext(STATUS_MEANING[letter])]
@@ -298,7 +386,9 @@ def _whole_percent(share: int) -> str:
     return "<1" if 0 < share < 10 else str((share + 5) // 10)
 
 
-def grid(layout: Layout, rows: range | None = None, columns: range | None = None) -> Grid:
+def grid(
+    layout: Layout, rows: range | None = None, columns: range | None = None, *, bars: bool = False
+) -> Grid:
     """The grid of some rows, counted over all layers, and of some columns of a release; all of them by default."""
     height, width, depth = layout.lengths
     rows, columns = rows or range(height * depth), columns or range(width)
@@ -314,6 +404,7 @@ def grid(layout: Layout, rows: range | None = None, columns: range | None = None
         headers=headers(layout.columns(columns)),
         layers=tuple(layers),
         legend=_legend(layout.release),
+        bars=layout.bars(rows) if bars and len(layers) == 1 else None,
     )
 
 

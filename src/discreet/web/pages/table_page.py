@@ -16,7 +16,16 @@ from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import BadRequest, DiscreetError, Refused, UnknownVersion, VersionClosed
+from discreet.errors import (
+    BadRequest,
+    DiscreetError,
+    OutsideUniverse,
+    Refused,
+    TooManyCells,
+    TooManyVariables,
+    UnknownVersion,
+    VersionClosed,
+)
 from discreet.formats.standard import PICTURES
 from discreet.inference.table_view import add_picture, check_view
 from discreet.model.dataset import Dataset
@@ -41,6 +50,7 @@ from discreet.web.pages import api_guide, downloads, inference_pages, landing, m
 from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
 from discreet.web.pages.page_request import (
     ALL_LAYERS,
+    RANGES,
     WAYS,
     DisplayOptions,
     PageRequest,
@@ -101,9 +111,12 @@ def table_page(
         return no_store(RedirectResponse(f"{link(page_path(page.table, page.page_items))}#table", 303))
     left = service.budget_left()
     shown_by = options.page_cells, options.publisher, options.licence, left
+    several = sum(not facts.closed for facts in registry.versions(dataset_id)) > 1
     lasts = ALWAYS if left is None else MOMENT  # the remaining budget changes as others spend
     try:
-        return page.respond("page", lambda: _render(page, options, grids), *shown_by, lasts=lasts)
+        return page.respond(
+            "page", lambda: _render(page, options, grids, several=several), *shown_by, several, lasts=lasts
+        )
     except (Refused, BadRequest) as error:
         return _refusal(request, service, error)
 
@@ -122,10 +135,10 @@ def verdict(registry: DatasetRegistry, request: Request, dataset_id: str) -> Res
     return no_store(page)
 
 
-def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
+def _render(page: PageRequest, options: Options, grids: GridCache, *, several: bool) -> Response:
     table, checked = page.table, page.checked
     check_view(page.view, table, checked.shape.dimensions)
-    layout = grids.layout(page.service, checked, page.view, page.display.labels)
+    layout = grids.layout(page.service, checked, page.view, page.display.labels, page.display.range)
     tabs = chart_tabs(page.display, layout.release, page.items)
     view, display = page.view.to_query(), page.display.to_query()
     return render_page(
@@ -142,7 +155,8 @@ def _render(page: PageRequest, options: Options, grids: GridCache) -> Response:
         interval=table_path(table, "interval", page.version),
         independence=inference_pages.is_two_way(checked)
         and table_path(table, "test/independence", page.version),
-        comparison=table_path(table, "compare", page.version),
+        related=[lower_label(page.dataset.variable(name).label) for name in table.variables],
+        comparison=several and table_path(table, "compare", page.version),
         newest=page_path(table, view),
         json_ld=schema_org(page.service, options),
     )
@@ -160,7 +174,7 @@ def table_context(
     part = paginate(rows, width, page_cells, display.page) if len(rows) * width > page_cells else None
     first, *rest = sentences_of(release.notes[0])
     return {
-        "grid": grid(layout, rows, None) if part is None else grid(layout, part.rows, part.columns),
+        "grid": grid(layout, part.rows, part.columns) if part else grid(layout, rows, bars=not display.show),
         "toolbar": Toolbar(release.request, release.view, display, version, layout, rows),
         "part": part,
         "height": len(rows),
@@ -182,6 +196,28 @@ def _refusal(request: Request, service: DatasetService, error: DiscreetError) ->
     return no_store(render_page("table.html", status=shown.http_status, **context, error=shown, title=""))
 
 
+_REASONS: dict[type[DiscreetError], str] = {
+    TooManyVariables: message("limit reached"),
+    TooManyCells: message("too large"),
+    OutsideUniverse: message("not declared"),
+}
+
+
+def _foresee(service: DatasetService, table: TableRequest) -> tuple[str, str] | None:
+    """Why a table would be refused, in a word or two and in a sentence; None if it would not be."""
+    try:
+        refusal = service.foresee(table).refusal
+    except DiscreetError as error:
+        refusal = error if isinstance(error, Refused) else None
+    if refusal is None:
+        return None
+    shown = public_error(refusal)
+    why = " ".join(
+        in_labels(translate_dataset(service.dataset), text) for text in (shown.message, shown.advice)
+    )
+    return gettext(_REASONS.get(type(refusal), message("not available"))), why
+
+
 def _form_context(
     request: Request,
     service: DatasetService,
@@ -199,7 +235,7 @@ def _form_context(
     return {
         "dataset": dataset,
         "digest": service.digest,
-        "form": fill_form(dataset, query, table, items, service.offer),
+        "form": fill_form(dataset, query, table, items, service.offer, partial(_foresee, service)),
         "outlook": preview_table(service, table, items, error, counting=True),
         "notes": [service.note("" if checked is None else table.additivity)],
         "promise": service.promise(),
@@ -211,7 +247,7 @@ def _form_context(
 class Preview:
     """The verdict on a request, in words; empty where there is nothing to say. `title` and the rest are of a refusal.
 
-    `price` is what showing the table would charge.
+    `price` is what showing the table would charge; `clash` has the variables that the repairs change.
     """
 
     cells: str = ""
@@ -221,6 +257,7 @@ class Preview:
     advice: str = ""
     repairs: tuple[Link, ...] = ()
     price: str = ""
+    clash: frozenset[str] = frozenset()
 
 
 def preview_table(
@@ -254,25 +291,31 @@ def preview_table(
         for each in nearby
     )
     reason, advice = (in_labels(dataset, text) for text in (shown.message, shown.advice))
-    return Preview(cells, areas, gettext(shown.title), reason, advice, repairs)
+    clash = frozenset(name for each in nearby for name in _removed_names(table, each))
+    return Preview(cells, areas, gettext(shown.title), reason, advice, repairs, clash=clash)
+
+
+def _removed_names(before: TableRequest, after: TableRequest) -> set[str]:
+    """The variables that a repair takes out of the table or out of its filters."""
+    return (set(before.variables) - set(after.variables)) | _removed(before.filters, after.filters)
 
 
 def _changes(dataset: Dataset, before: TableRequest, after: TableRequest) -> Iterator[str]:
-    """The differences between two tables: "Region instead of District", "Leave out Job"."""
+    """The differences between two tables: "Use Region instead of District", "Remove Job"."""
     label = {variable.name: variable.label for variable in dataset.variables}
     gone = [label[name] for name in before.variables if name not in after.variables]
     new = [label[name] for name in after.variables if name not in before.variables]
     if gone and new:
-        yield gettext("{new} instead of {gone}", new=", ".join(new), gone=", ".join(gone))
+        yield gettext("Use {new} instead of {gone}", new=", ".join(new), gone=", ".join(gone))
     elif gone:
-        yield gettext("Leave out {gone}", gone=", ".join(gone))
+        yield gettext("Remove {gone}", gone=", ".join(gone))
     elif new:
         yield gettext("Add {new}", new=", ".join(new))
     shown = set(after.variables) & set(before.variables)
     for name in _removed(before.filters, after.filters):
-        yield gettext("No filter on {variable}", variable=label[name])
+        yield gettext("Remove the filter on {variable}", variable=label[name])
     for name in _removed(before.groups, after.groups) & shown:
-        yield gettext("No groups of {variable}", variable=label[name])
+        yield gettext("Ungroup {variable}", variable=label[name])
     for name, levels in after.levels:
         if name in shown and dict(before.levels).get(name) != levels:
             by = ", ".join(level_label(dataset, level) for level in levels)
@@ -313,7 +356,7 @@ def _areas(found: Attempt) -> str:
 
 
 _PERCENTS = {
-    "": message("Count"),
+    "": message("counts"),
     "row": message("Row %"),
     "column": message("Column %"),
     "table": message("Table %"),
@@ -367,11 +410,11 @@ class Toolbar:
         """The orders of rows."""
         if not self.layout.axes[0]:
             return []
-        orders = {"": gettext("As listed"), "label": gettext("A to Z")}
+        orders = {"": gettext("as listed"), "label": gettext("A to Z")}
         if _have_totals(self.layout.release.dimensions[1:]):
-            orders["-value"] = gettext("Largest first")
+            orders["-value"] = gettext("largest first")
         if self.view.sort not in orders:
-            orders[self.view.sort] = gettext("By a column")
+            orders[self.view.sort] = gettext("by a column")
         return [self._with_view(label, sort=sort) for sort, label in orders.items()]
 
     @property
@@ -381,50 +424,60 @@ class Toolbar:
         return [Link(gettext(_NAMINGS[word]), self._path(labels=word), word == now) for word in NAMINGS]
 
     @property
-    def empty(self) -> Link | None:
-        """Hides empty rows, or shows them again."""
-        if not self.layout.axes[0]:
-            return None
-        hidden = self.view.hide_empty
-        return replace(self._with_view(gettext("Hide empty"), hide_empty=not hidden), current=hidden)
+    def empties(self) -> list[Link]:
+        """All rows, or those with a number alone."""
+        words = {False: gettext("Show all rows"), True: gettext("Hide empty rows")}
+        return (
+            [self._with_view(text, hide_empty=hide) for hide, text in words.items()]
+            if self.layout.axes[0]
+            else []
+        )
 
     @property
-    def swap(self) -> str:
-        """The table with rows and columns exchanged."""
-        table = replace(self.request, rows=self.request.columns, columns=self.request.rows)
-        percent = {"row": "column", "column": "row"}.get(self.view.percent, self.view.percent)
-        view = replace(self.view, sort="", percent=percent)
-        view = view if table.rows else replace(view, top=0, rank=False, hide_empty=False)
-        return page_path(table, self._items(view, page=1))
+    def ranks(self) -> list[Link]:
+        """Rows with their rank, or without."""
+        words = {True: gettext("Number the rows by rank"), False: gettext("Without ranks")}
+        return [self._with_view(words[not self.view.rank], rank=not self.view.rank)]
+
+    @property
+    def ranges(self) -> list[Link]:
+        """The range of each number on a click, or next to it; none where there are no ranges."""
+        if self.layout.limits is None:
+            return []
+        words = {"": gettext("On click"), "beside": gettext("Below each number")}
+        return [Link(words[word], self._path(range=word), word == self.display.range) for word in RANGES]
+
+    @property
+    def without_top(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form that asks for the largest rows."""
+        return [*self.request.to_query(), *self._items(replace(self.view, top=0), page=1)]
 
     @property
     def layers(self) -> list[Link]:
-        """Every layer, with the value of the parameter `layer` as its href."""
+        """Every layer."""
         height, _, depth = self.layout.lengths
         if depth == 1:
             return []
         shown = self.rows.start // height if len(self.rows) == height else -1
         lines = (self.layout.layer(place) for place in range(depth))
-        return [Link(", ".join(line.labels), line.cell, place == shown) for place, line in enumerate(lines)]
+        return [
+            Link(", ".join(line.labels), self._path(layer=line.cell), place == shown)
+            for place, line in enumerate(lines)
+        ]
 
     @property
     def neighbours(self) -> tuple[str, str]:
         """The URLs of the layers before and after the current one; empty where there is none."""
         links = self.layers
         shown = next((place for place, link in enumerate(links) if link.current), -1)
-        before = self._path(layer=links[shown - 1].href) if shown > 0 else ""
-        after = self._path(layer=links[shown + 1].href) if 0 <= shown < len(links) - 1 else ""
+        before = links[shown - 1].href if shown > 0 else ""
+        after = links[shown + 1].href if 0 <= shown < len(links) - 1 else ""
         return before, after
 
     @property
     def all_layers(self) -> Link:
         """All layers, one below the other."""
         return Link(gettext("All layers"), self._path(layer=ALL_LAYERS), self.display.layer == ALL_LAYERS)
-
-    @property
-    def parameters(self) -> list[tuple[str, str]]:
-        """The hidden fields of the form that chooses a layer."""
-        return [*self.request.to_query(), *self._items(layer="", page=1)]
 
     def sorting(self, cell: str) -> Link | None:
         """The link of a column's header ("label" for the row labels): largest first, smallest first, as listed."""
@@ -483,6 +536,13 @@ class Toolbar:
         return Link(label, self._path(view), view == self.view)
 
 
+@dataclass(frozen=True, slots=True)
+class Tab(Link):
+    """A way to see the table, with the name of its icon."""
+
+    icon: str = ""
+
+
 def _have_totals(axis: Iterable[Dimension]) -> bool:
     return all(dimension.total for dimension in axis)
 
@@ -504,7 +564,7 @@ def chart_tabs(display: DisplayOptions, release: Release, items: QueryItems) -> 
 
     ways = [each for each in WAYS if each != MAP or way == MAP or any(kind.name == MAP for kind in kinds)]
     labels = {"table": gettext("Table"), "chart": gettext("Chart"), "map": gettext("Map")}
-    tabs = tuple(Link(labels[each], path(each), each == way) for each in ways)
+    tabs = tuple(Tab(labels[each], path(each), each == way, each) for each in ways)
     if way == WAYS[0]:
         return {"tabs": tabs, "drawn": None, "chart": best}
     name = MAP if way == MAP else display.chart

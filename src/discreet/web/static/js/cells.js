@@ -1,6 +1,6 @@
 // @ts-check
 // A table whose cells take the focus: one of them by Tab, the others by arrows, Home, End and the page keys.
-import { take, watch } from "./tip.js";
+import { take, watch } from "./reading.js";
 
 /** Where a key leads, in rows and columns; Infinity is the edge.
  * @type {Record<string, [number, number]>} */
@@ -29,15 +29,15 @@ export function enhance(region) {
   const lines = () => [...table.rows].filter((row) => row.querySelector("td, thead th[scope=col]") && row.offsetParent !== null);
   /** What can be reached in a row: its cells, or the links of its headers.
    * @param {HTMLTableRowElement} row */
-  const stops = (row) => /** @type {HTMLElement[]} */ ([...row.querySelectorAll("td, thead th[scope=col]:not(.corner) a")]);
-  for (const cell of table.querySelectorAll("td")) {
+  const stops = (row) => /** @type {HTMLElement[]} */ ([...row.querySelectorAll("td:not(.plot), thead th[scope=col]:not(.corner) a")]);
+  for (const cell of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("td:not(.plot)"))) {
     take(cell);
     cell.tabIndex = -1;
   }
   for (const link of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("thead a"))) link.tabIndex = -1;
   const corner = /** @type {HTMLElement | null} */ (table.querySelector(".corner a"));
   if (corner) corner.tabIndex = 0;
-  const first = table.querySelector("td");
+  const first = /** @type {HTMLElement | null} */ (table.querySelector("td:not(.plot)"));
   if (first) first.tabIndex = 0;
   table.addEventListener("keydown", (event) => {
     const here = /** @type {HTMLElement} */ (event.target);
@@ -53,8 +53,8 @@ export function enhance(region) {
     next.focus();
   });
   table.addEventListener("pointerdown", (event) => {
-    const cell = /** @type {Element} */ (event.target).closest("td");
-    if (!cell) return;
+    const cell = /** @type {Element} */ (event.target).closest("td:not(.plot)");
+    if (!(cell instanceof HTMLElement)) return;
     for (const other of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("td[tabindex='0']"))) other.tabIndex = -1;
     cell.tabIndex = 0;
   });

@@ -1,11 +1,9 @@
 // @ts-check
-// The choice is live: what a reader changes in the form is shown at once, by its address. While a large table is made the
-// verdict comes first. Undo and redo are steps of the browser's history. What drags, and the pickers, are fetched when they
-// are needed.
-import { announce, keepFocus, released, show } from "./live.js";
+// The choice is live: what a reader changes is shown at once, by its address. Undo and redo are steps of the browser's
+// history. What drags, and the pickers, are fetched when they are needed.
+import { announce, show } from "./live.js";
 
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Delete", "Backspace"];
-let busy = 0;
 let started = false;
 
 /** The part of a page that an address answers with.
@@ -16,19 +14,10 @@ export async function fetched(address, selector) {
   return { part: page.querySelector(selector), url: response.url };
 }
 
-/** Show a choice; where that takes long, its verdict first.
+/** Show a choice.
  * @param {string} address */
 export async function change(address) {
-  const mine = ++busy;
-  const early = setTimeout(async () => {
-    const { part } = await fetched(address.replace("?", "/verdict?"), "#verdict");
-    await released();
-    if (part && mine === busy) keepFocus(() => document.getElementById("verdict")?.replaceWith(part));
-    steps();
-  }, 250);
   await show(address);
-  clearTimeout(early);
-  if (mine === busy) busy += 1;
 }
 
 function furthestStep() {
@@ -54,16 +43,16 @@ function findVariables() {
   const field = document.getElementById("find-variable");
   const wanted = field instanceof HTMLInputElement ? field.value.trim().toLowerCase() : "";
   const side = document.querySelector(".side");
-  for (const item of /** @type {NodeListOf<HTMLElement>} */ (side?.querySelectorAll(".variable") ?? []))
+  for (const item of /** @type {NodeListOf<HTMLElement>} */ (side?.querySelectorAll(".var") ?? []))
     item.hidden = !textOf(item).includes(wanted);
   for (const topic of /** @type {NodeListOf<HTMLElement>} */ (side?.querySelectorAll(".topic") ?? []))
-    topic.hidden = !topic.querySelector(".variable:not([hidden])");
-  side?.querySelector(".nothing")?.toggleAttribute("hidden", Boolean(side.querySelector(".variable:not([hidden])")));
+    topic.hidden = !topic.querySelector(".var:not([hidden])");
+  side?.querySelector(".nothing")?.toggleAttribute("hidden", Boolean(side.querySelector(".var:not([hidden])")));
 }
 
 /** @param {Event} event */
 function held(event) {
-  event.preventDefault();
+  if (document.documentElement.hasAttribute("data-dragging")) event.preventDefault();
 }
 
 function start() {
@@ -78,7 +67,7 @@ function start() {
     sessionStorage.setItem("furthest", String(pushed ? step : Math.max(step, furthestStep())));
     steps();
     findVariables();
-    announce(document.querySelector("#verdict .says")?.textContent?.replace(/\s+/gu, " ").trim() ?? "");
+    announce(document.querySelector(".ask [role=alert], .tools .count")?.textContent?.replace(/\s+/gu, " ").trim() ?? "");
   });
   document.addEventListener("pointerdown", (event) => {
     if (!(event.target instanceof Element && event.target.closest("[data-variable]"))) return;
@@ -87,7 +76,7 @@ function start() {
     import("./shelves.js").then((shelves) => released.signal.aborted || shelves.drag(event));
   });
   document.addEventListener("keydown", (event) => {
-    const handle = event.target instanceof Element && event.target.closest("button.handle");
+    const handle = event.target instanceof Element && event.target.closest(".chip summary");
     if (!handle || !MOVES.includes(event.key) || event.metaKey || event.ctrlKey || event.altKey) return;
     event.preventDefault();
     import("./shelves.js").then((shelves) => shelves.press(handle, event.key));
@@ -100,36 +89,20 @@ function start() {
     const step = target.closest?.("[data-step]");
     const link = target.closest?.("a[data-picker]");
     const plain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
-    for (const menu of document.querySelectorAll("details.menu[open]"))
-      if (!menu.contains(target)) menu.removeAttribute("open");
     if (step instanceof HTMLElement) history.go(Number(step.dataset.step));
     else if (plain && link instanceof HTMLAnchorElement) {
       event.preventDefault();
-      link.closest("details.menu")?.removeAttribute("open");
       import("./picker.js").then((picker) => picker.open(link));
     }
   });
 }
 
-/** @param {HTMLElement} form */
-export function enhance(form) {
+export function enhance() {
   if (!started) start();
   steps();
   findVariables();
-  for (const handle of document.querySelectorAll(".handle")) // a finger on a handle drags: it neither scrolls nor flings
-    handle.addEventListener("touchstart", held, { passive: false });
-  /** @type {Map<HTMLSelectElement, string>} */
-  const before = new Map();
-  const selects = /** @type {NodeListOf<HTMLSelectElement>} */ (form.querySelectorAll(".chip select"));
-  for (const select of selects) before.set(select, select.querySelector("option[selected]")?.getAttribute("value") ?? "");
-  form.addEventListener("change", async (event) => {
-    const changed = /** @type {HTMLSelectElement} */ (event.target);
-    for (const select of selects) // a variable stands once: the other place gets what stood here
-      if (select !== changed && select.value && before.has(changed) && select.value === changed.value)
-        select.value = before.get(changed) ?? "";
-    const { choiceOf, addressOf } = await import("./shelves.js");
-    change(addressOf(choiceOf()));
-  });
-  // What a reader chose before this module was here.
-  for (const [select, drawn] of before) if (select.value !== drawn) select.dispatchEvent(new Event("change", { bubbles: true }));
+  // A finger on a variable drags it: it neither scrolls nor flings. The little x needs no stop of its own: Delete removes.
+  for (const handle of document.querySelectorAll(".chip summary, .var summary"))
+    handle.addEventListener("touchmove", held, { passive: false });
+  for (const cross of document.querySelectorAll(".chip .x")) cross.setAttribute("tabindex", "-1");
 }

@@ -33,7 +33,8 @@ export function keepFocus(replace) {
   replace();
   if (!old || old.isConnected) return;
   const alike = [...document.querySelectorAll(`[data-part="${part}"] ${old.localName}`)].find((each) => says(each) === says(old));
-  const next = old.id ? document.getElementById(old.id) : alike;
+  const same = old.id ? document.getElementById(old.id) : alike;
+  const next = same?.closest("details.menu:not([open])")?.querySelector("summary") ?? same; // its menu has closed
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
@@ -58,11 +59,28 @@ function keepPlace(old, part) {
   queueMicrotask(() => part.scrollTo(0, top));
 }
 
+/** A refusal keeps the last table in sight, greyed and out of reach, with the way back to it.
+ * @param {Document} next @param {string} address Of the page that is left. */
+function keepLast(next, address) {
+  const last = next.getElementById("last");
+  const [area, title] = [document.querySelector("#last .area, #table.area"), document.querySelector("#last strong, #result-title")];
+  if (!last || !area || !title) return;
+  const back = /** @type {HTMLAnchorElement | null} */ (document.querySelector("#last a"));
+  const copy = /** @type {HTMLElement} */ (area.cloneNode(true));
+  for (const element of [copy, ...copy.querySelectorAll("[id], [data-module]")])
+    for (const name of ["id", "data-module"]) element.removeAttribute(name);
+  last.querySelector(".faded")?.append(copy);
+  last.querySelector("strong")?.append(title.textContent ?? "");
+  last.querySelector("a")?.setAttribute("href", back?.href ?? address);
+  last.hidden = false;
+}
+
 /** Put the parts of another page in place; false where it has other parts than this one.
- * @param {Document} next */
-function replaced(next) {
+ * @param {Document} next @param {string} address Of the page that is left. */
+function replaced(next, address) {
   const here = parts(document);
   const there = parts(next);
+  keepLast(next, address);
   if (here.size === 0 || here.size !== there.size || [...here.keys()].some((name) => !there.has(name))) return false;
   keepFocus(() => {
     for (const [name, part] of there) {
@@ -78,27 +96,39 @@ function replaced(next) {
   return true;
 }
 
+/** Show that an answer is on its way: the table is dimmed, and the control that was pressed turns.
+ * @param {boolean} busy @param {Element | null} [control] */
+function setBusy(busy, control) {
+  document.documentElement.toggleAttribute("data-busy", busy);
+  for (const old of document.querySelectorAll("[aria-busy=true]:not(tr)")) old.removeAttribute("aria-busy");
+  if (!busy) return;
+  const menu = control?.closest(".menu")?.querySelector("summary");
+  (menu ?? control)?.setAttribute("aria-busy", "true");
+  document.querySelector("table.grid")?.setAttribute("aria-busy", "true");
+}
+
 /** Show the page at an address without leaving this one. A newer call ends an older one.
  * @param {string} address
- * @param {{ push?: boolean }} [options] push: whether "back" returns to what is shown now. */
-export async function show(address, { push = true } = {}) {
+ * @param {{ push?: boolean, control?: Element | null }} [options] push: whether "back" returns to what is shown now. */
+export async function show(address, { push = true, control = null } = {}) {
   waiting?.abort();
   const mine = new AbortController();
   waiting = mine;
-  document.documentElement.toggleAttribute("data-busy", true);
+  setBusy(true, control);
   try {
     const response = await fetch(address, { signal: mine.signal, headers: { accept: "text/html" } });
     const next = new DOMParser().parseFromString(await response.text(), "text/html");
     await released();
     if (mine.signal.aborted) return;
+    const left = shown;
     if (push) history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", response.url);
     shown = pathOf(new URL(response.url));
-    if (!replaced(next)) location.assign(response.url);
+    if (!replaced(next, left)) location.assign(response.url);
     else document.dispatchEvent(new CustomEvent("shown", { detail: { push } }));
   } catch (error) {
     if (!mine.signal.aborted) location.assign(address);
   } finally {
-    if (waiting === mine) document.documentElement.toggleAttribute("data-busy", false);
+    if (waiting === mine) setBusy(false);
   }
 }
 
@@ -139,14 +169,23 @@ export function start(enhancePart) {
     const plain = !event.defaultPrevented && event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
     if (plain && link instanceof HTMLAnchorElement) {
       event.preventDefault();
-      show(link.href);
-    }
+      show(link.href, { control: link });
+    } else if (plain && leaves(event.target)) setBusy(true, /** @type {Element} */ (event.target).closest("a"));
   });
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form instanceof HTMLFormElement && form.matches("[data-live]")) {
       event.preventDefault();
-      show(addressOf(form));
-    }
+      show(addressOf(form), { control: event.submitter });
+    } else if (!event.defaultPrevented) setBusy(true, event.submitter);
   });
+  addEventListener("pageshow", (event) => { if (event.persisted) setBusy(false); });
+}
+
+/** Whether a press follows a link to another page of this site.
+ * @param {EventTarget | null} target */
+function leaves(target) {
+  const link = target instanceof Element ? target.closest("a[href]:not([target], [data-picker], [download])") : null;
+  if (!(link instanceof HTMLAnchorElement) || link.origin !== location.origin) return false;
+  return pathOf(link) !== pathOf(location) && !link.search.includes("download=1") && !/\.\w+$/u.test(link.pathname);
 }

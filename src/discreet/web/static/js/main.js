@@ -66,7 +66,33 @@ function chosenTheme() {
   }
 }
 
+/** Menus close by Escape and by a press elsewhere; one near the edge opens the other way. */
+function watchMenus() {
+  const open = () => /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"));
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    for (const menu of open()) {
+      if (!target.isConnected || (menu.contains(target) && !target.closest(".pop a[href]"))) continue;
+      if (menu.contains(document.activeElement)) menu.querySelector("summary")?.focus();
+      menu.open = false;
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of open()) {
+      menu.open = false;
+      menu.querySelector("summary")?.focus();
+    }
+  });
+  document.addEventListener("toggle", (event) => {
+    const menu = /** @type {HTMLElement} */ (event.target);
+    if (menu.matches(".menu:not(.end)[open]"))
+      menu.classList.toggle("flip", (menu.querySelector(".pop")?.getBoundingClientRect().right ?? 0) > innerWidth);
+  }, true);
+}
+
 showTheme(chosenTheme());
+watchMenus();
 dark.addEventListener("change", () => showTheme(chosenTheme()));
 document.getElementById("theme")?.addEventListener("click", switchTheme);
 start(enhance);

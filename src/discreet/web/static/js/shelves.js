@@ -11,16 +11,16 @@ import { AXES, moved, readChoice, writeChoice } from "./grammar.js";
  * @type {Choice | null} */
 let pending = null;
 
-const form = () => /** @type {HTMLFormElement} */ (document.getElementById("builder"));
+const builder = () => /** @type {HTMLElement} */ (document.getElementById("builder"));
 
-/** What the form holds now. @returns {Choice} */
-export function choiceOf() {
-  return readChoice(/** @type {[string, string][]} */ ([...new FormData(form())]));
+/** What is chosen now. @returns {Choice} */
+function choiceOf() {
+  return readChoice([...new URLSearchParams(builder().dataset.query)]);
 }
 
 /** @param {Choice} choice */
-export function addressOf(choice) {
-  return `${form().action.split("?")[0]}?${writeChoice(choice)}`;
+function addressOf(choice) {
+  return `${builder().dataset.address}?${writeChoice(choice)}`;
 }
 
 /** A sentence of the server with its values. @param {string} id @param {Record<string, string>} values */
@@ -31,7 +31,7 @@ function words(id, values) {
 
 /** @param {string} name */
 function labelOf(name) {
-  return document.querySelector(`.variable[data-variable="${CSS.escape(name)}"] .name`)?.textContent ?? name;
+  return document.querySelector(`.var[data-variable="${CSS.escape(name)}"] .name`)?.textContent ?? name;
 }
 
 /** Put a variable on a shelf, or take it out. @param {string} name @param {string} shelf @param {number} [place] */
@@ -44,7 +44,7 @@ async function put(name, shelf, place) {
   const next = moved(before, name, /** @type {Axis | ""} */ (shelf), place);
   if (writeChoice(next) === writeChoice(before) || !AXES.some((axis) => next[axis].length)) return;
   pending = next;
-  const legend = document.querySelector(`[data-shelf="${shelf}"] legend`)?.textContent ?? "";
+  const legend = document.querySelector(`[data-shelf="${shelf}"]`)?.getAttribute("aria-label") ?? "";
   const at = shelf ? String(next[/** @type {Axis} */ (shelf)].indexOf(name) + 1) : "";
   announce(words(shelf ? "moved-words" : "removed-words", { variable: labelOf(name), shelf: legend, place: at }));
   await change(addressOf(next));
@@ -53,7 +53,7 @@ async function put(name, shelf, place) {
 
 /** A key was pressed on the handle of a chip. @param {Element} handle @param {string} key */
 export function press(handle, key) {
-  const name = handle.closest("li")?.dataset.variable ?? "";
+  const name = /** @type {HTMLElement | null} */ (handle.closest("[data-variable]"))?.dataset.variable ?? "";
   const choice = pending ?? choiceOf();
   const axis = AXES.find((each) => choice[each].includes(name));
   if (!axis) return;
@@ -83,7 +83,7 @@ export function drag(press) {
   const target = /** @type {HTMLElement} */ (press.target);
   const item = /** @type {HTMLElement | null} */ (target.closest?.("[data-variable]"));
   const name = item?.dataset.variable;
-  const held = target.closest(".handle") || (press.pointerType === "mouse" && target.closest(".variable summary, .chip .what"));
+  const held = target.closest(".chip summary, .var summary");
   if (!item || !name || !held || press.button !== 0) return;
   const stop = new AbortController();
   /** @type {HTMLElement | null} */
@@ -121,7 +121,7 @@ export function drag(press) {
       addEventListener("click", (click) => click.preventDefault(), { capture: true, signal: AbortSignal.timeout(0) });
     end();
     if (shelf instanceof HTMLElement && shelf.dataset.shelf) put(name, shelf.dataset.shelf, placeAt(shelf, name, up));
-    else if (shelf && item.closest("fieldset")) put(name, "");
+    else if (shelf && item.closest("[data-shelf]")) put(name, "");
   }, options);
   addEventListener("pointercancel", end, options);
   addEventListener("keydown", (key) => { if (key.key === "Escape") end(); }, options);

@@ -3,7 +3,7 @@
 // one whole table, already worded. Without this the table is read page by page.
 import { COLUMNS, ROWS, blocks } from "./blocks.js";
 import { moved, step } from "./cells.js";
-import { hide, mark, watch } from "./tip.js";
+import { mark, watch } from "./reading.js";
 
 /** @typedef {import("./blocks.js").Line} Line */
 /** @typedef {import("./blocks.js").Cell} Cell */
@@ -40,9 +40,8 @@ export function enhance(region) {
   const levels = head.rows.length - (axis ? 1 : 0);
   const [height, width] = [Number(region.dataset.rows), Number(region.dataset.columns)];
   const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  table.classList.remove("narrow");
   const stub = corner.getBoundingClientRect().width;
-  const outer = longest(document.querySelectorAll("h3.part, .grid .heading"));
+  const outer = longest(document.querySelectorAll("h2.part, .grid .heading"));
   const long = outer + longest(table.querySelectorAll("tbody th[scope=row]")) > stub / rem * 1.9;
   const row = Math.round(rem * Math.max(long ? 3.25 : 2, 2 + 1.1 * Number(region.dataset.beside)));
   const column = Math.round(rem * (region.clientWidth < 40 * rem ? 5.5 : 7.5));
@@ -76,7 +75,8 @@ export function enhance(region) {
   for (const [name, value] of Object.entries({ role: "grid", "aria-rowcount": String(height + head.rows.length), "aria-colcount": String(width + 1) })) {
     table.setAttribute(name, value);
   }
-  for (const part of document.querySelectorAll(".pager, .part")) part.setAttribute("hidden", "");
+  for (const part of document.querySelectorAll(".pager a, .part:not(:first-of-type)")) if (part !== region) part.setAttribute("hidden", "");
+  const told = document.getElementById("rows-shown");
 
   /** A line of columns: its label, and the link that sorts by it.
    * @param {Line} line */
@@ -196,14 +196,17 @@ export function enhance(region) {
       if (next) next.before(line); else body.append(line);
       drawn.set(place, line);
     }
+    above.rows[0]?.style.setProperty("height", `${top * row}px`);
+    below.rows[0]?.style.setProperty("height", `${(height - end) * row}px`);
     if (turned || !columns.whole) {
       const lines = Array.from({ length: right - left }, (_, at) => lineOf(left + at));
       columns.whole = lines.every(Boolean);
       drawHead(lines.map((line) => line ?? { labels: Array(levels).fill(""), cell: "", totals: [false], depth: 0, look: "" }));
       tall = head.offsetHeight;
     }
-    above.rows[0]?.style.setProperty("height", `${top * row}px`);
-    below.rows[0]?.style.setProperty("height", `${(height - end) * row}px`);
+    const last = Math.min(height, Math.floor((region.scrollTop + region.clientHeight - tall) / row));
+    const numbers = { first: Math.floor(region.scrollTop / row) + 1, last, rows: height };
+    if (told) told.textContent = (told.dataset.words ?? "").replace(/\{(\w+)\}/gu, (_, name) => numbers[/** @type {keyof typeof numbers} */ (name)].toLocaleString(document.documentElement.lang));
     if (turned) {
       table.style.insetInlineStart = `${left * column}px`;
       table.style.width = `${stub + (right - left) * column}px`;
@@ -216,7 +219,6 @@ export function enhance(region) {
       if (cell) cell.focus({ preventScroll: true });
       else {
         lost = true;
-        hide();
         region.focus({ preventScroll: true });
       }
     }
