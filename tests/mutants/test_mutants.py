@@ -1,5 +1,6 @@
 """The list of mutants stays true: `make mutants` runs it, and here only its texts are looked up."""
 
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -27,3 +28,10 @@ def test_every_mutant_has_tests_that_exist_and_a_name_of_its_own():
         names = [mutant["name"] for mutant in file["mutant"]]
         assert len(set(names)) == len(names), file["path"]
     assert sum(len(file["mutant"]) for file in FILES) >= 40
+
+
+def test_the_page_counts_mutants_by_file_and_what_survived():
+    page = runpy.run_path(str(ROOT / "scripts/mutants"))["page"]
+    text = page({"a.py: one": ("t1",), "a.py: two": ("t1", "t2"), "b.py: slow": ("timeout",)}, 1)
+    assert "3 mutants: 2 were killed, 1 of them by the time limit alone; 1 survived" in text
+    assert "| `a.py` | 2 | 1 |" in text

@@ -60,7 +60,8 @@ def test_the_page_compares_the_end_with_the_tenth_minute():
     text = document([], results)
     assert "# Memory over 30 minutes" in text
     assert (
-        "13,500 requests were answered, 840 were refused as they should be, 60 met a deliberate 503" in text
+        "13,500 requests were answered, 840 were refused as they should be, 60 met a deliberate 503, and 0 were not complete"
+        in text
     )
     assert "600 MB after 10 minutes and 601 MB at the end (+0.2 %); the peak was 640 MB" in text
 

@@ -185,8 +185,8 @@ def document(_table: list[str], results: list[Result]) -> str:
         "`soak.json`. Most requests are new to the caches: pages, downloads in every format, filtered tables, tests, "
         "intervals, charts, fitted and large tables, PxWebApi, SDMX, refused requests and garbage API keys.",
         f"{count['answers']:,} requests were answered, {count['refused']:,} were refused as they should be, "
-        f"{count['busy']:,} met a deliberate 503 and {count['failed']:,} failed. {count['wrong']:,} responses differed "
-        "from an earlier response to the same request.",
+        f"{count['busy']:,} met a deliberate 503, and {count['failed']:,} were not complete after {PATIENCE:.0f} seconds. "
+        f"{count['wrong']:,} responses differed from an earlier response to the same request.",
         f"Memory (PSS) was {settled['pss']:,.0f} MB after {settled['minute']} minutes and {last['pss']:,.0f} MB at the "
         f"end ({drift:+.1f} %); the peak was {most:,.0f} MB.",
         "\n".join(lines),
