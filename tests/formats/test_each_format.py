@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import openpyxl
@@ -250,7 +251,7 @@ def book_of(release):
 
 def test_a_workbook_has_data_notes_and_definitions(release):
     book = book_of(release)
-    assert book.sheetnames == ["data", "notes", "definitions"]
+    assert book.sheetnames == ["table", "data", "notes", "definitions"]
     notes = list(book["notes"].iter_rows(min_row=2, values_only=True))
     assert ("note", release.notes[0]) in notes
     assert ("digest", release.digest) in notes
@@ -260,12 +261,52 @@ def test_a_workbook_has_data_notes_and_definitions(release):
     assert ("status", "c", "Not released: withheld to protect confidentiality", None) in defined
 
 
+def test_the_first_sheet_is_the_cross_table_as_it_is_seen(release):
+    """Wrong alternative: the numbers of the next column or layer."""
+    sheet, request = book_of(release)["table"], release.request
+    lengths = {d.name: d for d in release.dimensions}
+    columns, layers = (prod(lengths[n].length for n in names) for names in (request.columns, request.layers))
+    assert sheet["A1"].value == release.title
+    assert sheet.freeze_panes is not None
+    stub = max(len(request.rows), 1)
+    lines = [
+        row
+        for row in sheet.iter_rows(min_row=3)
+        if any(cell.data_type == "n" for cell in row if cell.value is not None)
+    ]
+    found = [[cell.value for cell in row[stub : stub + columns]] for row in lines]
+    height = release.cells // (columns * layers)
+    values, missing = (a.reshape(height, columns, layers) for a in (release.values, release.missing))
+    slow = [
+        [None if missing[r, c, z] else values[r, c, z] for c in range(columns)]
+        for z in range(layers)
+        for r in range(height)
+    ]
+    shown = [[v if isinstance(v, int | float) else None for v in row] for row in found]
+    assert shown == [row for row in slow if any(v is not None for v in row)]
+    assert {
+        cell.number_format
+        for row in lines
+        for cell in row[stub:]
+        if cell.data_type == "n" and cell.value is not None
+    } == {"#,##0"}
+    spans = {merged.coord for merged in sheet.merged_cells.ranges}
+    assert any(span[1:].split(":")[0] in {"3", "4"} for span in spans), "the heads of columns are merged"
+    assert release.notes[0] in {cell.value for cell in sheet["A"]}
+    assert any(release.dataset.source in str(cell.value) for cell in sheet["A"])
+
+
+def test_a_table_too_large_to_read_has_no_cross_table(release, monkeypatch):
+    monkeypatch.setattr("discreet.formats.writers.xlsx.MOST_CROSSED", 5)
+    assert book_of(release).sheetnames == ["data", "notes", "definitions"]
+
+
 def test_no_cell_of_a_workbook_is_a_formula_a_link_or_a_date(hostile):
     """Wrong alternative: `worksheet.write`, which makes `=cmd` a formula and `http://` a link."""
     data = format_by_name("xlsx").write(hostile)
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         sheets = [parts.read(name).decode() for name in parts.namelist() if "worksheets/sheet" in name]
-    assert len(sheets) == 3
+    assert len(sheets) == 4
     assert not any("<f>" in sheet or "hyperlink" in sheet for sheet in sheets)
     rows = list(book_of(hostile)["data"].iter_rows(min_row=2))
     assert all(cell.data_type in {"s", "n"} for row in rows for cell in row)

@@ -34,7 +34,7 @@ FORMAT = (
         _writer("formats.writers.csv:to_csv"), place=10, lists=True,
     ),
     Format(
-        "xlsx", "Excel", message("an Excel workbook with data, notes and definitions"), "xlsx", _WORKBOOK,
+        "xlsx", "Excel", message("an Excel workbook: the table as seen, data, notes, definitions"), "xlsx", _WORKBOOK,
         _writer("formats.writers.xlsx:to_xlsx"), needs=_EXCEL, place=15, for_people=True,
     ),
     Format(

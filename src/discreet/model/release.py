@@ -171,7 +171,11 @@ def table_title(
     dataset: Dataset, dimensions: tuple[Dimension, ...], request: TableRequest, measure: Measure = COUNT
 ) -> str:
     """The title of a table: measure, variables and filters. It needs no counts."""
-    names = tuple(dimension.label for dimension in dimensions)
+    grouped = {name for name, groups in request.groups if any(len(codes) > 1 for codes in groups)}
+    names = tuple(
+        message("{variable}, grouped", variable=each.label) if each.name in grouped else each.label
+        for each in dimensions
+    )
     only = tuple(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
     everybody = tuple(each.label for each in dimensions if each.total and each.leaves_out)
     of_all: str = ""

@@ -108,7 +108,9 @@ class Measure:
 
 
 def unit_title(dataset: Dataset) -> str:
-    """The unit, capitalised for a title: "Persons"."""
+    """The unit, capitalised for a title: "Persons"; of a survey with weights, that those asked are counted."""
+    if dataset.weight_column:
+        return message("{unit:capital} asked (unweighted)", unit=dataset.unit)
     return Message("{unit:capital}", {"unit": dataset.unit})
 
 
@@ -124,7 +126,7 @@ def _no_counts(dataset: Dataset) -> BadRequest | None:
 #: Records counted: the measure of every dataset except surveys that release weights only.
 COUNT = Measure(
     DEFAULT_MEASURE,
-    label=lambda _dataset: message("Records counted"),
+    label=lambda dataset: unit_title(dataset) if dataset.weight_column else message("Records counted"),
     title=unit_title,
     subject=message("One count by itself"),
     is_count=True,

@@ -23,7 +23,7 @@ from discreet.model.magnitude import NumericMeasure
 from discreet.model.messages.sentences import UNCHECKED_DRAFT
 from discreet.model.messages.text import Message, join_sentences, message
 from discreet.model.noise_distribution import CellDistribution, NoiseDistribution
-from discreet.model.request import TableRequest, unit_of
+from discreet.model.request import DEFAULT_MEASURE, TableRequest, unit_of
 from discreet.model.shape import Dimension
 from discreet.model.universe import dp_terms
 from discreet.noise.table import NoiseTable
@@ -179,6 +179,16 @@ def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withhe
         "public.",
         held=held,
     )
+
+
+def request_notes(asked: TableRequest, dataset: Dataset) -> tuple[str, str]:
+    """The notes on names of groups, and on counts of a survey with weights, which are not those of its population."""
+    sample = message(
+        "These are {unit} asked, without weights: they describe the sample and not the population.",
+        unit=dataset.unit,
+    )
+    unweighted = dataset.weight_column and asked.measure == DEFAULT_MEASURE
+    return names_note(asked, dataset), sample if unweighted else ""
 
 
 def _has_zeros(dataset: Dataset, dimensions: Sequence[Dimension]) -> bool:

@@ -23,7 +23,7 @@ from discreet.protect.protector import NoisyCells, Protector
 from discreet.release.anchors import anchor_cells
 from discreet.release.checked_request import CheckedRequest, check_request, pay, unlock
 from discreet.release.measures import MeasureValues
-from discreet.release.notes import goes_below_zero, names_note, number_notes
+from discreet.release.notes import goes_below_zero, number_notes, request_notes
 from discreet.release.verdicts import count_cells, reusable_cells, verdict_on
 from discreet.rules.suppression import NOTE, label_sums, layout_for
 from discreet.workspace.workspace import StoredDataset
@@ -80,7 +80,7 @@ def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
         distribution=DistributionWithSums(cells.distribution, layout.added)
         if layout.sums
         else cells.distribution,
-        notes=tuple(filter(None, (first, exact, adjustment, clipping, sums, names_note(asked, dataset)))),
+        notes=tuple(filter(None, (first, exact, adjustment, clipping, sums, *request_notes(asked, dataset)))),
         promise=(() if numeric else protector.promise(dataset, asked.additivity, kind.measure.subject))
         + shown.promise,
         errors=_unless(withheld | layout.added, shown.errors),

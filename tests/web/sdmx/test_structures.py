@@ -168,7 +168,7 @@ def test_a_survey_has_a_dataflow_for_each_measure(tmp_path):
     assert [each.flow.id for each in whole_flows(service)] == ["spudlandia", "spudlandia-weighted"]
     found = find_flow(service, "spudlandia-weighted-age")
     assert (found.flow.dimensions, found.measure.name, found.is_whole) == (("age",), "weighted", False)
-    assert found.label.endswith(": Persons represented: Age in years")
+    assert found.label.endswith(": Estimated persons: Age in years")
     query = parse_data_query(service, found, "all")
     release = service.answer(query.checked)
     assert flow_of(release) == found.flow

@@ -343,7 +343,7 @@ def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
 MEASURE = MeasureKind(
     Measure(
         "weighted",
-        label=lambda dataset: message("{unit:capital} represented", unit=dataset.unit),
+        label=lambda dataset: message("Estimated {unit}", unit=dataset.unit),
         title=lambda dataset: message("Estimated {unit}", unit=dataset.unit),
         subject=message("The sample count behind an estimate, by itself,"),
         has_errors=True,
