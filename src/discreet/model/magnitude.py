@@ -100,7 +100,7 @@ class MagnitudeProtection:
     least_contributors: int = 3
     counts: str = "released"
     sensitive: Sensitive | None = None
-    tables: tuple[Rows, ...] = ()
+    tables: tuple[Rows, ...] = field(default=(), compare=False)
 
     @property
     def includes_zeros(self) -> bool:

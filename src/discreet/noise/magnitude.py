@@ -129,8 +129,8 @@ def _declared(protection: MagnitudeProtection) -> list[Multipliers]:
     return [protection.noise, *([protection.small] if protection.small is not None else [])]
 
 
-def _rows(protection: MagnitudeProtection) -> tuple[Rows, ...]:
-    return protection.tables or tuple(map(_design, _declared(protection)))
+def _rows(protection: MagnitudeProtection, stored: tuple[Rows, ...]) -> tuple[Rows, ...]:
+    return stored or tuple(map(_design, _declared(protection)))
 
 
 def tables_text(dataset: Dataset) -> str:
@@ -140,7 +140,10 @@ def tables_text(dataset: Dataset) -> str:
     """
     if not dataset.measures:
         return ""
-    return json.dumps({each.name: _rows(each.protection) for each in dataset.measures}, separators=(",", ":"))
+    return json.dumps(
+        {each.name: _rows(each.protection, each.protection.tables) for each in dataset.measures},
+        separators=(",", ":"),
+    )
 
 
 def with_tables(dataset: Dataset, text: str) -> Dataset:
@@ -158,13 +161,17 @@ def with_tables(dataset: Dataset, text: str) -> Dataset:
 
 def noise_of(measure: NumericMeasure) -> MagnitudeNoise:
     """The declared noise of a measure, for values in units of its last decimal."""
-    return _noise_of(measure.protection, measure.scale)
+    return _noise_of(measure.protection, measure.protection.tables, measure.scale)
 
 
 @lru_cache(maxsize=64)
-def _noise_of(declared: MagnitudeProtection, scale: int) -> MagnitudeNoise:
+def _noise_of(declared: MagnitudeProtection, stored: tuple[Rows, ...], scale: int) -> MagnitudeNoise:
+    """From declared noise and the integers of a version, which equality of `declared` does not compare."""
     flex, small = declared.flex, declared.small
-    tables = [_scaled(rows, own.step) for rows, own in zip(_rows(declared), _declared(declared), strict=True)]
+    tables = [
+        _scaled(rows, own.step)
+        for rows, own in zip(_rows(declared, stored), _declared(declared), strict=True)
+    ]
     return MagnitudeNoise(
         declared.definition,
         tables[0],

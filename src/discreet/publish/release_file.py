@@ -38,7 +38,7 @@ from discreet.model.shape import Dimension, TableShape
 from discreet.noise.table import NoiseTable
 from discreet.noise.table_distribution import DistributionWithSums
 from discreet.release.checked_request import ParsedRequest
-from discreet.release.notes import names_note, table_note
+from discreet.release.notes import magnitude_note, names_note, table_note
 from discreet.survey.generalised import TableErrors, from_parts
 
 _KIND = "$"
@@ -160,8 +160,11 @@ class StoredRelease:
             distribution = DistributionWithSums(distribution, self.added.transpose(order))
         dimensions = tuple(map(self._with_labels, asked.shape.dimensions))
         additivity = asked.request.additivity or dataset.protection.additivity
-        first = table_note(
-            dataset, additivity, dimensions, getattr(distribution, "counted", distribution), tables
+        numeric, counted = asked.kind.measure.magnitude, getattr(distribution, "counted", distribution)
+        first = (
+            magnitude_note(dataset, numeric)
+            if numeric
+            else table_note(dataset, additivity, dimensions, counted, tables)
         )
         notes = filter(None, (first, *self.notes, names_note(asked.request, dataset)))
         return Release(
