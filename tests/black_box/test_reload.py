@@ -88,7 +88,7 @@ def test_a_family_keeps_its_neighbours(private_town, version, invariants):
     other = private_town.description.replace("epsilon = 4.0", changed, 1)
     other = other.replace('version = "1"', f'version = "{version}"')
     before = spent(private_town.folder)
-    with pytest.raises(BadDescription, match="counted for add-remove neighbours"):
+    with pytest.raises(BadDescription, match="are for add-remove neighbours"):
         reloaded(private_town, other)
     assert spent(private_town.folder) == before
 

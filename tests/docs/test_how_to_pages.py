@@ -141,7 +141,7 @@ def test_the_page_on_audits_runs(private_town, tmp_path, monkeypatch, run_here):
         done = run_here(*words.split())
         assert done.returncode == 0, (words, done.stderr)
     assert "add up to epsilon" in done.stdout
-    assert "are there, and no cap was raised" in done.stdout
+    assert "are still there, and no cap was raised" in done.stdout
 
 
 N = 600

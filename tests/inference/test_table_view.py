@@ -242,7 +242,7 @@ def test_rows_are_sorted_by_released_numbers_and_parts_stay_below_their_whole(to
         assert [shown.value(code, sex) for sex in ("1", "2", "_T")] == [
             whole.value(code, sex) for sex in ("1", "2", "_T")
         ]
-    assert any("noise can change it" in note for note in shown.notes)
+    assert any("noise can change the order" in note for note in shown.notes)
     assert german(shown).startswith("„Area“ steht in der Reihenfolge der gezeigten Zahlen")
     assert shown.selection is None
     turned = apply_view(whole, View(sort="value")).dimensions[0].codes

@@ -324,11 +324,11 @@ def test_nothing_is_added_where_nobody_knows_what_the_sum_speaks_of(place):
     old_ledger(place, 0)
     ledger = Ledger.open(place, KEY)
     with (
-        pytest.raises(BadDescription, match="did not write down its neighbours") as refused,
+        pytest.raises(BadDescription, match="did not record their neighbours") as refused,
         ledger.database.transaction() as connection,
     ):
         declare_budget(connection, Budget("census", (Fraction(1), Fraction(1, 10**9))))
-    assert "charges are kept" in refused.value.advice
+    assert "cannot be charged further" in refused.value.advice
     with ledger.database.transaction() as connection:
         declare_budget(connection, Budget("other", (Fraction(1), Fraction(1, 10**9))))
 
@@ -338,7 +338,7 @@ def test_a_newer_schema_is_refused_by_its_number_and_a_lost_number_too(place):
     change(place, "UPDATE ledger_schema SET schema = 7")
     before = contents(place)
     with pytest.raises(
-        LedgerUnusable, match="has schema 7, and this version of Discreet knows schemas up to 4"
+        LedgerUnusable, match="has schema 7, but this version of Discreet supports schemas up to 4"
     ):
         Ledger.open(place, KEY)
     assert contents(place) == before

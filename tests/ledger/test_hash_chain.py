@@ -55,11 +55,11 @@ def test_the_first_mark_that_a_ledger_does_not_extend_is_named(ledger):
         town = "the town", Checkpoint(2, "x")
         later = "the city", Checkpoint(3, "x")
         with pytest.raises(
-            LedgerUnusable, match="ends with entry 2, and the city was answered after entry 3"
+            LedgerUnusable, match="ends with entry 2, but the city was released after entry 3"
         ):
             refuse_other_history(connection, [later])
         with pytest.raises(
-            LedgerUnusable, match="its entry 2 is not the one after which the town was answered"
+            LedgerUnusable, match="its entry 2 is not the one after which the town was released"
         ):
             refuse_other_history(connection, [town, later])
 
@@ -159,13 +159,13 @@ def test_a_ledger_that_was_changed_is_refused(place, statements, words):
     change(place, [*statements, *(SUMS if words != "does not add up" else ())])
     with pytest.raises(LedgerUnusable, match=words) as refused:
         Ledger.open(place, KEY)
-    assert "Restore the newest copy" in refused.value.advice
+    assert "Restore the newest unchanged copy" in refused.value.advice
 
 
 def test_the_ledger_of_another_workspace_is_refused(place):
     with pytest.raises(LedgerUnusable, match="not written with the secret of this workspace") as refused:
         Ledger.open(place, OTHER)
-    assert "ledger of another workspace" in refused.value.advice
+    assert "belongs to another workspace" in refused.value.advice
 
 
 def forge(place, tag):
@@ -204,7 +204,7 @@ def test_a_forger_without_the_key_makes_no_chain_and_would_make_an_unkeyed_one(t
         ("UPDATE families SET cap_loss = cap_loss * 2", "its budget 'census'"),
         ("UPDATE shares SET cap_loss = cap_loss * 2", "its share 'census' of 'ann'"),
         ("UPDATE families SET spent_loss = 0", "does not add up"),
-        ("DELETE FROM chain WHERE position > 6", "older than the answers that were given"),
+        ("DELETE FROM chain WHERE position > 6", "older than released tables"),
         ("UPDATE chain SET tag = 'x' WHERE position = 9", "not the one that was charged"),
     ],
 )

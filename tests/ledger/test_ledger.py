@@ -115,11 +115,11 @@ def test_a_cap_is_for_life_it_may_be_lowered_and_never_raised(place):
             ledger.declare(Budget("census", wrong))
     with pytest.raises(BadDescription, match="cannot be raised or changed"):
         ledger.declare(Budget("census", cap, "zcdp"))
-    with pytest.raises(BadDescription, match="counted for add-remove neighbours") as refused:
+    with pytest.raises(BadDescription, match="are for add-remove neighbours") as refused:
         ledger.declare(Budget("census", cap, "basic", "replace-one"))
     assert "one cap cannot bound both" in refused.value.advice
     ledger.charge(charge("a", Fraction(1, 2)))
-    with pytest.raises(BadDescription, match="below what is spent"):
+    with pytest.raises(BadDescription, match="below the amount already spent"):
         ledger.declare(Budget("census", (TENTH, cap[1])))
     ledger.declare(Budget("census", (Fraction(1, 2), cap[1])))
     with pytest.raises(BudgetSpent):
@@ -367,5 +367,5 @@ def test_the_whole_ledger_is_all_budgets_with_lineages_versions_and_the_chain(tm
     assert whole.lineages == (("open", "open", "cellkey", ""), *towns)
     assert whole.versions == (("town a", "1", "a"), ("town b", "1", "b"))
     assert (whole.begun[2], whole.head.position) == (0, 10)
-    with pytest.raises(BadRequest, match='knows no budget "c"'):
+    with pytest.raises(BadRequest, match='has no budget "c"'):
         ledger.state("c")

@@ -64,11 +64,11 @@ def test_what_follows_is_told(key, rule):
             lambda d: d["budgets"][0]["charges"].append({"entry": 7, "epsilon": "-1", "delta": "0"}),
             "below zero",
         ),
-        (lambda d: d["budgets"][0]["charges"][0].update(entry=6), "one place"),
-        (lambda d: d["budgets"][0]["charges"][0].update(entry=9), "one place"),
-        (lambda d: d["budgets"][0].update(rule="hope"), "which nobody knows"),
-        (lambda d: d["budgets"][0].pop("cap"), "lacks a part"),
-        (lambda d: d.update(kind="another"), "no statement"),
+        (lambda d: d["budgets"][0]["charges"][0].update(entry=6), "the same position"),
+        (lambda d: d["budgets"][0]["charges"][0].update(entry=9), "the same position"),
+        (lambda d: d["budgets"][0].update(rule="hope"), "by the unknown rule"),
+        (lambda d: d["budgets"][0].pop("cap"), "not a complete ledger statement"),
+        (lambda d: d.update(kind="another"), "not a complete ledger statement"),
     ],
 )
 def test_what_does_not_follow_is_refused_although_it_is_signed(key, change, words):
@@ -113,7 +113,7 @@ def test_an_earlier_statement_tells_of_a_workspace_that_was_brought_back(key, ch
     now, before = sign(statement(), key), sign(earlier, key)
     if not words:
         assert (
-            "All 3 charges of the statement of 2026 are there"
+            "All 3 charges of the statement of 2026 are still there"
             in verify_statement(now, key.public, before)[-1]
         )
         return

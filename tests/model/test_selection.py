@@ -108,7 +108,7 @@ def test_an_item_means_its_categories(classes, name, item, meant):
     ("name", "item", "error", "said"),
     [
         ("years", "20..64", BadRequest, '20 lies inside the category "15-64"'),
-        ("years", "5..20", BadRequest, '20 lies inside the category "15-64".* end with the whole category'),
+        ("years", "5..20", BadRequest, '20 lies inside the category "15-64".* end at the whole category'),
         ("years", "..", BadRequest, "has no end"),
         ("years", "64..5", BadRequest, "runs backwards"),
         ("word", "apple..zinc", BadRequest, "runs backwards"),  # in the declared order, not the alphabet's

@@ -72,7 +72,7 @@ def test_a_damaged_or_swapped_table_is_refused_and_the_others_are_not(copy):
     registry = PublishedRegistry(FolderStorage(folder), key)
     service = registry.open("town")
     for table in service.tables[:2]:
-        with pytest.raises(PublicationUnusable, match="is damaged, or is not what was signed"):
+        with pytest.raises(PublicationUnusable, match="is damaged or was changed after signing"):
             service.release(table)
     service.release(service.tables[2])
     with pytest.raises(PublicationUnusable):

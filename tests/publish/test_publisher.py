@@ -40,7 +40,7 @@ from .conftest import RULE, VARIANTS
 def test_too_much_is_refused_beforehand_with_its_size_and_nothing_is_counted(ruled, monkeypatch):
     monkeypatch.setattr("discreet.release.pipeline.count_cells", None)
     for limits in (Limits(files=3), Limits(bytes=1000)):
-        with pytest.raises(TooMuchToPublish, match=r"15 files and some [\d,]{5,} bytes"):
+        with pytest.raises(TooMuchToPublish, match=r"15 files and about [\d,]{5,} bytes"):
             plan_publication(ruled.live, "town", limits)
     plan = plan_publication(ruled.live, "town", Limits())
     assert (len(plan.requests), plan.files) == (11, 15)

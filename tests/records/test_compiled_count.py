@@ -243,7 +243,7 @@ def test_a_load_seals_it_and_a_changed_byte_is_found(town, tmp_path, many):
     whole = bytearray(path.read_bytes())
     whole[len(whole) // 2] ^= 1
     path.write_bytes(whole)
-    with pytest.raises(WorkspaceUnusable, match="not those of its load"):
+    with pytest.raises(WorkspaceUnusable, match="have changed since their load"):
         Workspace(tmp_path).verify("town")
     path.unlink()
     with pytest.raises(RecordsAway):  # cubes may answer; the records are not read without it

@@ -64,7 +64,7 @@ def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
 def test_what_looks_wrong_is_asked(dataset):
     told = " ".join(load_cautions.description_cautions(replace(dataset, id_column="row number"), 2))
     assert "no [[rule]]" in told
-    assert "places in the file" in told
+    assert "position in the file" in told
     assert "The file has 2 records" in told
     ruled = replace(dataset, rules=({"kind": "nested-groups"},))
     assert list(load_cautions.description_cautions(ruled, 3000)) == []
@@ -83,7 +83,7 @@ def test_what_disappears_is_named(town, dataset):
     told = list(load_cautions.disappearing(before, after))
     assert told[0].startswith("Readers lose 1 variable: sex.")
     assert "age loses 1 category: old." in told
-    assert told[-1] == "Rules that protected the version before are gone: nested-groups."
+    assert told[-1] == "Rules of the previous version are missing: nested-groups."
     assert list(load_cautions.disappearing(before, before)) == []
 
 

@@ -51,7 +51,7 @@ def test_an_account_has_so_many_groups_of_a_variable_and_repeats_are_free(folder
 
 def test_nobody_signed_in_has_no_groups_and_all_other_tables(folder):
     catalogue = discreet.open(folder)
-    with pytest.raises(TooManyGroups, match="nobody is signed in"):
+    with pytest.raises(TooManyGroups, match="you are not signed in"):
         ask(catalogue, ("child", "adult"))
     catalogue.table("town", rows=["age"])
     ask(catalogue, ("child",), ("adult",))

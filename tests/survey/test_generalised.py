@@ -260,7 +260,7 @@ def test_a_level_whose_parts_are_not_all_shown_has_an_interval_by_itself_only():
     noisy = np.array([[60.0], [20.0], [40.0], [100.0]])
     errors = TableErrors((some,), {}, noisy, np.ones(4), np.array([10.0]), np.array([100.0]))
     assert errors.total({(0,): 1.0}, 0.95).value == 600
-    with pytest.raises(BadRequest, match='does not show what "x" is made of'):
+    with pytest.raises(BadRequest, match='does not contain the parts of "x"'):
         errors.quotient([(0,)], [(2,)], 0.95, share=False)
 
 

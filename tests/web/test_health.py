@@ -99,7 +99,7 @@ def test_a_mismatch_stops_that_dataset_and_the_log_says_why(registry, caplog):
     with caplog.at_level(logging.ERROR):
         IntegrityCheck(registry).round()
     assert "town is not served" in caplog.text
-    assert "are not those of its load" in caplog.text
+    assert "have changed since their load" in caplog.text
     answer = client.get(ASKED)
     assert answer.status_code == 503
     assert "records" not in answer.json()["detail"]

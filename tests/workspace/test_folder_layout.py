@@ -50,7 +50,7 @@ def test_a_newer_schema_is_neither_read_nor_loaded_into(folder, town):
         lambda: load_dataset(folder, town.description.replace("A town", "Another"), town.records),
     ):
         with pytest.raises(
-            WorkspaceUnusable, match="has schema 7, and this version of Discreet knows schemas up to 1"
+            WorkspaceUnusable, match="has schema 7, but this version of Discreet supports schemas up to 1"
         ):
             attempt()
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

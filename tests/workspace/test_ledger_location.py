@@ -33,6 +33,6 @@ def test_the_first_account_makes_the_ledger_and_reading_makes_none(tmp_path):
 def test_a_lost_ledger_of_charged_datasets_is_not_made_anew(private_town):
     (private_town.folder / LEDGER).unlink()
     for asked in (ledger_for_loading, open_accounts):
-        with pytest.raises(LedgerUnusable, match="datasets were charged to it"):
+        with pytest.raises(LedgerUnusable, match="datasets are registered in it"):
             asked(private_town.folder)
     assert not has_ledger(private_town.folder)

@@ -135,9 +135,9 @@ def test_a_fail_over_loses_no_charge_with_a_synchronous_standby_and_is_refused_w
     lagging.start("-c primary_conninfo=''")  # the server that it followed is out of its reach
     lagging.run("pg_ctl", "-w", "promote")
     monkeypatch.setenv("DISCREET_LEDGER", address(lagging))
-    with pytest.raises(LedgerUnusable, match="older than the answers that were given"):
+    with pytest.raises(LedgerUnusable, match="older than released tables"):
         Workspace(folder).stored("town")
-    with pytest.raises(LedgerUnusable, match="older than the answers that were given"):
+    with pytest.raises(LedgerUnusable, match="older than released tables"):
         load_dataset(folder, private_town.description, private_town.records)
 
     monkeypatch.setenv("DISCREET_LEDGER", address(primary, synchronous))

@@ -31,7 +31,7 @@ from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.versions.version import read_version
 from discreet.workspace.workspace import Workspace
 
-MESSAGE = 'The disk is full: the load of "town" was given up, and what was served before is still served.'
+MESSAGE = 'The disk is full: the load of "town" was stopped. The version before is still served.'
 
 
 def full(*_arguments, **_named):
@@ -140,7 +140,7 @@ class TestOtherRecords:
     ):
         without, current = two_versions(town, private_town.folder, private_town.description)
         shutil.copy(without / "data.duckdb", current / "data.duckdb")
-        refused(private_town.folder, "are not those of its load")
+        refused(private_town.folder, "have changed since their load")
 
     def test_without_the_seal_of_files_the_tag_alone_refuses_them(self, town, folder, monkeypatch):
         """Two seals, not one: each refuses the other version's records by itself."""
@@ -148,7 +148,7 @@ class TestOtherRecords:
         once = numbers(folder)
         shutil.copy(without / "data.duckdb", current / "data.duckdb")
         monkeypatch.setattr(version, "refuse_foreign_files", lambda *_: None)
-        refused(folder, "are not those of its load")
+        refused(folder, "have changed since their load")
         monkeypatch.setattr(version_engine, "record_tag", lambda *_: _tag_in(current))
         shutil.rmtree(current / "cubes")  # its roll-up has a seal of its own, and still tells the truth
         assert numbers(folder) != once, "the wrong alternative: without tag and seal they are served"
@@ -158,10 +158,10 @@ class TestOtherRecords:
         load_dataset(folder, village, town.records)
         other = place_of(folder, "village")
         shutil.copy(other / "data.duckdb", place_of(folder) / "data.duckdb")
-        refused(folder, "are not those of its load")
+        refused(folder, "have changed since their load")
         shutil.copytree(other, folder / "datasets" / "town" / other.name)
         (folder / "datasets" / "town" / "current").write_text(other.name)
-        refused(folder, 'is one of "village"')
+        refused(folder, 'belongs to "village"')
 
     def test_records_whose_seal_was_copied_with_them_are_not_served(self, town, folder):
         without, current = two_versions(town, folder)
@@ -188,7 +188,7 @@ class TestChangedRecords:
     )
     def test_a_database_that_was_written_to_is_not_opened(self, folder, statement):
         write_sql(place_of(folder) / "data.duckdb", statement)
-        refused(folder, "are not those of its load")
+        refused(folder, "have changed since their load")
 
     def test_a_table_too_many_is_refused_by_the_engine_too(self, folder, monkeypatch):
         write_sql(place_of(folder) / "data.duckdb", "CREATE TABLE other AS SELECT 1 AS x")
@@ -206,7 +206,7 @@ class TestChangedRecords:
         path = place_of(folder) / "data.duckdb"
         path.rename(folder / "elsewhere.duckdb")
         path.symlink_to(folder / "elsewhere.duckdb")
-        refused(folder, "are not those of its load")
+        refused(folder, "have changed since their load")
 
     def test_the_seal_is_needed_and_cannot_be_changed(self, folder):
         seal = place_of(folder) / RECORDS_SEAL
@@ -237,7 +237,7 @@ class TestTheWholeHash:
         workspace = Workspace(folder)
         workspace.stored("town")
         for attempt in (workspace.verify, workspace.stored):
-            with pytest.raises(WorkspaceUnusable, match="are not those of its load"):
+            with pytest.raises(WorkspaceUnusable, match="have changed since their load"):
                 attempt("town")
         path.write_bytes(raw)
         workspace.verify("town")

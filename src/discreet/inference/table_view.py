@@ -311,9 +311,7 @@ def _sort(release: Release, sort: str) -> Release:
     shown = subset_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
     if by_label:
         return shown
-    note = message(
-        '"{label}" stands in the order of released numbers; noise can change it.', label=first.label
-    )
+    note = message('"{label}" is sorted by released numbers; noise can change the order.', label=first.label)
     return replace(shown, notes=(*shown.notes, note))
 
 

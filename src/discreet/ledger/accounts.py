@@ -125,12 +125,12 @@ class Accounts:
     def _enter(self, connection: Connection, account: str, role: str) -> None:
         if not _NAME.match(account):
             raise BadRequest(
-                f"The account name {account!r} is not usable.",
+                f"{account!r} is not a valid account name.",
                 "Use letters, digits and . _ @ -, at most 100, starting with a letter or digit.",
             )
         _refuse_role(role)
         if find_row(connection, ACCOUNTS, account) is not None:
-            raise BadRequest(f'There is an account "{account}" already.', "Choose another name.")
+            raise BadRequest(f'An account "{account}" exists already.', "Choose another name.")
         connection.execute(insert(ACCOUNTS).values(account=account, role=role, created=now()))
 
 
@@ -139,7 +139,7 @@ def _new_key(
 ) -> str:
     key = PREFIX + secrets.token_urlsafe(32)
     if days is not None and not 1 <= days <= 36_500:
-        raise BadRequest(f"The key shall last {days} days.", "Give a whole number between 1 and 36500.")
+        raise BadRequest(f"--days is {days}.", "Give a whole number between 1 and 36500.")
     ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
     row = {
         "key_hash": hash_key(key),

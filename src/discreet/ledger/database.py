@@ -248,7 +248,7 @@ def _migrate(connection: sa.Connection, on_step: Callable[[str], None]) -> None:
     if _sums(connection) != before:
         raise LedgerUnusable(
             f"The ledger has schema {schema} and cannot be migrated: a sum of charges would change.",
-            "It was left as it is. Use the version of Discreet that made it, and tell us.",
+            "It was not changed. Use the version of Discreet that wrote it, and report this.",
         )
     write_schema(connection, newest_schema())
     on_step("marked")
@@ -258,7 +258,8 @@ def _require_schema(connection: sa.Connection) -> int:
     schema = schema_of(connection)
     if schema > newest_schema():
         raise LedgerUnusable(
-            f"The ledger has schema {schema}, and this version of Discreet knows schemas up to {newest_schema()}.",
+            f"The ledger has schema {schema}, but this version of Discreet supports schemas up to "
+            f"{newest_schema()}.",
             "Use the newer version of Discreet that wrote it.",
         )
     return schema
@@ -302,7 +303,7 @@ def _refuse_missing_columns(connection: sa.Connection) -> None:
     for table, column in sorted(_missing_columns(connection)):
         raise LedgerUnusable(
             f"The ledger was made by another version of Discreet: `{table}` has no {column}.",
-            "Use the version that made it. A demo workspace may be deleted and is then built again.",
+            "Use that version. A demo workspace can be deleted and is then rebuilt.",
         )
 
 
@@ -379,7 +380,7 @@ def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _st
     if isinstance(place, Path) and not (place.is_file() and place.stat().st_size):
         raise LedgerUnusable(
             f"The ledger {place.name!r} is missing.",
-            "Restore the newest copy: without it nobody knows what was spent.",
+            "Restore the newest copy; without it the spent privacy budget is unknown.",
         )
     with _no_answers():
         engine = _engine(place)
@@ -453,7 +454,7 @@ def _refuse_to_forget(connection: sa.Connection) -> None:
     asked = "SELECT set_config('synchronous_commit', 'on', true), current_setting('fsync')"
     if connection.exec_driver_sql(asked).one()[1] != "on":
         raise LedgerUnusable(
-            "The PostgreSQL server of the ledger runs with fsync = off: it forgets charges when it falls.",
+            "The PostgreSQL server of the ledger runs with fsync = off and can lose charges in a crash.",
             "Set fsync = on in postgresql.conf and reload the server.",
         )
 
@@ -466,5 +467,5 @@ def _no_answers() -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error, OSError, ImportError):
         raise LedgerUnusable(
             "The ledger cannot be read or written.",
-            "Nothing that must be charged is answered until it can: check its disk, server and driver.",
+            "Tables that must be charged are unavailable until then: check its disk, server and driver.",
         ) from None

@@ -42,8 +42,8 @@ from discreet.records.signing import PublicKey
 BEGUN, REKEYED = "begun", "rekeyed"
 #: Advice about a ledger that lacks entries.
 _ADVICE = (
-    "Bring back the newest ledger, or the server that has this entry: nothing is answered from this one. If it is lost "
-    "for good, see docs/methods/ledger.md."
+    "Restore the newest ledger, or the server that has this entry; this one is not used. If it is lost, "
+    "see docs/methods/ledger.md."
 )
 
 
@@ -171,14 +171,14 @@ def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Chec
         if mark.position not in found:
             last = connection.execute(select(func.coalesce(func.max(CHAIN.c.position), 0))).scalar_one()
             raise LedgerUnusable(
-                f"The ledger is older than the answers that were given: it ends with entry {last}, and {whose} was "
-                f"answered after entry {mark.position}.",
+                f"The ledger is older than released tables: it ends with entry {last}, but {whose} was released after "
+                f"entry {mark.position}.",
                 _ADVICE,
             )
         if found[mark.position] != mark.tag:
             raise LedgerUnusable(
                 f"The ledger is not the one that was charged: its entry {mark.position} is not the one after which "
-                f"{whose} was answered.",
+                f"{whose} was released.",
                 _ADVICE,
             )
 
@@ -186,7 +186,7 @@ def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Chec
 #: The rows of a table by key.
 Rows = dict[tuple[Any, ...], tuple[Any, ...]]
 
-_RESTORE = "Restore the newest copy that was not changed."
+_RESTORE = "Restore the newest unchanged copy."
 
 
 @dataclass
@@ -289,8 +289,8 @@ def _break_at(position: int) -> LedgerUnusable:
     if position == 1:
         return LedgerUnusable(
             "The ledger was not written with the secret of this workspace.",
-            "It is the ledger of another workspace, or of before or after a new secret. Bring back the one that "
-            "belongs to this secret; a rotation that did not finish is finished by `discreet secret rotate`.",
+            "It belongs to another workspace or to another secret of this one. Restore the ledger of this "
+            "secret; `discreet secret rotate` completes an interrupted rotation.",
         )
     return LedgerUnusable(f"The ledger was changed: its chain breaks at entry {position}.", _RESTORE)
 
@@ -298,7 +298,7 @@ def _break_at(position: int) -> LedgerUnusable:
 def _sums_differ() -> LedgerUnusable:
     return LedgerUnusable(
         "The ledger does not add up: what is spent is not the sum of its charges.",
-        "Restore the newest copy that does.",
+        "Restore the newest unchanged copy.",
     )
 
 
@@ -343,8 +343,8 @@ def verify_statement(
             found.append(_check_continues(document, earlier))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SignatureUnusable(
-            "This is no statement of a ledger, or it lacks a part.",
-            "Give the file that `discreet ledger statement` wrote, HTML or JSON.",
+            "This file is not a complete ledger statement.",
+            "Use the HTML or JSON file written by `discreet ledger statement`.",
         ) from None
     return found
 
@@ -358,14 +358,14 @@ def _refuse_other_signature(document: Mapping[str, Any], key: PublicKey) -> None
 def _check_sums(budget: Mapping[str, Any]) -> str:
     name, rule = budget["name"], budget["rule"]
     if rule not in AMOUNTS:
-        raise _wrong(f'The budget "{name}" adds up by the rule "{rule}", which nobody knows.')
+        raise _wrong(f'The budget "{name}" is composed by the unknown rule "{rule}".')
     for amount in AMOUNTS[rule]:
         total = sum((_amount(charge[amount]) for charge in budget["charges"]), Fraction(0))
         cap, spent, left = (_amount(budget[each][amount]) for each in ("cap", "spent", "left"))
         if min(_amount(charge[amount]) for charge in budget["charges"] or [{amount: "0"}]) < 0:
             raise _wrong(f'A charge of the budget "{name}" is below zero.')
         if total != spent or left != cap - spent or left < 0:
-            raise _wrong(f'The charges of the budget "{name}" do not add up to what it says: {amount}.')
+            raise _wrong(f'The charges of the budget "{name}" do not add up to the stated {amount}.')
     told = ", ".join(f"{amount} {budget['spent'][amount]}" for amount in AMOUNTS[rule])
     caps = ", ".join(f"{amount} {budget['cap'][amount]}" for amount in AMOUNTS[rule])
     return f'The {len(budget["charges"])} charges of the budget "{name}" add up to {told}, within {caps}.'
@@ -375,15 +375,15 @@ def _check_positions(document: Mapping[str, Any]) -> str:
     entries = [charge["entry"] for budget in document["budgets"] for charge in budget["charges"]]
     last = document["chain"]["entries"]
     if len(set(entries)) != len(entries) or not all(1 <= entry <= last for entry in entries):
-        raise _wrong("Two charges have one place in the chain, or one has none.")
-    return f"Each charge has its own place among the {last} entries of the chain."
+        raise _wrong("Two charges have the same position in the hash chain, or one has none.")
+    return f"Each charge has its own position among the {last} entries of the hash chain."
 
 
 def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
     if document["chain"]["id"] != earlier["chain"]["id"]:
         raise _wrong("The two statements are of different ledgers.")
     if document["chain"]["entries"] < earlier["chain"]["entries"]:
-        raise _wrong("The ledger is older than the earlier statement: charges were forgotten.")
+        raise _wrong("The ledger is older than the earlier statement: charges are missing.")
     now, before = (dict(_entries(each)) for each in (document, earlier))
     if not all(said.items() <= now.get(entry, {}).items() for entry, said in before.items()):
         raise _wrong("A charge of the earlier statement is missing or was changed.")
@@ -392,7 +392,8 @@ def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) ->
         if later is None or any(new > old for new, old in zip(later, caps, strict=True)):
             raise _wrong(f'The cap of the budget "{name}" was raised since the earlier statement.')
     return (
-        f"All {len(before)} charges of the statement of {earlier['made']} are there, and no cap was raised."
+        f"All {len(before)} charges of the statement of {earlier['made']} are still there, and no cap was "
+        "raised."
     )
 
 
@@ -416,4 +417,4 @@ def _amount(text: str) -> Fraction:
 
 
 def _wrong(message: str) -> SignatureUnusable:
-    return SignatureUnusable(message, "Ask whoever signed it for another statement, and why.")
+    return SignatureUnusable(message, "Ask the signer for another statement and for the reason.")

@@ -35,14 +35,14 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
         return True
     if known.neighbours == UNKNOWN_NEIGHBOURS:
         raise BadDescription(
-            f'What the budget "{budget.name}" has spent was booked by an early Discreet that did not write down '
-            "its neighbours.",
-            "Nothing can be added to it. Its charges are kept, and other budgets can be used.",
+            f'The charges of the budget "{budget.name}" come from an early Discreet that did not record their '
+            "neighbours.",
+            "It cannot be charged further. Use another budget.",
         )
     if known.neighbours != budget.neighbours:
         raise BadDescription(
-            f'What the budget "{budget.name}" has spent was counted for {known.neighbours} neighbours, '
-            f"and this is for {budget.neighbours}.",
+            f'The charges of the budget "{budget.name}" are for {known.neighbours} neighbours, and this one is '
+            f"for {budget.neighbours}.",
             f'Write neighbours = "{known.neighbours}": one cap cannot bound both.',
         )
     if known.composition != budget.composition or loss > known.cap_loss or failure > known.cap_failure:
@@ -53,8 +53,8 @@ def declare_budget(connection: Connection, budget: Budget) -> bool:
         )
     if loss < known.spent_loss or failure < known.spent_failure:
         raise BadDescription(
-            "The new cap is below what is spent already.",
-            "A cap can be lowered to what is spent, and no further.",
+            "The new cap is below the amount already spent.",
+            "Choose a cap of at least the amount spent.",
         )
     if (loss, failure) == (known.cap_loss, known.cap_failure):
         return False
@@ -71,7 +71,7 @@ def budget_row(connection: Connection, budget: str) -> Row[Any]:
     """
     row = find_row(connection, BUDGETS, budget)
     if row is None:
-        raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
+        raise BadRequest(f'The ledger has no budget "{budget}".', "Load a dataset of it first.")
     return row
 
 
@@ -136,12 +136,13 @@ def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
         if known.method != entry.method:
             raise BadDescription(
                 f'"{known.dataset}" was loaded under the method {known.method}, and this is {entry.method}.',
-                "Give other persons another id and lineage: no set of records may have two protections.",
+                "Give a dataset of other people another id and lineage. The same records cannot have two kinds of "
+                "protection.",
             )
         if known.budget != entry.budget:
             raise BadDescription(
                 f'"{known.dataset}" was loaded in the budget "{known.budget}", and this is "{entry.budget}".',
-                "Keep the budget: its lifetime cap is promised to the persons of this lineage.",
+                "Keep the budget: its lifetime cap was promised to the people in this lineage.",
             )
 
 
@@ -154,9 +155,9 @@ def refuse_other_terms(connection: Connection, budget: Budget) -> None:
     same = row.composition == budget.composition and row.neighbours in {budget.neighbours, UNKNOWN_NEIGHBOURS}
     if not (same and row.cap_loss <= loss and row.cap_failure <= failure):
         raise LedgerUnusable(
-            f'The ledger has another cap, rule or neighbours for the budget "{budget.name}" than the sealed terms of a '
-            "version.",
-            "It was changed after the load. Restore the newest copy that was not changed.",
+            f'The cap, rule or neighbours of the budget "{budget.name}" in the ledger differ from those of a '
+            "loaded version.",
+            "It was changed after the load. Restore the newest unchanged copy.",
         )
 
 

@@ -89,7 +89,7 @@ class Register:
 
 def not_accepted() -> BadKey:
     """The one refusal of keys and tokens; it gives no reason."""
-    return BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
+    return BadKey("The API key is not accepted.", "Leave the key out, or ask the custodian for a new one.")
 
 
 def hash_key(key: str) -> str:

@@ -118,7 +118,7 @@ def _no_counts(dataset: Dataset) -> BadRequest | None:
     if dataset.survey is None or not dataset.survey.only_weights:
         return None
     return BadRequest(
-        message('The dataset "{id}" tells people represented, not records counted.', id=dataset.id),
+        message('The dataset "{id}" publishes people represented, not numbers of records.', id=dataset.id),
         message("Ask for the measure weighted."),
     )
 
@@ -363,7 +363,7 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
         places = kept.get(name, set(range(len(variable)))) - left_out.get(name, set())
         if not places:
             raise BadRequest(
-                message('The filter on "{name}" keeps nobody.', name=name),
+                message('The filter on "{name}" leaves no one.', name=name),
                 message("Name at least one category, or leave it out."),
             )
         if len(places) < len(variable):

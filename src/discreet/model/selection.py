@@ -278,8 +278,8 @@ def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
     for place, (low, high) in scale.bounds.items():
         if low <= number <= high:
             code, label = scale.categories[place].code, scale.categories[place].label
-            begin = message("Let the range begin with the whole category ({code}), or beside it.", code=code)
-            end = message("Let the range end with the whole category ({code}), or beside it.", code=code)
+            begin = message("Let the range begin at the whole category ({code}), or next to it.", code=code)
+            end = message("Let the range end at the whole category ({code}), or next to it.", code=code)
             text = message(
                 '{number} lies inside the category "{label}" of "{name}", which cannot be divided.',
                 number=number,

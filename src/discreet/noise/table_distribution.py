@@ -205,7 +205,7 @@ class DistributionWithSums(NoiseDistribution):
         """
         if self.added[place]:
             raise BadRequest(
-                message("This number is the sum of the areas shown, and has no noise of its own."),
+                message("This number is the sum of the areas shown and has no noise in addition."),
                 message("Ask about the areas themselves, or about their sum."),
             )
         return self.counted.at(*place)

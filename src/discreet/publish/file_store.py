@@ -138,5 +138,5 @@ def open_storage(text: str) -> Storage:
 def _unreadable(name: str, why: str) -> PublicationUnusable:
     return PublicationUnusable(
         f"The file {name!r} of the publication cannot be read: {why}.",
-        "Name the place that `discreet publish --to` wrote, or publish again.",
+        "Name the folder or bucket that `discreet publish --to` wrote, or publish again.",
     )

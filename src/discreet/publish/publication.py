@@ -157,7 +157,7 @@ def _parse_list(content: bytes) -> Publication:
         if document["format"] != FORMAT or document["version"] != VERSION:
             raise PublicationUnusable(
                 f"The publication has the format {document['format']!r} {document['version']!r}.",
-                "Serve it with the version of Discreet that wrote it, or a later one.",
+                "Serve it with the version of Discreet that wrote it, or a newer one.",
             )
         datasets = {name: _dataset(each) for name, each in document["datasets"].items()}
         return Publication(datasets, document["options"])
@@ -179,6 +179,6 @@ def _dataset(entry: Mapping[str, Any]) -> PublishedDataset:
 
 def _damage_error(name: str) -> PublicationUnusable:
     return PublicationUnusable(
-        f"{name!r} of the publication is damaged, or is not what was signed.",
-        "Publish again, or copy the publication again from where it was published.",
+        f"{name!r} of the publication is damaged or was changed after signing.",
+        "Publish again, or copy the publication again from its source.",
     )

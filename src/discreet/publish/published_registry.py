@@ -66,7 +66,7 @@ class Absent:
     def __call__(self, *_given: object) -> NoReturn:
         """Raise the error."""
         raise errors.WorkspaceUnusable(
-            "A publication has no records and no keys.", "Ask the workspace that published it."
+            "A publication contains no records and no keys.", "Use the workspace that published it."
         )
 
 
@@ -144,8 +144,8 @@ class PublishedService(DatasetService):
     def margins(self, *_given: Any, **_named: Any) -> dict[str, Any]:
         """Refuse: a publication makes no new releases."""
         raise errors.NotPublished(
-            message("Margins are released by the workspace, and this server has published tables alone."),
-            message("Ask for a published table."),
+            message("This server has published tables only; margins are released by the workspace."),
+            message("Request a published table."),
         )
 
 
@@ -153,7 +153,7 @@ def no_accounts_error() -> errors.BadKey:
     """The error for an API key."""
     return errors.BadKey(
         message("The API key is not accepted: this server has no accounts."),
-        message("Ask without a key: what is published is for everybody."),
+        message("Leave the key out: the publication is open to everyone."),
     )
 
 
@@ -252,7 +252,7 @@ class PublishedTables(PublishedService):
             raise errors.NotPublished(
                 message("This table is not among the {many:,} that are published.", many=len(self.tables)),
                 message(
-                    "Ask for one of the nearest: {tables:semicolon}.",
+                    "Request one of the nearest: {tables:semicolon}.",
                     tables=tuple(Message("{names}", {"names": table.variables}) for table in near),
                 ),
             )
@@ -382,8 +382,8 @@ class PublishedRegistry(DatasetRegistry):
             name = version or self._version
             if resolve_version(found.versions, name) != found.service.digest:
                 raise errors.VersionClosed(
-                    message('Version "{version}" is not the one that is published.', version=name),
-                    message("Leave `version` out for the version that is served."),
+                    message('Version "{version}" is not published.', version=name),
+                    message("Leave `version` out to get the current version."),
                 )
         return found.service.with_admission(self._gate.admit)
 

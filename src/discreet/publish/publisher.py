@@ -54,8 +54,8 @@ class Limits:
         """
         if files > self.files or size > self.bytes:
             raise TooMuchToPublish(
-                f"The publication would have {files:,} files and some {size:,} bytes before they are compressed; at most "
-                f"{self.files:,} files and {self.bytes:,} bytes are written.",
+                f"The publication would have {files:,} files and about {size:,} bytes before compression; the limits "
+                f"are {self.files:,} files and {self.bytes:,} bytes.",
                 "Declare fewer tables in [publish], or raise --most-files and --most-bytes.",
             )
 
@@ -165,7 +165,8 @@ def _refuse_no_universe(dataset: Dataset, parts: PublicParts) -> None:
         )
     if dataset.rules or dataset.publish.variables or dataset.publish.tables:
         raise BadDescription(
-            "universe of [publish] gives away the numbers of all its tables, and rules or tables are declared beside it.",
+            "universe of [publish] publishes the numbers of all its tables, so rules and tables cannot be "
+            "declared with it.",
             "Leave universe out and declare the tables, or leave out the rules and the tables.",
         )
 
@@ -280,12 +281,13 @@ def _former(place: Storage, key: SigningKey) -> publication.Publication:
         return publication.read_publication(place, key.public)[0]
     except SignatureUnusable:
         raise PublicationUnusable(
-            "Another workspace's publication stands there.", "Choose a folder of its own for this workspace."
+            "The folder contains the publication of another workspace.",
+            "Choose another folder for this workspace.",
         ) from None
     except PublicationUnusable as error:
         raise PublicationUnusable(
-            f"{error.message} Which datasets it has is not known any more.",
-            "Put the folder aside, and publish every dataset again.",
+            f"{error.message} Its list of datasets is lost.",
+            "Move the folder away, and publish every dataset again.",
         ) from None
 
 

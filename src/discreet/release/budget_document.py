@@ -400,7 +400,7 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
     dp = _dp_protector(stored)
     if dp.plan.answer is None:
         raise BadRequest(
-            message('"{id}" answers nothing outside its universe.', id=stored.dataset.id),
+            message('"{id}" has no tables outside its universe.', id=stored.dataset.id),
             message("Set answer_cost in [protection.budget] and load it again."),
         )
     listed = Accounts(dp.ledger.database).listing()

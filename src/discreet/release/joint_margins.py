@@ -87,7 +87,7 @@ class JointMargins:
         dp = self.stored.dp
         if dp is None:
             raise BadRequest(
-                f'"{self.stored.dataset.id}" has no privacy budget that margins could be charged to.',
+                f'"{self.stored.dataset.id}" has no privacy budget to charge margins to.',
                 'Only datasets with the method "dp" have one.',
             )
         return dp
@@ -97,7 +97,7 @@ class JointMargins:
         terms = self._dp.plan.terms
         if terms.neighbours == "replace-one" and not terms.known_total:
             raise BadDescription(
-                "Margins for replace-one neighbours tell the number of records, which is not declared public.",
+                "Margins for replace-one neighbours reveal the number of records, which is not declared public.",
                 'Write invariants = ["n"] in [protection.budget].',
             )
         chosen = {"neighbours": terms.neighbours, "weights": self.weights}
@@ -177,7 +177,7 @@ class JointMargins:
         terms, source = dp.plan.terms, dp.source
         if terms.composition != "basic":
             raise BadRequest(
-                f"Margins are charged in epsilon and delta, and the budget's rule is {terms.composition}.",
+                f"Margins are charged in epsilon and delta, but the budget's rule is {terms.composition}.",
                 'Only a budget with rule = "basic" can pay for them.',
             )
         promised = Fraction(0) if isinstance(plan, Holistic) or not plan.delta else self.delta

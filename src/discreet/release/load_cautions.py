@@ -66,8 +66,9 @@ TOO_LARGE = (
 )
 #: The caution of every load under `dp`: the same whatever the records are.
 LEFT_OUT = (
-    "Under dp no record is a reason to refuse a load, since that would tell of a person. A record that does not fit is "
-    "left out, and so are a person's records beyond records_per_unit. `discreet check` tells you alone how many."
+    "Under dp a load is never refused because of a record, since a refusal could disclose a person. "
+    "Records that do not fit are left out, and so are a person's records beyond records_per_unit. "
+    "`discreet check` shows you how many."
 )
 #: Checks under `dp` only.
 OF_DP = (
@@ -79,7 +80,7 @@ CHECKED = (
     "the noise: its design, and how often it would leave a count exact",
     "every record: its columns, categories, id, and structural zeros",
     "a survey's weights: what [survey] declares, and the bias of its form (cell keys; not of records inside Spark)",
-    "the lineage: one method and one budget for ever",
+    "the lineage: one method and one budget permanently",
     OF_DP,
 )
 
@@ -107,7 +108,7 @@ def load_with_cautions(job: LoadJob) -> LoadReport:
             changed = _changes_sentence(report.changes, job.corrections, is_dp=after.protection.is_dp)
             cautions = [changed, *cautions]
         if errors_of_people(report.before):
-            cautions.append(f"The version that was served before is closed. {ERRORS_OF_PEOPLE[0]}")
+            cautions.append(f"The previous version is closed. {ERRORS_OF_PEOPLE[0]}")
     return replace(report, cautions=(*cautions, *report.cautions))
 
 
@@ -170,17 +171,20 @@ def dry_load_document(job: LoadJob) -> dict[str, Any]:
 def _changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
     """What changed against the current version, and what it means for those people; a fixed sentence under `dp`."""
     if is_dp:
-        return "A version is served already. Every version has noise of its own, which its charge covers."
+        return "A version is served already. Every version has independent noise, which its charge covers."
     records = "record" if changes.added == 1 else "records"
     counts = f"{changes.added:,} {records} added, {changes.removed:,} removed, {changes.changed:,} changed"
     if changes.left_out:
         counts += f" ({', '.join(changes.left_out)} not compared)"
-    counts = f"Against the version that is served: {counts}."
+    counts = f"Compared with the current version: {counts}."
     if corrections == NEW_LINEAGE:
-        return f"{counts} All numbers change; whoever averages both versions is nearer to the truth."
+        return (
+            f"{counts} All numbers change; readers who average both versions get closer to the true counts."
+        )
     return (
-        f"{counts} Whoever has tables of both versions can find these people: every cell without them keeps its "
-        "number. --corrections collect publishes nothing yet; --corrections new-lineage changes all numbers."
+        f"{counts} Readers with tables of both versions can single out these people, because every cell "
+        "without them keeps its number. Publish later with --corrections collect, or change all numbers with "
+        "--corrections new-lineage."
     )
 
 
@@ -194,23 +198,24 @@ def description_cautions(dataset: Dataset, records: int | None) -> Iterator[str]
             yield found
     if not dataset.rules and not dataset.protection.is_dp:
         yield (
-            "The description has no [[rule]]: sparse tables and small areas are shown as they come. "
-            "`discreet describe` drafts the rules of the demo."
+            "The description has no [[rule]], so sparse tables and small areas are published as well. `discreet "
+            "describe` drafts common rules."
         )
     count = len(dataset.variables)
     if count > MANY_VARIABLES:
         tables = sum(comb(count, size) for size in (1, 2, 3))
         yield (
-            f"{count} variables make {tables:,} tables: the more can be asked, the more can "
-            "be learned about one person. Leave out what nobody will tabulate."
+            f"{count} variables make {tables:,} tables, and every table reveals a little about each person. Leave "
+            "out variables that no one will tabulate."
         )
     if dataset.id_column == ROW_NUMBER:
         yield (
-            "The records have no id: their keys follow their places in the file. A file in another order, or with a "
-            "record more or fewer, has other numbers, and whoever has both versions can average their noise."
+            "The records have no id, so their keys depend on their position in the file. If the order or number "
+            "of records changes, all numbers change, and readers with both versions can average the noise. Name "
+            "an id_column if there is one."
         )
     if records is not None and records < FEWEST_A_CATEGORY:
-        yield f"The file has {_count(records, 'record')}: hardly anything can be said of so few and protect them."
+        yield f"The file has {_count(records, 'record')}: tables of so few records are either useless or disclosive."
 
 
 def form_cautions(dataset: Dataset, engine: Engine, beside: Path) -> tuple[str, ...]:
@@ -258,12 +263,8 @@ def weigh_draft(draft: Draft, file: Path) -> Draft:
                 return replace(draft, assumed=(*draft.assumed, TOO_LARGE))
             inspect_records(LoadJob(folder, text, file, inspect=inspect))
         except DiscreetError as error:
-            return replace(
-                draft, assumed=(*draft.assumed, f"The weights were not looked at: {error.message}")
-            )
-    lines = "\n".join(
-        [f"# {CONFIDENTIAL_WEIGHTS} Take these lines out before you give the file away.", *found]
-    )
+            return replace(draft, assumed=(*draft.assumed, f"The weights were not analysed: {error.message}"))
+    lines = "\n".join([f"# {CONFIDENTIAL_WEIGHTS} Delete these lines before you share the file.", *found])
     return replace(draft, text=draft.text.replace(f"\n{DRAFT_FORM}\n", f"\n{lines}\n", 1))
 
 
@@ -282,11 +283,11 @@ def disappearing(before: Dataset, after: Dataset) -> Iterator[str]:
             what = "category" if len(lost) == 1 else "categories"
             yield f"{variable.name} loses {len(lost):,} {what}: {_name_list(lost)}."
     if before.survey is not None and after.survey is None:
-        yield "Readers lose weighted tables: [survey] is gone."
+        yield "Weighted tables disappear, because [survey] is gone."
     kinds = [[str(rule.get("kind")) for rule in each.rules] for each in (before, after)]
     lost = [kind for kind in dict.fromkeys(kinds[0]) if kinds[0].count(kind) > kinds[1].count(kind)]
     if lost:
-        yield f"Rules that protected the version before are gone: {_name_list(lost)}."
+        yield f"Rules of the previous version are missing: {_name_list(lost)}."
 
 
 def _name_list(names: Sequence[str]) -> str:

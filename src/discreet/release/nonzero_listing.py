@@ -61,20 +61,18 @@ def check_nonzero(
     question = check_request(stored, request, asker, limit)
     if question.additivity != "independent":
         raise BadRequest(
-            message("Totals that add up need the whole table, and only cells that are not 0 are asked for."),
+            message("Totals that add up need the whole table, and only non-zero cells were requested."),
             message("Add additivity=independent, or ask for the whole table."),
         )
     if not question.asked.kind.cellwise(stored.dataset):
         raise BadRequest(
-            message(
-                "Numbers of this measure are made from several cells at once, and cannot be listed one by one."
-            ),
+            message("Numbers of this measure combine several cells and cannot be listed one by one."),
             message("Ask for the measure count, or for the whole table."),
         )
     if needs_table(stored.rules, question.asked.counted, stored.dataset):
         raise BadRequest(
-            message("Rules on counts look at the whole table before any of it is released."),
-            message("Ask for the whole table, in parts by a filter where it is too large."),
+            message("Rules on counts need the whole table before any part of it is released."),
+            message("Request the whole table; if it is too large, in parts with a filter."),
         )
     return question
 
@@ -84,9 +82,9 @@ def _refuse_noisy_zeros(stored: StoredDataset) -> None:
     if protection.is_dp or protection.zeros != "kept":
         raise BadRequest(
             message(
-                "Empty cells of this dataset have noise too: a list of some cells would tell which are empty."
+                "Empty cells of this dataset have noise, too: a list of some cells would reveal which are empty."
             ),
-            message("Ask for the whole table, in parts by a filter where it is too large."),
+            message("Request the whole table; if it is too large, in parts with a filter."),
         )
 
 

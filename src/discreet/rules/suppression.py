@@ -126,7 +126,7 @@ def layout_for(verdict: Verdict | None, shape: TableShape, dataset: Dataset, add
         )
     if additivity == "fitted" and layout.sums:
         raise TableNotReleased(
-            message("Areas that you choose have no total of their own that cells could be fitted to."),
+            message("A total of chosen areas is not published, so cells cannot be fitted to it."),
             message("Ask for additivity=independent, or for all areas, or use a coarser level."),
         )
     return layout

@@ -156,12 +156,14 @@ class WeightReport(Confidential):
         if self.above:
             records = "1 record has" if self.above == 1 else f"{self.above:,} records have"
             found.append(
-                f"{records} a weight above {MOST_WEIGHT_RATIO} times the mean: trim at {self.trim:.6g}, and spread what is "
-                "cut off over the others."
+                f"{records} a weight above {MOST_WEIGHT_RATIO} times the mean: trim at {self.trim:.6g}, and "
+                "distribute the excess over the other weights."
             )
         found += [
-            f"{name} {code!r} is in few clusters: its cluster effect is {over:.1f} times that of {name}, and its intervals "
-            "are too short."
+            (
+                f"{name} {code!r} is in few clusters: its cluster effect is {over:.1f} times that of {name}, so its "
+                "intervals are too short."
+            )
             for name, code, over in self.concentrated
         ]
         width = max(map(len, SERVED)) + 1

@@ -569,8 +569,8 @@ def _inside(axis: Axis, at: int, parts: Sequence[frozenset[int]]) -> Floats:
     chosen = [part <= members for part in parts]
     if frozenset().union(*(part for part, yes in zip(parts, chosen, strict=True) if yes)) != members:
         raise BadRequest(
-            message('The table does not show what "{code}" is made of.', code=axis.codes[at]),
-            message("Ask for a table with these categories, or without groups that overlap."),
+            message('The table does not contain the parts of "{code}".', code=axis.codes[at]),
+            message("Choose a table with these categories, or without overlapping groups."),
         )
     return np.array(chosen, dtype=np.float64)
 

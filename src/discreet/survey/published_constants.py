@@ -292,8 +292,8 @@ def refuse_biased_form(survey: Survey, figures: Sequence[LevelFigures], fitting:
     trim = f'Trim weights at {MOST_WEIGHT_RATIO} times their mean, or use form = "largest-weight".'
     if (ratio := weight_ratio(survey)) > MOST_WEIGHT_RATIO:
         raise BadData(
-            f"`largest_weight` of [survey] is {ratio:.1f} times the mean weight: a person of such a weight cannot be "
-            f'represented by the form "{survey.form}".',
+            f'`largest_weight` of [survey] is {ratio:.1f} times the mean weight: the form "{survey.form}" cannot '
+            "represent a person of that weight.",
             trim,
         )
     biased = biased_levels(survey, figures)[:5]
@@ -334,7 +334,7 @@ def refuse_other_stratum_weights(dataset: Dataset, engine: Engine) -> None:
         raise BadData(
             f"`stratum_weights` of [survey] are not those of the records: {'; '.join(other[:5])}{more}. (Confidential: "
             "these figures are from the records.)",
-            "Declare the population of the stratum over its records, or mend the weights.",
+            "Declare the stratum's population divided by its number of records, or correct the weights.",
         )
 
 

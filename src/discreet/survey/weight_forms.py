@@ -155,7 +155,7 @@ def weight_form(name: str) -> WeightForm:
     try:
         return FORMS[name]
     except KeyError:
-        raise BadOption(f'The weight form "{name}" is not known.', nearest(name, FORMS)) from None
+        raise BadOption(f'There is no weight form "{name}".', nearest(name, FORMS)) from None
 
 
 def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def public_error(error: DiscreetError) -> DiscreetError:
     log.error("%s: %s", error.code, error)
     return type(error)(
         message("The server cannot answer at the moment."),
-        message("Whoever runs it finds the reason in its log; try again later."),
+        message("Try again later; the operator finds the reason in the server's log."),
     )
 
 

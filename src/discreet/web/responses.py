@@ -200,7 +200,9 @@ class RouteDispatcher(HttpMiddleware):
             if not started:
                 raise DiscreetError(
                     message("The incident is noted as {incident}.", incident=incident),
-                    message("Try again; if it happens again, tell whoever runs this server that number."),
+                    message(
+                        "Try again; if it happens again, give that number to the operator of this server."
+                    ),
                 ) from None
         finally:
             context.route = getattr(scope.get("route"), "path", "") or ""

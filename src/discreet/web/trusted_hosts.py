@@ -111,7 +111,7 @@ def _refusal(host: str, *, is_single: bool) -> DiscreetError:
             "The request is for the host {host!r}, and this server does not answer for it.", host=host[:100]
         ),
         message(
-            "Ask for the address that was given to you. Whoever runs the server names its hosts with the "
-            "option trusted_hosts, or its address with public_url."
+            "Use the address you were given. The operator sets the host names with the option trusted_hosts, or "
+            "the URL with public_url."
         ),
     )

@@ -20,7 +20,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.errors import BadData, BadDescription, NotFound, UnknownDataset, WorkspaceUnusable
@@ -54,8 +54,8 @@ def refuse_newer_workspace(folder: Path) -> None:
         ) from None
     if schema > SCHEMA:
         raise WorkspaceUnusable(
-            f"The workspace has schema {schema}, and this version of Discreet knows schemas up to {SCHEMA}.",
-            "Use the newer version of Discreet that wrote it.",
+            f"The workspace has schema {schema}, but this version of Discreet supports schemas up to {SCHEMA}.",
+            "Use the newer version of Discreet that wrote the workspace.",
         )
 
 
@@ -63,8 +63,8 @@ def refuse_rotating(folder: Path) -> None:
     """Refuse a workspace between two secrets: a rotation is under way, or did not finish."""
     if (folder / RETIRING).exists():
         raise WorkspaceUnusable(
-            "The secret of the workspace is being rotated, or that was broken off.",
-            "Wait for `discreet secret rotate`, or run it again: it finishes what was begun.",
+            "The secret of the workspace is being rotated, or a rotation was interrupted.",
+            "Wait for `discreet secret rotate` to finish, or run it again to complete the rotation.",
         )
 
 
@@ -107,11 +107,25 @@ def find_version(home: Path, word: str) -> VersionFacts:
 
 @contextmanager
 def lock_dataset(home: Path) -> Iterator[None]:
-    """Hold the lock of a dataset, so that no load runs; what killed commands left is removed first."""
-    with file_lock(home / ".lock"):
+    """Hold the lock of a dataset, so that no load runs; what killed commands left is removed first.
+
+    Raises:
+        WorkspaceUnusable: The secret is being rotated, or was rotated while this waited.
+    """
+    lock = file_lock(home / ".lock")
+    with suppress(FileNotFoundError):  # a rotation moved the folder
+        lock.acquire()
+    try:
+        refuse_rotating(home.parents[1])
+        if not home.is_dir():
+            raise WorkspaceUnusable(
+                "The secret of the workspace was rotated while the command waited.", "Load the dataset again."
+            )
         if find_leftovers(home):
             remove_leftovers(home)
         yield
+    finally:
+        lock.release()
 
 
 #: How the names of temporary files and folders of a dataset begin.
@@ -212,7 +226,9 @@ def _categories(path: Path) -> str:
 
 def _category(row: dict[str, str | None], path: Path, line: int) -> str:
     if None in row.values() or None in row:
-        raise BadDescription(f"Line {line} of {path.name} is torn.", "Give every line the same fields.")
+        raise BadDescription(
+            f"Line {line} of {path.name} has too many or too few fields.", "Give every line the same fields."
+        )
     given = {key: (value or "").strip() for key, value in row.items()}
     pairs = (f"{key} = {toml_string(value)}" for key, value in given.items() if value or key == "code")
     return f"{{ {', '.join(pairs)} }}"

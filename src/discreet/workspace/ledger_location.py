@@ -74,8 +74,8 @@ def refuse_lost_ledger(folder: Path) -> None:
     """Refuse a workspace with datasets that were charged to a ledger that is missing."""
     if any(found for name in (FINGERPRINT, MARK) for found in version_files(folder, name)):
         raise LedgerUnusable(
-            "The ledger is missing, and datasets were charged to it or are known by it.",
-            "Restore the newest copy: without it nobody knows what was spent.",
+            "The ledger is missing, although datasets are registered in it.",
+            "Restore the newest copy; without it the spent privacy budget is unknown.",
         )
 
 

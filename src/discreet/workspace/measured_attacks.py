@@ -64,6 +64,6 @@ def read_attack_result(folder: Path, name: str) -> AttackResult | None:
         return None
     except (OSError, ValueError, TypeError, KeyError):
         raise WorkspaceUnusable(
-            f'What was measured of the attack "{name}" cannot be read.',
+            f'The results of the attack "{name}" cannot be read.',
             f"Measure it again with `discreet attack {name} --keep`, or delete {ATTACKS}/{path.name}.",
         ) from None

@@ -30,113 +30,111 @@ def _number(default: int | None, smallest: int, largest: int, meaning: str) -> A
 class Options:
     """The options in force. A field's name is its key in `workspace.toml`; DISCREET_NAME sets it, too."""
 
-    host: str = _text("127.0.0.1", "The address that the server listens on.")
-    port: int = _number(8000, 1, 65_535, "The port that the server listens on.")
+    host: str = _text("127.0.0.1", "IP address the server listens on.")
+    port: int = _number(8000, 1, 65_535, "Port the server listens on.")
     threads: int | None = _number(
-        None, 1, 1024, "Threads for one aggregate; all cores by default. Numbers do not depend on it."
+        None, 1, 1024, "Threads per query; by default all cores. Numbers do not depend on it."
     )
     ledger: str | None = _text(
         None,
-        "The URL of a PostgreSQL database for the ledger, as SQLAlchemy takes it; by default ledger.sqlite in the "
-        "workspace.",
+        "SQLAlchemy URL of a PostgreSQL database for the ledger; by default ledger.sqlite in the workspace.",
     )
     page_cells: int = _number(
         2_000,
         100,
         20_000,
-        "The largest table that a page draws at once; of larger ones it draws what the reader looks at.",
+        "Largest table that a page draws completely; of larger tables it draws the visible part.",
     )
     pxweb_cells: int = _number(
-        100_000, 1, 10_000_000, "How many cells one call of PxWebApi gives; programs ask for more in parts."
+        100_000,
+        1,
+        10_000_000,
+        "Maximum number of cells per PxWebApi call; clients fetch larger tables in parts.",
     )
     nonzero_cells: int | None = _number(
         None,
         1,
         2**62,
-        "How many cells a table may have of which a server lists those that are not 0; the dataset's max_cells by default.",
+        "Maximum number of cells of a table whose non-zero cells are listed; by default the dataset's "
+        "max_cells.",
     )
-    pxweb_calls: int = _number(
-        60, 1, 1_000_000, "How many calls of PxWebApi an address may make in 10 seconds."
-    )
+    pxweb_calls: int = _number(60, 1, 1_000_000, "PxWebApi rate limit: calls per IP address in 10 seconds.")
     public_url: str | None = _text(
         None,
-        "The address under which readers find the server, a path included; links, citations and feeds use it.",
+        "Public URL of the server, including a path; used in links, citations and feeds.",
     )
     trusted_hosts: str | None = _text(
         None,
-        "Host names, separated by commas, that the server answers for beside its own; `*.x.org` and `*` are read.",
+        "Additional host names the server answers for, comma-separated; `*.x.org` and `*` are allowed.",
     )
-    workers: int = _number(1, 1, 64, "How many processes serve; each opens the datasets for itself.")
+    workers: int = _number(1, 1, 64, "Number of server processes; each opens the datasets itself.")
     cache_mb: int = _number(
-        64, 0, 100_000, "Megabytes of answers that all processes keep in memory; 0 keeps none."
+        64, 0, 100_000, "Size of the response cache of all processes in megabytes; 0 turns it off."
     )
-    cache_folder: str | None = _text(None, "Ignored, with a warning: responses are cached in memory.")
+    cache_folder: str | None = _text(None, "Ignored with a warning: responses are cached in memory.")
     cache_folder_mb: int = _number(1_000, 1, 10_000_000, "Ignored, as cache_folder.")
-    connections: int = _number(2_000, 8, 1_000_000, "How many connections each process holds at once.")
-    header_seconds: int = _number(
-        10, 1, 3_600, "Seconds within which the headers of a request must be complete."
+    connections: int = _number(2_000, 8, 1_000_000, "Maximum number of open connections per process.")
+    header_seconds: int = _number(10, 1, 3_600, "Timeout for the headers of a request, in seconds.")
+    body_seconds: int = _number(20, 1, 3_600, "Timeout for the body of a request, in seconds.")
+    idle_seconds: int = _number(15, 1, 3_600, "Keep-alive timeout of idle connections, in seconds.")
+    write_seconds: int = _number(
+        20, 1, 3_600, "Timeout for clients that stop reading a response, in seconds."
     )
-    body_seconds: int = _number(20, 1, 3_600, "Seconds within which the body of a request must be complete.")
-    idle_seconds: int = _number(
-        15, 1, 3_600, "Seconds that a connection stays open without a further request."
-    )
-    write_seconds: int = _number(20, 1, 3_600, "Seconds after which a reader who takes nothing is cut off.")
     cells_in_flight: int = _number(
         1_500_000,
         10_000,
         1_000_000_000,
-        "How many cells of large tables all processes make and send at once; further ones wait, or get 503.",
+        "Maximum number of cells of large tables in progress in all processes; further requests wait or get "
+        "503.",
     )
-    publisher: str | None = _text(None, "Who publishes the datasets, as catalogues name it.")
-    licence: str | None = _text(None, "The address of the licence of the tables, as catalogues name it.")
+    publisher: str | None = _text(None, "Publisher of the datasets, for catalogues.")
+    licence: str | None = _text(None, "URL of the licence of the tables, for catalogues.")
     access: str = _text(
         "public", "Who may see datasets that have no [access]: public, reader, analyst or custodian."
     )
     trusted_proxies: str | None = _text(
         None,
-        "Addresses and networks of proxies, separated by commas: what they say of the reader's address and account is "
-        "believed.",
+        "IP addresses and networks of trusted proxies, comma-separated; their headers decide the client's IP "
+        "address and account.",
     )
     proxy_account_header: str | None = _text(
         None,
-        "The header in which a trusted proxy names the account that it signed in, as in X-Forwarded-User.",
+        "Header in which a trusted proxy passes the signed-in account, as in X-Forwarded-User.",
     )
     proxy_role_header: str | None = _text(
-        None, "The header in which it names roles or groups, separated by commas."
+        None, "Header in which a trusted proxy passes roles or groups, comma-separated."
     )
-    sign_in_role: str = _text(
-        "reader", "The role of somebody whom the office's sign-in names, where no other is told."
-    )
+    sign_in_role: str = _text("reader", "Default role of accounts of the identity provider.")
     oidc_issuer: str | None = _text(
-        None, "The issuer of OpenID Connect whose tokens are accepted; it needs the extra oidc."
+        None, "OpenID Connect issuer whose tokens are accepted; needs the extra oidc."
     )
-    oidc_audience: str | None = _text(None, "The audience that these tokens must name.")
-    oidc_account_claim: str = _text("sub", "The claim of a token that names the account.")
-    oidc_role_claim: str = _text("roles", "The claim of a token that names roles.")
+    oidc_audience: str | None = _text(None, "Required audience of these tokens.")
+    oidc_account_claim: str = _text("sub", "Claim of a token that holds the account.")
+    oidc_role_claim: str = _text("roles", "Claim of a token that holds roles.")
     account_calls: int = _number(
-        30_000, 0, 10_000_000, "How many calls an account may make in 10 seconds; 0 for any."
+        30_000, 0, 10_000_000, "Rate limit per account: calls in 10 seconds; 0 for none."
     )
     address_calls: int = _number(
         3_000,
         0,
         10_000_000,
-        "How many calls an address may make in 10 seconds without an account; 0 for any.",
+        "Rate limit per IP address without an account: calls in 10 seconds; 0 for none.",
     )
     state: str | None = _text(
         None,
-        "The folder in which the server writes its log and what its processes share; by default server in the workspace.",
+        "Folder for the server's audit log and shared state; by default `server` in the workspace.",
     )
-    log: str = _text("on", "Whether requests are logged: on or off.")
-    log_addresses: str = _text("hashed", "What the log keeps of addresses: hashed, truncated, full or none.")
+    log: str = _text("on", "Audit log of requests: on or off.")
+    log_addresses: str = _text("hashed", "How IP addresses are logged: hashed, truncated, full or none.")
     log_failure: str = _text(
-        "go-on", "What happens where the log cannot be written: go-on answers, stop answers 503."
+        "go-on", "If the log cannot be written: go-on (keep answering) or stop (answer 503)."
     )
-    log_megabytes: int = _number(64, 1, 10_000, "A file of the log that is larger is turned over.")
-    log_days: int = _number(90, 1, 36_500, "After so many days a file of the log is removed.")
+    log_megabytes: int = _number(64, 1, 10_000, "Size in megabytes at which a log file is rotated.")
+    log_days: int = _number(90, 1, 36_500, "Days after which a log file is deleted.")
     metrics_addresses: str | None = _text(
-        "127.0.0.1,::1", "Addresses and networks that may read /metrics; for all others it is not there."
+        "127.0.0.1,::1", "IP addresses and networks that may read /metrics; everyone else gets 404."
     )
-    traces: str | None = _text(None, "otlp: spans for OpenTelemetry; it needs the extra otel.")
+    traces: str | None = _text(None, "otlp: export OpenTelemetry spans; needs the extra otel.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +224,7 @@ def _workspace_file(folder: Path) -> dict[str, Any]:
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadOption(
-            f"{WORKSPACE_FILE} is not valid TOML: {error}.", "Mend the line that it names."
-        ) from None
+        raise BadOption(f"{WORKSPACE_FILE} is not valid TOML: {error}.", "Fix that line.") from None
     known = [*(option.name for option in OPTIONS), "engine", "watch"]
     for key in document:
         if key not in known:

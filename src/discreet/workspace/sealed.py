@@ -190,8 +190,8 @@ def report_full_disk(dataset_id: str, folder: Path) -> Iterator[None]:
         if not full:
             raise
         raise WorkspaceUnusable(
-            f'The disk is full: the load of "{dataset_id}" was given up, and what was served before is still served.',
-            "Make room on the disk of the workspace, and load again.",
+            f'The disk is full: the load of "{dataset_id}" was stopped. The version before is still served.',
+            "Free space on the disk of the workspace, then load again.",
         ) from None
 
 
@@ -234,7 +234,7 @@ def read_records_seal(folder: Path) -> RecordsSeal:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
             raise  # too many open files says nothing about the seal
-        raise load_again(f"The seal of the records of version {folder.name[:8]} cannot be read.") from None
+        raise load_again(f"The checksums of version {folder.name[:8]} cannot be read.") from None
 
 
 def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], secret: Secret) -> None:
@@ -248,8 +248,9 @@ def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], s
     sizes, key = _file_sizes(folder), _records_key(secret, folder.name)
     for name in sorted(sizes.keys() - own - seal.files.keys()):
         raise WorkspaceUnusable(
-            f'Version {folder.name[:8]} of "{folder.parent.name}" has a file that was not there at its load: {name!r}.',
-            "Remove the file, or load the dataset again.",
+            f'Version {folder.name[:8]} of "{folder.parent.name}" contains a file that its load did not write: '
+            f"{name!r}.",
+            "Delete the file, or load the dataset again.",
         )
     missing = records_missing(folder, seal) and (folder / CUBES).is_dir()
     for name, file in seal.files.items():
@@ -278,7 +279,8 @@ def verify_records(folder: Path, seal: RecordsSeal, secret: Secret, pace: Pace =
 def records_changed_error(folder: Path) -> WorkspaceUnusable:
     """The error for a version whose stored records differ from those of its load."""
     return load_again(
-        f'The stored records of version {folder.name[:8]} of "{folder.parent.name}" are not those of its load.'
+        f'The stored records of version {folder.name[:8]} of "{folder.parent.name}" have changed since their '
+        "load."
     )
 
 

@@ -122,7 +122,7 @@ class Workspace:
         if not (folder / "datasets").is_dir():
             raise NotFound(
                 f"{str(folder)!r} is not a workspace.",
-                "Load a dataset into it, or run `discreet demo` for the demo's.",
+                "Load a dataset into it, or run `discreet demo`.",
             )
         self.folder, self.threads = folder, threads
         self._open: dict[str, StoredDataset] = {}
@@ -245,7 +245,7 @@ class Workspace:
         if register is None:
             raise BadKey(
                 message("The API key is not accepted: this server has no accounts."),
-                message("Ask without a key. A custodian makes accounts with `discreet account create`."),
+                message("Leave the key out. A custodian creates accounts with `discreet account create`."),
             )
         return self.with_ledger(requester_of(register.key(key)))
 
@@ -285,7 +285,7 @@ class Workspace:
             raise dataset_not_found(dataset_id, self.ids())
         digest = current_digest(self.folder / "datasets" / dataset_id)
         if not digest:
-            raise load_again(f'The pointer of "{dataset_id}" is damaged.')
+            raise load_again(f'The file that names the current version of "{dataset_id}" is damaged.')
         return digest
 
     def _read(self, folder: Path) -> StoredDataset:

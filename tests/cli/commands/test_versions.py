@@ -49,7 +49,7 @@ def test_words_and_no_codes(run_here, town, town_workspace, tmp_path):
         town.description.replace('code = "1", label = "Male"', 'code = "M", label = "Male"'), "utf-8"
     )
     refused = run_here("relabel", description, "-w", folder)
-    assert (refused.returncode, "more than words" in refused.stderr) == (2, True)
+    assert (refused.returncode, "more than a label or note" in refused.stderr) == (2, True)
 
 
 def test_what_was_removed_or_cannot_be_served_is_told(run_here, town_versions, tmp_path):

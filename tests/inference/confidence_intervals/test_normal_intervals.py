@@ -75,7 +75,7 @@ def test_a_weighted_table_has_intervals_of_printed_numbers(catalogue):
 def test_a_cell_that_is_unreliable_has_an_interval_and_one_without_error_has_none(catalogue):
     table = catalogue.table("s", rows=["job"], measure="weighted")
     assert table.interval("c").high > 2 * table.interval("c").estimate * 0.6
-    with pytest.raises(BadRequest, match="no relative standard error"):
+    with pytest.raises(BadRequest, match="no separate relative standard error"):
         table.interval("d")
 
 

@@ -233,7 +233,7 @@ def test_the_band_of_a_dot_is_its_interval(village, see, svg):
 
 def test_without_a_distribution_there_are_no_dots_and_bars_have_no_lines(village, see):
     release = village(rows="area", columns="sex", additivity="fitted")
-    with pytest.raises(BadRequest, match="how sure its numbers are is not known") as refused:
+    with pytest.raises(BadRequest, match="the uncertainty of its numbers is unknown") as refused:
         chart_of(see(release, "dots"))
     assert "additivity=independent" in refused.value.advice
     what = see(release, "grouped")

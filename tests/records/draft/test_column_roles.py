@@ -43,7 +43,7 @@ def test_hours_paid_are_no_id():
 
 def test_an_unnamed_id_has_a_shape_and_an_income_has_not():
     assert find_roles([column("nr")]).id.name == "nr"
-    assert "one shape" in find_roles([column("nr")]).why
+    assert "the same pattern" in find_roles([column("nr")]).why
     assert find_roles([column("income", high=1e6, lengths=(1, 7))]).id is None
 
 
@@ -145,7 +145,7 @@ def test_places_are_known_by_words():
         (replace(column("pay", 300, lengths=(1, 5)), records=10**6), "amounts"),
         (replace(column("born", 70, low=1930.0, high=2000.0, lengths=(4, 4)), records=10**6), "single years"),
         (column("seen", 50, numeric=False, whole=False, dates=True), "dates"),
-        (column("note", 30, numeric=False, whole=False, lengths=(0, 200)), "texts"),
+        (column("note", 30, numeric=False, whole=False, lengths=(0, 200)), "free text"),
         (column("household_id", 20), "name says"),
         (replace(column("plz", 900, lengths=(5, 5)), records=10**6), "900 different values"),
         (column("empty", 0), "no value"),
@@ -161,7 +161,7 @@ def test_a_caution_says_the_numbers():
     assert id_caution("household", 6000, 14827).startswith(said)
     assert (too_fine(399, 20), too_fine(400, 20)) == (True, False), "twenty records a category are enough"
     assert id_caution("region", 9, 100) is None
-    assert "called an id" in id_caution("interviewer_id", 9, 10**6)
+    assert "named like an id" in id_caution("interviewer_id", 9, 10**6)
 
 
 @pytest.fixture

@@ -86,12 +86,12 @@ def test_a_weight_and_a_measurement_are_not_variables(drafted):
 #: Columns, one of which is left out with its reason; thirty records an interviewer: numbers alone do not tell.
 LEFT_OUT = {
     "age (a different value in every record)": {"id": [1, 2, 3], "sex": ["m", "f", "m"], "age": [3, 4, 5]},
-    "plot (1,000 different values, fewer than 20 records each: is it an id?)": {
+    "plot (1,000 different values with fewer than 20 records each: is it an id?)": {
         "id": range(2000), "plot": [f"s{n // 2}" for n in range(2000)],
     },
     "interviewer_id (its name says that it is an id)": {"id": range(900), "interviewer_id": [n % 30 for n in range(900)]},
     "income (not whole numbers)": {"id": range(50), "income": [n + 0.5 for n in range(50)], "sex": ["1", "2"] * 25},
-    "remark (most values stand in one record only)": {
+    "remark (most values occur in one record only)": {
         "id": range(120), "ward": [f"w{n % 6}" for n in range(120)],
         "remark": ["", "refused once"] * 40 + [f"called back at {n}" for n in range(40)],
     },
@@ -115,7 +115,9 @@ def test_a_first_record_in_place_of_the_header_is_asked_about(tmp_path):
 
 def test_a_place_that_nests_nowhere_is_said_to_be_no_geography(drafted):
     columns = {"id": range(800), "ward": [f"w{n % 8}" for n in range(800)]}
-    assert drafted(columns, geography=["ward"]).assumed[-1].startswith("ward is no geography")
+    assert (
+        drafted(columns, geography=["ward"]).assumed[-1].startswith("ward is treated as an ordinary variable")
+    )
     columns["town"] = ["ab"[n % 8 > 3] for n in range(800)]
     assert drafted(columns, geography=["ward"]).assumed[-1] == "town, ward nest and are places."
 

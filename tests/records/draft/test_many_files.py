@@ -282,7 +282,7 @@ SHAPES = {
     "silc": (eu_silc, "db040 rb090 age pl030", {"id": "rb030", "weight": "rb050"}, "", {"db030": ID_NAME, "py010n": AMOUNT}),
     "ses": (ses, "nace sex", {"id": "employeeID"}, "", {
         "hoursPaid": AMOUNT, "establishmentID": ID_NAME, "earnings": AMOUNT,
-        "isco": "250 different values, fewer than 20 records each",
+        "isco": "250 different values with fewer than 20 records each",
     }),
     "sparse": (sparse_first, "trade origin sex owner", {}, "", {}),
     "household": (person_and_household, "sex", {"id": "pid", "weight": "pw", "replicates": 20}, "", {
@@ -363,7 +363,7 @@ def test_the_first_table_is_one_that_the_rules_release(tmp_path):
 
 
 def test_a_name_that_few_share_is_asked_about(tmp_path):
-    asked = "# Are these names of people? Then take the variable out."
+    asked = "# Are these names of people? Then remove the variable."
     assert f'{asked}\n# Rarest: "' in drafted("unusual", tmp_path).text
     assert asked not in drafted("hierarchy", tmp_path).text
 
@@ -373,8 +373,8 @@ def test_no_answers_are_missing_and_the_draft_says_which(tmp_path):
     missing = {v.name: {value for value, _ in v.missing.single} for v in parse_dataset(draft.text).variables}
     words = {"work": {"Refused", "Don't know", "."}, "born": {"NA"}}
     assert missing == {"happy": {"-9", "-99", "-1"}, **words, "trend": set()}
-    assert "No answer, and so missing: -1, -9, -99 of happy." in draft.assumed
-    assert "No answer, and so missing: 8 of x1." in drafted("labelled", tmp_path).assumed
+    assert "Treated as missing values: -1, -9, -99 of happy." in draft.assumed
+    assert "Treated as missing values: 8 of x1." in drafted("labelled", tmp_path).assumed
 
 
 def test_every_variable_says_its_rarest_category_and_a_coarser_grouping(tmp_path):
@@ -398,5 +398,5 @@ def test_no_count_of_a_draft_is_published(tmp_path):
 
 
 def test_what_could_be_classed_is_said_of_a_file_without_a_variable(tmp_path):
-    assert "Could be given in classes: turnover, staff." in drafted("amounts", tmp_path).assumed[-1]
-    assert "Could be given in classes: date, index." in drafted("series", tmp_path).assumed[-1]
+    assert "Possible classes: turnover, staff." in drafted("amounts", tmp_path).assumed[-1]
+    assert "Possible classes: date, index." in drafted("series", tmp_path).assumed[-1]

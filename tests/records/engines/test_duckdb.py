@@ -118,7 +118,7 @@ def test_a_file_that_was_changed_is_noticed(version):
     (file,) = (version / "records").iterdir()
     table = pq.read_table(file)
     pq.write_table(table.set_column(0, "region", table["sex"]), file)
-    with pytest.raises(WorkspaceUnusable, match="not those of its load"):
+    with pytest.raises(WorkspaceUnusable, match="have changed since their load"):
         Workspace(version.parents[2]).stored("town")
 
 

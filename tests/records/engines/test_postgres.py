@@ -62,7 +62,7 @@ def test_nobody_else_may_read_the_schema(kept, database):
 def test_a_row_that_was_changed_is_found_by_reading_all(kept, database):
     assert kept[0].verify("town")
     database.execute(f"UPDATE {kept[1]}.records SET sex = 1 - sex WHERE ctid = '(0,1)'")
-    with pytest.raises(WorkspaceUnusable, match="not those of its load"):
+    with pytest.raises(WorkspaceUnusable, match="have changed since their load"):
         kept[0].verify("town")
 
 

@@ -66,7 +66,7 @@ def test_a_demo_of_another_arithmetic_is_refused_with_what_to_do(small_demo, tmp
     with pytest.raises(WorkspaceUnusable) as refused:
         demo.make_demo(folder, quiet)
     assert str(folder) in refused.value.message
-    assert "Remove that folder" in refused.value.advice
+    assert "Delete that folder" in refused.value.advice
     assert len(small_demo) == 2
 
 

@@ -97,7 +97,7 @@ def test_the_later_ledger_stays(dp_folder, tmp_path):
     spend(dp_folder, "later")
     told = restore(tmp_path / "copy", dp_folder)
     assert "later" in charges(dp_folder)
-    assert any("has later charges and was kept" in sentence for sentence in told)
+    assert any("has later charges than the backup and was kept" in sentence for sentence in told)
 
 
 def test_an_older_ledger_is_moved_forward(dp_folder, tmp_path):
@@ -127,11 +127,11 @@ def test_an_older_ledger_beside_newer_marks_is_not_served_and_a_whole_older_work
     back_up(dp_folder, tmp_path / "copy")
     spend(dp_folder, "later")
     (dp_folder / LEDGER).write_bytes((tmp_path / "copy" / INSIDE / LEDGER).read_bytes())
-    with pytest.raises(LedgerUnusable, match="older than the answers that were given: it ends with entry 5"):
+    with pytest.raises(LedgerUnusable, match="older than released tables: it ends with entry 5"):
         open_ledger(dp_folder)
     (dp_folder / LEDGER).unlink()  # now it is lost, and the whole workspace is restored
     told = " ".join(restore(tmp_path / "copy", dp_folder))
-    assert "was answered after entry 6. Charges are forgotten: count them as spent." in told
+    assert "was released after entry 6. Those charges are lost: count them as spent." in told
     assert numbers(dp_folder)
 
 
@@ -151,7 +151,7 @@ def test_a_backup_of_before_a_rotation_comes_back_with_every_charge_of_after(
 def test_restored_into_an_empty_place_it_says_what_nobody_knows(dp_folder, tmp_path):
     back_up(dp_folder, tmp_path / "copy")
     told = " ".join(restore(tmp_path / "copy", tmp_path / "again"))
-    assert "Charges that were made after it are not known" in told
+    assert "later charges are unknown" in told
 
 
 def test_a_workspace_is_moved_to_another_place_or_disk(folder, tmp_path, monkeypatch):
@@ -179,7 +179,7 @@ def test_a_refused_or_failed_restore_leaves_no_copy_of_the_secret(dp_folder, tmp
     manifest = json.loads((tmp_path / "copy" / MANIFEST).read_text("utf-8"))
     monkeypatch.setattr("discreet.workspace.operate.backup_restore.verify_backup", lambda _backup: manifest)
     spend(dp_folder, "here")
-    with pytest.raises(LedgerUnusable, match="Each of the two ledgers"):
+    with pytest.raises(LedgerUnusable, match="The ledgers of the backup"):
         restore(tmp_path / "copy", dp_folder)
     monkeypatch.setattr("discreet.workspace.operate.backup_restore.fsync_tree", _full)
     with pytest.raises(OSError, match="No space"):

@@ -117,14 +117,14 @@ def test_the_records_of_a_version_are_gone_and_its_history_is_not(folder):
     gone = remove_version(folder, "town", "1")
     assert not list(folder.rglob(f"{gone}/data.duckdb"))
     facts = {v.digest: v for v in list_versions(dataset_folder(folder, "town"))}
-    assert facts[gone].closed == "It is not kept any more."
+    assert facts[gone].closed == "It is no longer stored."
     with pytest.raises(VersionClosed):
         Workspace(folder).stored("town", gone[:8])
     assert Workspace(folder).stored("town").dataset.version == "2"
 
 
 def test_the_served_version_stays(folder):
-    with pytest.raises(BadRequest, match="is served"):
+    with pytest.raises(BadRequest, match="is being served"):
         remove_version(folder, "town", "2")
 
 

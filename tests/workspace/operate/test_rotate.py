@@ -1,14 +1,16 @@
 """A new secret: nothing of the old one is answered, everything can be loaded again, and the numbers are others."""
 
-from pathlib import Path
+import threading
 
 import pytest
 
-from discreet.errors import LedgerUnusable
+from discreet.errors import LedgerUnusable, WorkspaceUnusable
 from discreet.model.request import request_from_text
 from discreet.release.pipeline import release_table
+from discreet.workspace.folder_layout import lock_dataset
 from discreet.workspace.ledger_location import LEDGER, open_ledger
 from discreet.workspace.operate.rotate import rotate
+from discreet.workspace.sealed import file_lock
 from discreet.workspace.versions.load_version import LoadJob, load, load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -25,6 +27,37 @@ def test_everything_is_loaded_again_with_other_noise(folder, town):
     assert (folder / "secret").stat().st_mode & 0o777 == 0o600
     load_dataset(folder, town.description.replace('version = "1"', 'version = "2"'), town.records.slice(150))
     assert (release_table(Workspace(folder).stored("town"), REQUEST).values != before).any()
+
+
+def test_a_rotation_waits_for_a_load_and_a_load_that_waited_for_it_is_refused(dp_folder):
+    """Wrong alternative: the folder of a running load is retired, and the load is charged for nothing."""
+    home, old = dp_folder / "datasets" / "town", (dp_folder / "secret").read_bytes()
+    rotation = threading.Thread(target=rotate, args=(dp_folder,))
+    with lock_dataset(home):
+        rotation.start()
+        rotation.join(1)
+        assert rotation.is_alive()
+        assert (dp_folder / "secret").read_bytes() == old
+    rotation.join()
+    assert (dp_folder / "secret").read_bytes() != old
+    home.mkdir()
+    (home / ".lock").touch()
+    lock, moved = file_lock(home / ".lock"), []
+
+    def wait():
+        try:
+            with lock_dataset(home):
+                moved.append("locked")
+        except WorkspaceUnusable as error:
+            moved.append(error.message)
+
+    with lock:
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        waiter.join(1)
+        home.rename(dp_folder / "gone")
+    waiter.join()
+    assert moved == ["The secret of the workspace was rotated while the command waited."]
 
 
 def test_what_was_put_aside_is_a_workspace_of_its_own(folder):
@@ -58,12 +91,12 @@ def test_a_rotation_that_was_broken_off_is_finished_by_the_next(dp_folder, monke
     """It ends between the new chain and the new secret: nothing is answered, and nothing is lost."""
     before = open_ledger(dp_folder).state("town")
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "mkdir", lambda *_given, **_named: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        broken.setattr("discreet.workspace.operate.rotate.RETIRING", "missing/retiring")
+        with pytest.raises(FileNotFoundError):
             rotate(dp_folder)
     with pytest.raises(LedgerUnusable, match="not written with the secret") as refused:
         Workspace(dp_folder).stored("town")
-    assert "finished by `discreet secret rotate`" in refused.value.advice
+    assert "`discreet secret rotate` completes" in refused.value.advice
     rotate(dp_folder)
     assert open_ledger(dp_folder).state("town") == before
     assert not (dp_folder / "secret.new").exists()

@@ -85,7 +85,7 @@ def test_an_older_ledger_is_refused_wherever_it_is_asked(folder, private_town):
         lambda: load_dataset(folder, private_town.description, private_town.records),
     ):
         with pytest.raises(
-            LedgerUnusable, match=r'ends with entry 5, and version .* of "town" was answered after'
+            LedgerUnusable, match=r'ends with entry 5, but version .* of "town" was released after'
         ):
             attempt()
     put(folder, newer)
@@ -108,7 +108,7 @@ def test_a_ledger_that_is_rolled_back_under_a_server_gives_no_answers(folder):
     ask(folder)
     stored = Workspace(folder).stored("town")
     put(folder, older)
-    with pytest.raises(LedgerUnusable, match="older than the answers"):
+    with pytest.raises(LedgerUnusable, match="older than released tables"):
         release_table(stored, INSIDE)
 
 
@@ -136,7 +136,7 @@ def test_the_mark_of_one_dataset_protects_the_budget_of_all(folder, private_town
     sisters.stored("town")
     load_dataset(folder, sister, private_town.records)
     put(folder, older)
-    with pytest.raises(LedgerUnusable, match='of "sister" was answered after entry 8'):
+    with pytest.raises(LedgerUnusable, match='of "sister" was released after entry 8'):
         sisters.stored("town").dp.ledger.charge(Charge("town", "x", Fraction(1, 100), Fraction(0)))
 
 
@@ -155,9 +155,7 @@ def test_a_mark_that_was_changed_is_refused(folder, place, marks, fault):
         with pytest.raises(LedgerUnusable, match="was changed after it was written"):
             read_checkpoint(place, "0" * 32, read_secret(folder / "secret"))
         return
-    with pytest.raises(
-        LedgerUnusable, match=r"mark of the ledger of version .* was changed after it was written"
-    ):
+    with pytest.raises(LedgerUnusable, match=r"ledger's checkpoint in version .* was changed"):
         Workspace(folder).stored("town")
 
 
@@ -165,9 +163,9 @@ def test_a_mark_that_was_changed_is_refused(folder, place, marks, fault):
 def test_a_version_that_lost_its_mark_is_not_served(folder, place):
     """Wrong alternative: without the mark every older ledger would be believed."""
     (place / MARK).unlink()
-    with pytest.raises(WorkspaceUnusable, match="has lost the mark of its ledger") as refused:
+    with pytest.raises(WorkspaceUnusable, match="has lost its ledger checkpoint") as refused:
         Workspace(folder).stored("town")
-    assert "newest copy of the workspace" in refused.value.advice
+    assert "newest backup" in refused.value.advice
 
 
 def test_an_older_ledger_is_refused_where_the_mark_that_knows_more_was_removed(folder, private_town):
@@ -181,7 +179,7 @@ def test_an_older_ledger_is_refused_where_the_mark_that_knows_more_was_removed(f
     put(folder, older)
     second.unlink()
     (first.parents[1] / "current").write_text(f"{first.parent.name}\n", "ascii")
-    lost = f"Version {second.parent.name[:8]} .* has lost the mark"
+    lost = f"Version {second.parent.name[:8]} .* has lost its ledger checkpoint"
     for attempt in (
         lambda: Workspace(folder).stored("town"),
         lambda: open_ledger(folder),
@@ -240,7 +238,7 @@ def test_the_mark_of_a_removed_version_still_counts(folder, marks):
         for mark in VersionCheckpoints(folder, read_secret(folder / "secret")).by_version().values()
     ] == [7]
     put(folder, older)
-    with pytest.raises(LedgerUnusable, match="older than the answers"):
+    with pytest.raises(LedgerUnusable, match="older than released tables"):
         open_ledger(folder)
 
 
@@ -250,14 +248,14 @@ def test_a_cap_that_was_raised_before_there_was_a_chain_is_refused_by_the_sealed
         connection.execute("DELETE FROM chain")
         connection.execute("UPDATE families SET cap_loss = cap_loss * 2")
     connection.close()
-    with pytest.raises(LedgerUnusable, match="older than the answers that were given: it ends with entry 0"):
+    with pytest.raises(LedgerUnusable, match="older than released tables: it ends with entry 0"):
         open_ledger(folder)
     (place / MARK).unlink()
     secret = read_secret(folder / "secret")
     ledger = Ledger.open(folder / LEDGER, chain_key(secret))
     VersionCheckpoints(folder, secret, place).write(ledger._chain.last)
     plan = read_version(place, secret).noise
-    with pytest.raises(LedgerUnusable, match='another cap, rule or neighbours for the budget "town"'):
+    with pytest.raises(LedgerUnusable, match='cap, rule or neighbours of the budget "town"'):
         ledger.refuse_other_terms(version_budget(plan))
-    with pytest.raises(LedgerUnusable, match="sealed terms"):
+    with pytest.raises(LedgerUnusable, match="differ from those of a loaded version"):
         Workspace(folder).stored("town")

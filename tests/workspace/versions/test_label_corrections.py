@@ -37,7 +37,7 @@ def test_labels_change_and_numbers_and_version_do_not(workspace, town):
     ],
 )  # fmt: skip
 def test_more_than_words_is_refused(workspace, town, change, where):
-    with pytest.raises(BadRequest, match="more than words") as refused:
+    with pytest.raises(BadRequest, match="more than a label or note") as refused:
         relabel_dataset(workspace.folder, town.description.replace(*change, 1))
     assert f"`{where}`" in refused.value.message
 
@@ -46,7 +46,7 @@ def test_words_that_were_edited_by_hand_are_refused(workspace, town):
     relabel_dataset(workspace.folder, town.description.replace('label = "Male"', 'label = "Men"'))
     path = workspace.folder / "datasets" / "town" / WORDING
     path.write_text(path.read_text("utf-8").replace("Men", "Mice"), "utf-8")
-    with pytest.raises(WorkspaceUnusable, match="corrected words"):
+    with pytest.raises(WorkspaceUnusable, match="corrected labels"):
         Workspace(workspace.folder).stored("town")
 
 

@@ -66,7 +66,7 @@ def test_a_changed_number_and_a_missing_file_are_refused(loaded):
     numbers = np.load(folder / RESIDUALS)
     numbers[3] += 1
     np.save(folder / RESIDUALS, numbers)
-    with pytest.raises(WorkspaceUnusable, match="not those of its load"):
+    with pytest.raises(WorkspaceUnusable, match="have changed since their load"):
         Workspace(workspace.folder).stored("town")
     with pytest.raises(WorkspaceUnusable):
         workspace.verify("town")

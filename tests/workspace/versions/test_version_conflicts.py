@@ -137,7 +137,7 @@ def test_under_dp_every_version_that_was_charged_is_answered(private_town):
 
 def load(folder, town, records, **options):
     report = load_with_cautions(LoadJob(folder, town.description, records, **options))
-    return report.digest, [sentence for sentence in report.cautions if sentence.startswith("Against")]
+    return report.digest, [sentence for sentence in report.cautions if sentence.startswith("Compared with")]
 
 
 def numbers(folder, version=""):
@@ -152,7 +152,7 @@ def test_with_kept_keys_few_cells_change_and_the_custodian_is_told(town, folder)
     once = numbers(folder)
     digest, said = load(folder, town, town.records.slice(1))
     assert digest == place_of(folder).name
-    assert said[0].startswith("Against the version that is served: 0 records added, 1 removed, 0 changed.")
+    assert said[0].startswith("Compared with the current version: 0 records added, 1 removed, 0 changed.")
     assert 0 < np.count_nonzero(numbers(folder) != once) <= 16, "the removed person is in at most 2^4 cells"
 
 
@@ -201,7 +201,7 @@ def test_a_new_lineage_changes_the_numbers_and_stays_for_later_loads(town, folde
 
 @pytest.mark.parametrize("choice", ["colect", ""])
 def test_an_unknown_choice_is_refused(town, folder, choice):
-    with pytest.raises(BadRequest, match="There is no way"):
+    with pytest.raises(BadRequest, match="which is not a choice"):
         load(folder, town, town.records, corrections=choice)
 
 
@@ -248,7 +248,7 @@ def cautions(folder, description, records):
 def test_the_same_people_under_another_id_are_recognised_and_not_refused(folder, town):
     (told,) = cautions(folder, renamed(town.description), town.records)
     assert told.startswith('100 % of the ids were loaded before, as "town" 1 (cellkey)')
-    assert "give this dataset the lineage or the budget of the other" in told
+    assert "Give this dataset the lineage or budget of the other" in told
     assert Workspace(folder).ids() == ["copy", "town"]
 
 

@@ -51,8 +51,8 @@ def test_a_covered_table_needs_no_records(folder, caplog):
     (place_of(folder) / "data.duckdb").rename(folder / "elsewhere")
     assert numbers(folder, COVERED) == before
     assert Workspace(folder).verify("town") == place_of(folder).name
-    assert "answered from its cubes" in caplog.text, "the custodian is told"
-    with pytest.raises(RecordsAway, match="are not here"):
+    assert "only tables that its cubes cover" in caplog.text, "the custodian is told"
+    with pytest.raises(RecordsAway, match="are missing"):
         numbers(folder, OTHER)
     (folder / "elsewhere").rename(place_of(folder) / "data.duckdb")
     assert numbers(folder, OTHER)

@@ -196,7 +196,7 @@ def check_weighted(release: Release, level: float) -> None:
     additivity = release.request.additivity or release.dataset.protection.additivity
     if additivity != "independent":
         raise BadRequest(
-            message("The numbers were changed to add up and have no relative standard errors of their own."),
+            message("The numbers were changed to add up and have no separate relative standard errors."),
             message("Ask with additivity=independent."),
         )
 
@@ -213,7 +213,7 @@ def _total(release: Release, place: tuple[int, ...], quantile: float) -> Bounded
     error = NO_ERROR if release.errors is None else int(release.errors[place])
     if error < 0:
         raise BadRequest(
-            message("The cell has no relative standard error of its own."),
+            message("The cell has no separate relative standard error."),
             message("Choose a cell with more people, or add up cells that have one."),
         )
     value = float(release.values[place])

@@ -55,7 +55,8 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
     if release.unrounded is not None:
         raise BadRequest(
             message(
-                "The cells of a joint table share noise, and their laws by themselves do not tell of sums."
+                "The cells of a joint table share noise, so the distribution of a sum does not follow from those of "
+                "its cells."
             ),
             message("Ask for the interval of the table: it knows their covariances."),
         )

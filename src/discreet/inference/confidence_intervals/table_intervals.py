@@ -104,7 +104,7 @@ def interval_of(
         shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
         if not release.measure.is_count or not shown:
             raise BadRequest(
-                message("The value shown is no count with noise of its own."),
+                message("The value shown is not a count with independent noise."),
                 message("Ask for the measure count with additivity=independent."),
             )
     if whole:
@@ -184,7 +184,7 @@ def refuse_no_counts(release: Release) -> None:
     additivity = release.request.additivity or release.dataset.protection.additivity
     if not release.measure.is_count or additivity != "independent":
         raise BadRequest(
-            message("The numbers shown are no counts with noise of their own."),
+            message("The numbers shown are not counts with independent noise."),
             message("Ask for the measure count with additivity=independent."),
         )
 

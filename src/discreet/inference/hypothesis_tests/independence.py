@@ -164,8 +164,8 @@ def _nothing_left(hypothesis: HierarchicalModel) -> str:
     if hypothesis.degrees_of_freedom(hypothesis.possible) == 0:
         return message("Nothing is left to test (df 0): the model fits every table.")
     return message(
-        "Nothing is left to test (df 0): the released people stand in one row or one column, and all others may "
-        "be empty. Take a larger group or coarser categories."
+        "Nothing is left to test (df 0): the released people are all in one row or one column, and all "
+        "others may be empty. Take a larger group or coarser categories."
     )
 
 

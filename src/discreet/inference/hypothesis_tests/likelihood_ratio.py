@@ -236,7 +236,7 @@ def _likelihood(
                     cells=model.offset.size,
                     width=distributions.width,
                 ),
-                message("Use the Poisson model: with so much noise a known total changes little."),
+                message("Use the Poisson model: with this much noise a known total changes little."),
             )
         return MultinomialLikelihood.of(distributions.evidence(cells), totals)
     any_value = noise.rows[0].values[0]  # for impossible cells, whose value does not matter

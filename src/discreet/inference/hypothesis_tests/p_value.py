@@ -186,8 +186,8 @@ def reason(method: str, distribution: NullDistribution, replicates: int) -> str:
         )
     else:
         said = message(
-            "Small counts or the noise give the statistic a mean and a variance of its own: "
-            "{mean:.1f} and {variance:.1f}, not {freedom} and {twice}.",
+            "Small counts or the noise change the mean and variance of the statistic: {mean:.1f} and "
+            "{variance:.1f}, not {freedom} and {twice}.",
             mean=mean,
             variance=variance,
             freedom=freedom,

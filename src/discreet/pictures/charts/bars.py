@@ -182,7 +182,7 @@ def two_variables(shown: ChartData) -> Misfit | None:
     if min(map(len, shown.axes)) > MOST_COLOURS:
         return Misfit(
             message(
-                "both variables have more than {most} categories, and no more colours can be told apart.",
+                "both variables have more than {most} categories, and no more colours can be distinguished.",
                 most=MOST_COLOURS,
             ),
             message("Filter or group one of them, or take the chart heat_map."),

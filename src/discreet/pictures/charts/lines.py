@@ -63,7 +63,7 @@ def _lines_misfit(shown: ChartData) -> Misfit | None:
         )
     if any(len(axis) > MOST_COLOURS for axis in shown.along()[1]):
         return Misfit(
-            message("more than {most} lines cannot be told apart.", most=MOST_COLOURS),
+            message("more than {most} lines cannot be distinguished.", most=MOST_COLOURS),
             message("Filter or group the other variable."),
         )
     return None
@@ -95,8 +95,8 @@ def _dots_misfit(shown: ChartData) -> Misfit | None:
     if not shown.has_limits:
         return Misfit(
             message(
-                "how sure its numbers are is not known: they were changed to add up, or are no counts with noise of their "
-                "own."
+                "the uncertainty of its numbers is unknown: they were changed to add up, or are not counts with "
+                "independent noise."
             ),
             message("Ask with additivity=independent, or take the chart bars."),
         )

@@ -165,9 +165,7 @@ def id_caution(name: str, categories: int, records: int | None) -> str | None:
             "Leave it out, or group its categories."
         )
     if has_id_name(name):
-        return (
-            f"{name} is called an id: is it one? Leave it out: whoever tabulates it counts people one by one."
-        )
+        return f"{name} is named like an id. If it is one, leave it out: a table of ids counts single people."
     return None
 
 
@@ -235,12 +233,12 @@ def _id_column(columns: Sequence[ColumnFacts]) -> tuple[ColumnFacts | None, str]
     possible = [c for c in columns if c.unique and not c.gaps and (c.whole or not c.numeric) and not c.dates]
     for column in possible:
         if has_id_name(column.name):
-            return column, "its name says so, and every record has another value"
+            return column, "its name says so, and every record has a different value"
     for column in possible:
         running = column.whole and column.high - column.low == column.records - 1
         even = column.lengths[0] == column.lengths[1] >= 4
         if column.records >= FEWEST_A_CATEGORY and (running or even):
-            shape = "every record has another value, and all values have one shape"
+            shape = "every record has a different value of the same pattern"
             return column, f"{shape}: check that it is the id"
     return None, ""
 
@@ -382,16 +380,16 @@ def why_left_out(column: ColumnFacts) -> str:
         "dates": column.dates or column.kind == "dates",
         f"it looks like {personal(column)}": bool(personal(column)),
         "a different value in every record": column.unique,
-        "most values stand in one record only": column.single,
+        "most values occur in one record only": column.single,
         "single years": is_year(column) or (_has_name(column, AGES) and is_amount(column)),
         f"the file has fewer than {FEWEST_A_CATEGORY} records": column.records < FEWEST_A_CATEGORY,
-        f"{column.distinct:,} different values, fewer than {FEWEST_A_CATEGORY} records each: is it an id?": too_fine(
+        f"{column.distinct:,} different values with fewer than {FEWEST_A_CATEGORY} records each: is it an id?": too_fine(
             column.records, categories
         ),
         "amounts": is_amount(column),
-        "texts that people wrote": column.lengths[1] > LONGEST_CODE,
+        "free text": column.lengths[1] > LONGEST_CODE,
         f"{column.distinct:,} different values": column.distinct > MOST_CATEGORIES,
-        f"{ABOUT}{sensitive(column)}: publish it only if you may; its lines are complete": bool(
+        f"{ABOUT}{sensitive(column)}: publish it only if you are allowed to; its lines are complete": bool(
             sensitive(column)
         ),
     }

@@ -53,7 +53,7 @@ SAID = {
     "strata": "the strata of a sample",
     "clusters": "the primary units of a sample",
 }
-TOO_MANY = "more categories than one for every 20 records, those of its labels counted"
+TOO_MANY = "more than one category (including those of its labels) per 20 records"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +219,13 @@ def _variable(
     ]
     reason = why_left_out(column) if wished else ""
     declared = [value for value in column.missing if value in column.notes.missing]
-    comment = 'Is "missing" right? These values were taken for no answer.' if column.missing else ""
+    comment = 'Is "missing" right? These values look like no answer.' if column.missing else ""
     if declared and len(declared) == len(column.missing):
         comment = "The file declares the missing values."
     if column.kind == "names of people" and not column_roles.is_place(column):
-        comment = f"Are these names of people? Then take the variable out. {comment}".rstrip()
+        comment = f"Are these names of people? Then remove the variable. {comment}".rstrip()
     if reason:
-        comment = f"It was asked for, and would have been left out: {reason}"
+        comment = f"Included at your request; it would have been left out: {reason}"
     unlabelled = any(code not in labels for code in above)
     counts = {code: count for code, _, count in found}
     rarest = toml_text.rarest_lines(counts, FEWEST_A_CATEGORY, ordered=False, parent=parent)
@@ -249,10 +249,10 @@ def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[st
 def _nothing(could: Sequence[str]) -> str:
     """The sentence of a file without a variable: a load would refuse the draft as it is."""
     listed = ", ".join(map(one_line, could[:MOST_NAMED])) + (" and more" if len(could) > MOST_NAMED else "")
-    what = f"Could be given in classes: {listed}." if could else "No column could be given in classes either."
+    what = f"Possible classes: {listed}." if could else "No column can be grouped into classes either."
     return (
-        f"No column can be tabulated as it is: none has categories with 20 records each. {what} Uncomment what may be "
-        "published: a load refuses a description without a variable."
+        "No column can be tabulated as it is: none has categories with at least 20 records each. "
+        f"{what} Uncomment the columns you may publish: a load needs at least one variable."
     )
 
 
@@ -301,7 +301,7 @@ def _assumptions(looked: StagedColumns, roles: Roles, choice: _Choice, places: s
     """The guesses, as sentences for the terminal."""
     numbers = [one_line(c.name) for c in looked.columns if re.fullmatch(r"-?[0-9]+([.,][0-9]+)?", c.name)]
     lines = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
-    nobody = "There is no id: the places of the records in the file stand for it."
+    nobody = "No column identifies records, so their positions in the file are used."
     lines.append(f"The id is {roles.id.name}: {roles.why}." if roles.id else nobody)
     if looked.source.found.given():
         given = ", ".join(f"{key} {value!r}" for key, value in looked.source.found.given().items())
@@ -313,23 +313,28 @@ def _assumptions(looked: StagedColumns, roles: Roles, choice: _Choice, places: s
     for values, columns in missing.items():
         more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
         said = ", ".join(map(one_line, values))
-        lines.append(f"No answer, and so missing: {said} of {', '.join(columns[:MOST_NAMED])}{more}.")
+        lines.append(f"Treated as missing values: {said} of {', '.join(columns[:MOST_NAMED])}{more}.")
     unsaid = {"the id", "a replicate weight"}
     lines += [f"{column} is {part}." for column, part in roles.taken.items() if part not in unsaid]
     lines += [
-        f"{one_line(name)} is called like {SAID[key]}, and its values are not: it stands in a comment."
+        (
+            f"{one_line(name)} is named like {SAID[key]}, but its values do not look like it, so it is only a "
+            "comment."
+        )
         for key, name in roles.proposed
     ]
     if roles.replicates:
         lines.append(f"{roles.replicates[0].name} to {roles.replicates[-1].name} are replicate weights.")
-    lines += [f"{v.column.name} is given in {len(v.values)} classes." for v in choice.variables if v.values]
+    lines += [
+        f"{v.column.name} is grouped into {len(v.values)} classes." for v in choice.variables if v.values
+    ]
     lines += [
         f"{', '.join(levels)} nest" + (" and are places." if levels[-1] in choice.places else ".")
         for levels in choice.chains
     ]
     nested = {name for levels in choice.chains for name in levels}
     lines += [
-        f"{v.column.name} is no geography, but a variable like others: it nests with no other column."
+        f"{v.column.name} is treated as an ordinary variable, not as geography: it nests with no other column."
         for v in choice.variables
         if v.column.name in places and v.name not in nested
     ]

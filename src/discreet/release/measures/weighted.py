@@ -192,8 +192,8 @@ def _refuse(dataset: Dataset) -> BadRequest | None:
     if dataset.survey is not None:
         return None
     return BadRequest(
-        message('The dataset "{id}" has no survey weights that are described.', id=dataset.id),
-        message("Ask for the measure count; a custodian adds [survey] to dataset.toml."),
+        message('The dataset "{id}" has no survey weights.', id=dataset.id),
+        message("Use the measure count. A custodian can declare weights in [survey] of dataset.toml."),
     )
 
 

@@ -27,7 +27,7 @@ from discreet.rules.reading import key
 from discreet.rules.rule import Meter, Rule, drop_choices, drop_variables, register
 
 _ANOTHER = message("another group of yours")
-_INSTEAD = message("Use the categories as they are, or a level or code list of the dataset.")
+_INSTEAD = message("Use single categories, or a level or code list of the dataset.")
 
 
 @register
@@ -54,7 +54,7 @@ class FreeGroups(Rule):
         if self.allowed or not names:
             return None
         named = quote_names(names)
-        text = message("The categories of {names} cannot be put into groups of your own.", names=named)
+        text = message("The categories of {names} cannot be merged into custom groups.", names=named)
         return self.refusal(text, _INSTEAD)
 
     def refuse_account(
@@ -67,16 +67,15 @@ class FreeGroups(Rule):
         for name in self._free_groups(request):
             if meter is None or account is None:
                 text = message(
-                    'Groups of "{name}" of your own are counted, and nobody is signed in.', name=name
+                    'Your own groups of "{name}" are limited per account, and you are not signed in.',
+                    name=name,
                 )
-                advice = message(
-                    "Sign in, or use the categories as they are, or a level or code list of the dataset."
-                )
+                advice = message("Sign in, or use single categories, or a level or code list of the dataset.")
                 return self.refusal(text, advice, cacheable=False)
             used, asked = meter(name, account), sum(len(group) > 1 for group in groups[name])
             if used + asked > self.per_account:
                 text = message(
-                    'Groups of your own of "{name}": {asked} in this table, {used} used before; an account has '
+                    'Custom groups of "{name}": {asked} in this table, {used} used before; the limit per account is '
                     "{per_account}.",
                     name=name,
                     asked=asked,

@@ -47,7 +47,7 @@ class MaxVariables(Rule):
             return None
         return self.refusal(
             message(
-                "The table uses {counted} variables beside geography ({counted_2:comma}); at most {most} may "
+                "The table uses {counted} variables in addition to geography ({counted_2:comma}); at most {most} may "
                 "be combined{at_level}.",
                 counted=len(counted),
                 counted_2=tuple(counted),

@@ -173,7 +173,9 @@ class SignIn:
         """The account and role in a valid token."""
         claims: dict[str, Any] = {} if self.tokens is None else await self.tokens.claims(token)
         if self.account_claim not in claims:
-            raise BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
+            raise BadKey(
+                "The API key is not accepted.", "Leave the key out, or ask the custodian for a new one."
+            )
         roles = claims.get(self.role_claim, [])
         account = _check_name(str(claims[self.account_claim]))
         return account, self._highest(roles if isinstance(roles, list) else str(roles).split())

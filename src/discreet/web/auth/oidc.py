@@ -115,4 +115,4 @@ class TokenVerifier:
 
 
 def _refusal() -> BadKey:
-    return BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
+    return BadKey("The API key is not accepted.", "Leave the key out, or ask the custodian for a new one.")

@@ -236,7 +236,7 @@ class RateLimitMiddleware(HttpMiddleware):
             if holds[name].action == STOP:
                 raise Stopped(
                     message("Too many of the questions look like an attempt to single people out."),
-                    message("Ask whoever runs this server to look at it."),
+                    message("Report it to the operator of this server."),
                 )
             self._slowed.take(name)
         if requester is None:

@@ -155,7 +155,7 @@ DETECTORS = (
         _near_equal,
     ),
     Detector("areas", message("Many pairs of sets of areas that differ by one area."), (8, 24, 0), _areas),
-    Detector("refusals", message("Most of what is asked is refused."), (25, 75, 0), _refusals),
+    Detector("refusals", message("Most requests are refused."), (25, 75, 0), _refusals),
     Detector(
         "slivers",
         message("Both of two lists that are equal but for a category, in many tables."),

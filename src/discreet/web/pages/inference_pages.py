@@ -319,7 +319,7 @@ def run_independence_test(service: DatasetService, checked: CheckedRequest) -> L
                 cells=checked.cells,
                 most=most,
             ),
-            message("Choose coarser categories. Whoever asks with a key may test more cells."),
+            message("Choose coarser categories, or sign in with a key to test more cells."),
         )
     reserve_cells(checked.cells * (TESTED_UNDER_DP if dp else TESTED))
     return independence_test(service.answer(checked))

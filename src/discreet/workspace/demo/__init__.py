@@ -92,8 +92,8 @@ def make_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> boo
             except WorkspaceUnusable:
                 raise WorkspaceUnusable(
                     f"Another version of Discreet built the demo workspace {folder}.",
-                    "Remove that folder if nothing of your own is in it, or name another one with --workspace: "
-                    "the demo is then built anew.",
+                    "Delete that folder if it contains nothing of yours, or choose another one with --workspace; the "
+                    "demo is then rebuilt.",
                 ) from None
     if not _missing_demos(folder):
         return False
@@ -120,8 +120,8 @@ def refuse_demo(folder: Path) -> None:
     """
     if folder.absolute() == default_folder().absolute() or (folder / LOCK).exists():
         raise BadRequest(
-            f"The workspace {folder} is the demo's: records of real people have no place there.",
-            "Name a workspace of your own: --workspace my-tables. To look at a file first: discreet try FILE.",
+            f"The workspace {folder} belongs to the demo, where records of real people must not be loaded.",
+            "Choose your own workspace, as in --workspace my-tables. To preview a file: discreet try FILE.",
         )
 
 

@@ -55,7 +55,7 @@ def back_up(folder: Path, to: Path) -> dict[str, Any]:
     secret = read_secret(folder / "secret")
     _refuse_inside(to, folder)
     with file_lock(folder / ".backup.lock"):
-        _refuse_existing(to, "Name a new folder for each backup.")
+        _refuse_existing(to, "Choose a new folder for each backup.")
         with _temporary_copy(to.with_name(f".{to.name}-partial")) as copy:
             document = _write_backup(folder, copy, secret)
             copy.rename(to)
@@ -103,7 +103,7 @@ def restore(backup: Path, to: Path) -> list[str]:
     ready = to.with_name(f".{to.name}-restored")
     if ready.exists() and not to.exists():
         ready.rename(to)
-        return ["The restore that was broken off was finished. To bring another backup back, restore it now."]
+        return ["An interrupted restore was completed. To restore another backup, run the command again."]
     _refuse_inside(to, backup)
     document = verify_backup(backup)
     notes = [f"The backup was made at {document['at']}."]
@@ -116,7 +116,7 @@ def restore(backup: Path, to: Path) -> list[str]:
     if to.exists():
         before = to.with_name(f"{to.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         to.rename(before)
-        notes.append(f"What was there stands in {before.name!r}: remove it when you are sure.")
+        notes.append(f"The previous workspace is now {before.name!r}; delete it when you are sure.")
     ready.rename(to)
     fsync_path(to.parent)
     return notes
@@ -130,19 +130,19 @@ def _restore_ledger(backup: Path, to: Path, copy: Path, ledger_is: str) -> list[
         if not _same_secret(copy, to):
             with closing(_open(copy / LEDGER, to)) as ledger:
                 ledger.rekey(chain_key(read_secret(copy / "secret")))
-        notes.append("The ledger that was there has later charges and was kept.")
+        notes.append("The existing ledger has later charges than the backup and was kept.")
     elif (copy / LEDGER).is_file() and not (to / LEDGER).is_file():
         notes.append(
-            "The ledger is that of the backup. Charges that were made after it are not known: if answers were given after "
-            "that time, restore the newest ledger over this one before you serve."
+            "The ledger is that of the backup, and later charges are unknown. If tables were released after the "
+            "backup, restore the newest ledger over this one before you serve."
         )
     if ledger_is == "elsewhere":
         if (to / "secret").is_file() and not _same_secret(backup / INSIDE, to):
             raise LedgerUnusable(
-                "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
-                "Restore a backup of after the rotation.",
+                "The secret was rotated after the backup, and the ledger in the database is protected by the new one.",
+                "Restore a backup made after the rotation.",
             )
-        notes.append("The ledger is in a database elsewhere, and is not part of the backup.")
+        notes.append("The ledger is in an external database and is not part of the backup.")
     return notes + (_lost_charges(copy, to) if (copy / LEDGER).is_file() else [])
 
 
@@ -160,7 +160,7 @@ def move(folder: Path, to: Path) -> None:
     if not interrupted:
         refuse_no_workspace(folder)
         _refuse_inside(to, folder)
-        _refuse_existing(to, "Name a place where nothing stands.")
+        _refuse_existing(to, "Choose a folder that does not exist yet.")
         to.parent.mkdir(parents=True, exist_ok=True)
         try:
             folder.rename(to)
@@ -191,7 +191,7 @@ def _refuse_existing(to: Path, advice: str) -> None:
 
 def _refuse_inside(to: Path, folder: Path) -> None:
     if to.resolve().is_relative_to(folder.resolve()) and to.resolve() != folder.resolve():
-        raise BadRequest(f"{str(to)!r} lies in {str(folder)!r}.", "Name a place outside it.")
+        raise BadRequest(f"{str(to)!r} lies in {str(folder)!r}.", "Choose a folder outside it.")
 
 
 def _copy_files(folder: Path, inside: Path) -> None:
@@ -227,15 +227,15 @@ def verify_backup(backup: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError):
         is_manifest = False
     if not is_manifest:
-        raise NotFound(f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made.")
+        raise NotFound(f"{str(backup)!r} is not a backup.", "Choose a folder written by `discreet backup`.")
     secret = read_secret(backup / INSIDE / "secret")
-    error = WorkspaceUnusable("The list of the backup was changed.", "Use another backup.")
+    error = WorkspaceUnusable("The manifest of the backup was changed.", "Use another backup.")
     document = read_sealed(backup / MANIFEST, secret, Purpose.BACKUP, _seal_input, error) or {}
     found = _files(backup / INSIDE)
     for name in sorted({*found, *document["files"]}):
         if name not in found or document["files"].get(name) != _hash(found[name]):
             raise WorkspaceUnusable(
-                f"{name!r} of the backup is missing, foreign or changed.", "Use another backup."
+                f"{name!r} of the backup is missing, changed, or was not part of it.", "Use another backup."
             )
     return document
 
@@ -252,8 +252,9 @@ def _ledger_to_keep(copied: Path, there: Path) -> str:
     if new < old:
         return "backup"
     raise LedgerUnusable(
-        "Each of the two ledgers, of the backup and of the workspace, has charges that the other lacks.",
-        "One of them belongs to another workspace, or both were served. Keep both, and ask who served them.",
+        "The ledgers of the backup and of the workspace each have charges that the other lacks.",
+        "One belongs to another workspace, or both copies were served. Keep both, and find out who served "
+        "them.",
     )
 
 
@@ -275,7 +276,7 @@ def _lost_charges(aside: Path, there: Path) -> list[str]:
             try:
                 ledger.with_checkpoints(former).check_checkpoints()
             except LedgerUnusable as error:
-                return [f"{error.message} Charges are forgotten: count them as spent."]
+                return [f"{error.message} Those charges are lost: count them as spent."]
     return []
 
 

@@ -44,8 +44,8 @@ from discreet.workspace.versions.version_engine import (
 
 State = Literal["sound", "caution", "fault"]
 OLD_SECRET = (
-    "It holds an old secret, and records that were loaded with it.",
-    "Remove it when nothing of it is needed.",
+    "It contains an old secret and the records loaded with it.",
+    "Delete it when you no longer need it.",
 )
 
 
@@ -68,16 +68,21 @@ def examine(folder: Path, *, records: bool = True) -> list[Finding]:
     """
     refuse_no_workspace(folder)
     return [
-        _probe("schema", "It can be read by this program.", lambda: refuse_newer_workspace(folder)),
+        _probe("schema", "It has a supported schema.", lambda: refuse_newer_workspace(folder)),
         _probe("options", "They can be read.", lambda: read_options(folder)),
         _probe(
             "secret",
-            "It is there, long enough and readable by its owner only.",
+            "It exists, is long enough, and only its owner can read it.",
             lambda: read_secret(folder / "secret"),
         ),
-        Finding("permissions", "fault", "Others can look into the workspace.", f"Run: chmod 700 {folder}")
+        Finding(
+            "permissions",
+            "fault",
+            "Other users of this machine can read the workspace folder.",
+            f"Run: chmod 700 {folder}",
+        )
         if stat.S_IMODE(folder.stat().st_mode) & 0o077
-        else Finding("permissions", "sound", "Only its owner can look into the workspace."),
+        else Finding("permissions", "sound", "Only the owner can read the workspace folder."),
         _ledger(folder),
         *(finding for home in dataset_folders(folder) for finding in _dataset(home, records=records)),
         *(Finding(old.name, "caution", *OLD_SECRET) for old in sorted(folder.glob(f"{RETIRED}*"))),
@@ -93,7 +98,7 @@ def _probe(what: str, sound: str, look: Callable[[], object]) -> Finding:
         return Finding(what, state, error.message, error.advice)
     except OSError as error:
         return Finding(
-            what, "fault", f"It cannot be read: {error.strerror}.", "Look at the disk and at its permissions."
+            what, "fault", f"It cannot be read: {error.strerror}.", "Check the disk and the permissions."
         )
     return Finding(what, "sound", sound)
 
@@ -109,14 +114,16 @@ def _ledger(folder: Path) -> Finding:
         else:
             refuse_lost_ledger(folder)
 
-    sound = "It adds up, its chain is whole and extends all marks; or none is needed."
+    sound = (
+        "Its sums are right, its hash chain is intact and extends all checkpoints; or no ledger is needed."
+    )
     found = _probe("ledger", sound, look)
     if lagging:
         return Finding(
             "ledger",
             "caution",
-            "Its PostgreSQL server has a standby that may lag: after a fail-over the last charges may be missing, and the "
-            "ledger would then be refused.",
+            "Its PostgreSQL server has an asynchronous standby: after a fail-over the last charges may be "
+            "missing, and the ledger would then be refused.",
             "Set synchronous_standby_names on the server.",
         )
     return found
@@ -126,10 +133,10 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
     served = current_digest(home)
     versions = sorted(place for place in home.iterdir() if DIGEST.match(place.name))
     if not served and not versions and not (home / "current").exists():
-        yield Finding(home.name, "sound", "It was removed; its history is kept.")
+        yield Finding(home.name, "sound", "It was removed; its history remains.")
     elif not served:
         advice = "Serve one with `discreet use`, or load it again."
-        yield Finding(home.name, "fault", "It has no version that is served.", advice)
+        yield Finding(home.name, "fault", "None of its versions is served.", advice)
     secret_file = home.parents[1] / "secret"
     yield _probe(
         f"{home.name}: history", "It is sealed.", lambda: read_history(home, served, read_secret(secret_file))
@@ -138,7 +145,9 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
         word = "served" if place.name == served else "kept"
         yield _probe(
             f"{home.name} {place.name[:8]}",
-            f"It is {word}, complete and as it was loaded." if records else f"It is {word} and complete.",
+            f"It is {word}, complete and unchanged since its load."
+            if records
+            else f"It is {word} and complete.",
             partial(_examine_version, place, secret_file, records=records),
         )
         if _singles_out(place, secret_file):
@@ -146,16 +155,16 @@ def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
         if (place / CUBES).is_dir():
             yield _probe(
                 f"{home.name} {place.name[:8]}: cubes",
-                "They are sealed, and as they were built.",
+                "Their checksums match.",
                 partial(_verify_cubes, place, secret_file),
             )
     if left := find_leftovers(home):
-        said = f"{len(left)} temporary files or folders of commands that did not finish, or are running."
+        said = f"{len(left)} temporary files or folders of commands that are running or were interrupted."
         yield Finding(
             home.name,
             "caution",
             said,
-            "The next command that changes the dataset, or a backup, removes them.",
+            "The next load, backup or other command that changes the dataset removes them.",
         )
 
 
@@ -194,4 +203,4 @@ def _disk(folder: Path) -> Finding:
     said = f"{free / 2**30:.1f} GB are free; the largest dataset takes {largest / 2**30:.1f} GB."
     if free >= 2 * largest:
         return Finding("disk", "sound", said)
-    return Finding("disk", "caution", said, "A load keeps the old version: make room for twice the dataset.")
+    return Finding("disk", "caution", said, "Free space for twice the dataset: a load keeps the old version.")

@@ -27,8 +27,10 @@ from discreet.workspace.versions.version_engine import (
 
 Progress = Callable[[int, int], None]
 
-NO_NEED = "A joint universe is answered from its residuals, without records: no cube is needed."
-NOTHING_MORE = "Nothing more is gained within the limit: every table is fast already, or no cube fits."
+NO_NEED = (
+    "No cube is needed: the tables of a joint universe are computed from stored residuals, without records."
+)
+NOTHING_MORE = "No further cube helps within the limit: every table is fast already, or none fits."
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,9 +120,7 @@ def compare_descriptions(folder: Path, dataset_id: str, version: str, other: str
         files = [place / digest / DESCRIPTION for place in (home, home / REMOVED)]
         text = next((file.read_text("utf-8") for file in files if file.is_file()), None)
         if text is None:
-            raise WorkspaceUnusable(
-                f"The description of version {digest[:8]} is not there.", "Load it again."
-            )
+            raise WorkspaceUnusable(f"The description of version {digest[:8]} is missing.", "Load it again.")
         parsed.append(tomllib.loads(text))
     yield from description_changes(parsed[0], parsed[1])
 
@@ -142,7 +140,7 @@ def roll_back(folder: Path, dataset_id: str, word: str) -> VersionFacts:
         place = home / wanted.digest
         if not place.is_dir():
             raise WorkspaceUnusable(
-                f"Version {wanted.digest[:8]} is not kept any more.", "Load its records again."
+                f"Version {wanted.digest[:8]} is no longer stored.", "Load its records again."
             )
         version = read_version(place, secret)
         verify_records(place, version.records, secret)
@@ -166,8 +164,8 @@ def remove_version(folder: Path, dataset_id: str, word: str) -> str:
         version = find_version(home, word)
         if version.current:
             raise BadRequest(
-                f"Version {version.digest[:8]} is the one that is served.",
-                "Serve another first (`discreet use`), or remove the whole dataset.",
+                f"Version {version.digest[:8]} is being served.",
+                "Serve another version first (`discreet use`), or remove the whole dataset.",
             )
         _remove(home / version.digest)
     return version.digest
@@ -221,7 +219,7 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
         place, secret = home / digest, read_secret(folder / "secret")
         version = read_version(place, secret)
         if version.kept_by == kind.name:
-            raise BadRequest(f'Version {digest[:8]} is kept by "{wanted}" already.', "Name another engine.")
+            raise BadRequest(f'Version {digest[:8]} is already stored in "{wanted}".', "Name another engine.")
         verify_records(place, version.records, secret)
         verify_engine(place, version, secret)
         moving, old = home / f".loading-{token_hex(8)}", home / f"{REPLACED}{digest}"

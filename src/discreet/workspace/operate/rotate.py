@@ -12,6 +12,7 @@ ledger is chained under it, and replaced files are collected in `retiring`. Whil
 neither served nor loaded into, and the next rotation continues.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from pathlib import Path
 from discreet.errors import LedgerUnusable
 from discreet.ledger.ledger import Ledger
 from discreet.records.keys import create_secret, read_secret
-from discreet.workspace.folder_layout import RETIRING, refuse_no_workspace
+from discreet.workspace.folder_layout import RETIRING, dataset_folders, lock_dataset
 from discreet.workspace.ledger_location import chain_key, has_ledger, ledger_location, open_ledger
 from discreet.workspace.sealed import fsync_path
 
@@ -38,14 +39,23 @@ class Rotation:
 
 
 def rotate(folder: Path) -> Rotation:
-    """Retire the secret and everything keyed by it, and create a new secret."""
+    """Retire the secret and everything keyed by it, and create a new secret.
+
+    Loads that are running finish first: one that lost its folder would have been charged for nothing.
+    """
     aside = folder / RETIRING
-    if not aside.is_dir():
-        refuse_no_workspace(folder)
-        read_secret(folder / "secret")
-        create_secret(folder / NEXT)
-        _rekey_ledger(folder)
-        aside.mkdir(mode=0o700)  # from here on the workspace cannot be opened
+    with ExitStack() as locks:
+        if not aside.is_dir():
+            for home in dataset_folders(folder):
+                locks.enter_context(lock_dataset(home))
+            read_secret(folder / "secret")
+            create_secret(folder / NEXT)
+            _rekey_ledger(folder)
+            aside.mkdir(mode=0o700)  # from here on the workspace cannot be opened
+        return _retire(folder, aside)
+
+
+def _retire(folder: Path, aside: Path) -> Rotation:
     for name in ("datasets", "secret"):
         if not (aside / name).exists():
             (folder / name).rename(aside / name)

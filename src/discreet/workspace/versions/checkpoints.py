@@ -73,16 +73,17 @@ class VersionCheckpoints:
                     )
         except OSError as error:
             raise LedgerUnusable(
-                f"The mark of the ledger cannot be written: {error.strerror}.",
-                "What was charged stays paid. Look at the disk of the workspace and its permissions, and ask again.",
+                f"The ledger's checkpoint cannot be written: {error.strerror}.",
+                "The charge remains and is not made twice. Check the disk of the workspace and its permissions, then "
+                "repeat the request.",
             ) from None
 
 
 def read_checkpoint(place: Path, digest: str, secret: Secret) -> Checkpoint | None:
     """Parse and validate the checkpoint in a version's folder; None if there is none."""
     error = LedgerUnusable(
-        f"The mark of the ledger of version {digest[:8]} cannot be read, or was changed after it was written.",
-        f"Bring back {MARK!r} of this version from the newest copy of the workspace.",
+        f"The ledger's checkpoint in version {digest[:8]} is unreadable or was changed.",
+        f"Restore {MARK!r} of this version from your newest backup.",
     )
 
     def sealed(document: dict[str, Any]) -> tuple[str, str, str]:

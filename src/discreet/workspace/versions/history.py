@@ -46,15 +46,15 @@ _DIGEST_PART = re.compile(r"[0-9a-f]{8,32}\Z")
 #: Why a version accepts no queries next to the current one.
 WHY_CLOSED = {
     "close": message(
-        "It differs by few records from a version that is served: both together would tell about "
-        "these people."
+        "It differs by few records from a version that is served: comparing the two would disclose these "
+        "people."
     ),
-    "keys": message("A version that is served has other keys: the numbers of both could be averaged."),
+    "keys": message("A version that is served has other keys: readers could average the numbers of both."),
     "protection": message(
-        "A version that is served is protected otherwise: both together would tell more than either."
+        "A version that is served is protected differently: both together would disclose more than either."
     ),
     "categories": message(
-        "Its categories differ from those of a version that is served, so that they cannot be compared."
+        "Its categories differ from those of a version that is served, so the two could not be compared."
     ),
     "unreadable": message("It could not be compared with a version that is served."),
     "not-compared": message("It was not compared with the version that is served."),
@@ -99,8 +99,8 @@ class History:
 def read_history(home: Path, current: str, secret: Secret) -> History:
     """Parse and validate the history of a dataset, as it holds for the current version."""
     error = WorkspaceUnusable(
-        f'The history of "{home.name}" cannot be read, or was changed after it was written.',
-        f"Remove {HISTORY} from its folder: then the served version alone is answered.",
+        f'The history of "{home.name}" is unreadable or was changed.',
+        f"Delete {HISTORY} from its folder; then only the current version is available.",
     )
     found = read_sealed(home / HISTORY, secret, Purpose.HISTORY, lambda each: _seal_input(home, each), error)
     if found is None:
@@ -150,7 +150,7 @@ def version_facts(home: Path, current: str, secret: Secret) -> tuple[VersionFact
     for entry in read_history(home, current, secret).versions:
         closed = WHY_CLOSED[entry.closed] if entry.closed else ""
         if not (home / entry.digest).is_dir():
-            closed = message("It is not kept any more.")
+            closed = message("It is no longer stored.")
         name, is_current = _version_name(home / entry.digest), entry.digest == current
         found.append(VersionFacts(entry.digest, name, entry.loaded, is_current, closed))
     return tuple(found)
@@ -186,11 +186,11 @@ def resolve_version(versions: tuple[VersionFacts, ...], word: str) -> str:
     if found.closed:
         raise VersionClosed(
             message(
-                "Version {digest} is not answered any more. {closed}",
+                "Version {digest} is no longer available. {closed}",
                 digest=found.digest[:SHORT],
                 closed=found.closed,
             ),
-            message("Leave `version` out for the version that is served."),
+            message("Leave `version` out to get the current version."),
         )
     return found.digest
 
@@ -205,8 +205,8 @@ def lineage_defaults(folder: Path, description: str) -> int:
     found = [revisions.defaults for revisions in _revisions(folder, lineage)]
     if max(found, default=1) > newest_defaults():
         raise WorkspaceUnusable(
-            f'"{lineage}" was loaded with defaults of revision {max(found)}, and this version of Discreet knows '
-            f"revisions up to {newest_defaults()}.",
+            f'"{lineage}" was loaded with defaults of revision {max(found)}, but this version of Discreet '
+            f"supports revisions up to {newest_defaults()}.",
             "Use the newer version of Discreet that loaded it.",
         )
     return min(found, default=newest_defaults())

@@ -54,7 +54,7 @@ def _write_labels(folder: Path, home: Path, description: str) -> str:
     for each in changes:
         if (in_variable if each.path[0] == "variable" else WORDS).isdisjoint(each.path):
             raise BadRequest(
-                f"The description differs from that of the load in `{each.place}`, which is more than words.",
+                f"The description differs from the loaded one in `{each.place}`, which is more than a label or note.",
                 "Change labels, descriptions and notes only, or load the records again as a new version.",
             )
     parse_dataset(description, version.revisions.defaults)
@@ -79,8 +79,8 @@ def apply_labels(home: Path, digest: str, version: Version, secret: Secret) -> D
 def current_description(home: Path, digest: str, version: Version, secret: Secret) -> tuple[str, str]:
     """The newest description of a version, and a hash of its text if it was corrected; its seal is validated."""
     error = WorkspaceUnusable(
-        f'The corrected words of "{home.name}" cannot be read, or were changed after they were written.',
-        f"Correct them again with `discreet relabel`, or remove {WORDING} from its folder.",
+        f'The corrected labels of "{home.name}" are unreadable or were changed.',
+        f"Correct them again with `discreet relabel`, or delete {WORDING} from its folder.",
     )
 
     def sealed(document: dict[str, Any]) -> tuple[str, str]:

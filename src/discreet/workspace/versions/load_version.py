@@ -342,8 +342,8 @@ def _loading_folder(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
     for private in (folder, home.parent, home):
         make_private_folder(private)
     write_schema(folder)
-    secret = _workspace_secret(folder)
     with lock_dataset(home):
+        secret = _workspace_secret(folder)  # a rotation may have ended while this waited
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
@@ -374,8 +374,8 @@ def noise_for(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan
         raise _bad_noise(error) from None
     except InfeasibleDesign as error:
         raise BadDescription(
-            f"The noise of this budget cannot be made: {error.message}",
-            "Lower epsilon where the noise would change no count, or change [protection.noise].",
+            f"No noise fits this budget: {error.message}",
+            "Lower epsilon if the noise would change no count, or change [protection.noise].",
         ) from None
     refuse_exact(plan)
     if plan.joint is not None:
@@ -399,7 +399,7 @@ def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
         raise _bad_noise(error) from None
     if wanted is not None and wanted != table.modulus:
         raise BadDescription(
-            f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
+            f"The noise table covers {table.modulus} keys, but the protection needs {wanted}.",
             "Leave out `modulus`, or use a table of that size.",
         )
     if table.largest == 0:
@@ -411,7 +411,7 @@ def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
         if {"made_up", "dropped"} & set(table.parameters):  # half of a design must not be in force alone
             raise BadDescription(
                 "`made_up` and `dropped` of [protection.noise] are for empty cells that are perturbed.",
-                'Set `zeros = "perturbed"` in [protection], or take them out.',
+                'Set `zeros = "perturbed"` in [protection], or remove them.',
             )
         return keep_zero(table)
     if table.keeps_zero or table.rows[0].values[0] < 0:
@@ -433,8 +433,8 @@ def _read_boundaries(dataset: Dataset, beside: Path) -> dict[str, Boundaries]:
         path = beside / variable.boundaries
         if not path.is_file():
             raise BadDescription(
-                f'The boundaries of "{variable.name}" are in "{variable.boundaries}", which is not there.',
-                "Put the file beside dataset.toml.",
+                f'The file "{variable.boundaries}" with the boundaries of "{variable.name}" does not exist.',
+                "Put the file into the folder of dataset.toml.",
             )
         if path.stat().st_size > MOST_BOUNDARY_BYTES:
             raise BadDescription(
@@ -489,6 +489,6 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
     there = _intact_version(place, secret) if wanted else None
     if there is not None and there.kept_by != wanted:
         raise BadRequest(
-            f'These records are a version already, kept by the engine "{there.kept_by}".',
-            f"Move it with `discreet move-engine --to {wanted}`: all numbers stay. Or leave the engine out.",
+            f'These records are already loaded, in the engine "{there.kept_by}".',
+            f"Move it with `discreet move-engine --to {wanted}`: no number changes. Or leave the engine out.",
         )

@@ -64,10 +64,10 @@ MEASURES = "measures.json"
 CURRENT = "current"
 #: What is said of a version whose printed errors come from exact weights, and what to do.
 ERRORS_OF_PEOPLE = (
-    "0.2.0 loaded it: its relative standard errors come from the exact weights of the people in a cell, and may single out "
-    "people of unusual weight.",
-    "Load the same description and records again: estimates stay, errors follow from released numbers and published "
-    "constants, and this version is closed.",
+    "It was loaded by 0.2.0: its relative standard errors come from the exact weights in a cell and may "
+    "disclose people of unusual weight.",
+    "Load the same description and records again: estimates stay the same, errors are computed from "
+    "released numbers and published constants, and this version is closed.",
 )
 #: The name of a version.
 DIGEST = re.compile(r"[0-9a-f]{32}\Z")
@@ -121,8 +121,9 @@ def refuse_unknown_revisions(folder: Path, revisions: Revisions) -> None:
         return
     newer = revisions.arithmetic > newest_arithmetic() or revisions.defaults > newest_defaults()
     raise WorkspaceUnusable(
-        f'Version {folder.name[:8]} of "{folder.parent.name}" was loaded under revision {revisions.arithmetic} of '
-        f"the arithmetic and {revisions.defaults} of the defaults, which this version of Discreet does not know.",
+        f'Version {folder.name[:8]} of "{folder.parent.name}" was loaded under revision '
+        f"{revisions.arithmetic} of the arithmetic and {revisions.defaults} of the defaults, which this "
+        "version of Discreet does not support.",
         "Use the newer version of Discreet that loaded it." if newer else "Load the dataset again.",
     )
 
@@ -276,9 +277,7 @@ def read_version(folder: Path, secret: Secret) -> Version:
     except (KeyError, TypeError, ValueError):
         raise _version_changed_error(folder) from None
     except (OSError, UnicodeDecodeError):
-        raise load_again(
-            f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.'
-        ) from None
+        raise load_again(f'The version {folder.name[:8]} of "{folder.parent.name}" is incomplete.') from None
     except BadDescription:
         raise _version_changed_error(folder) from None
     refuse_other_secret(folder, secret)
@@ -290,7 +289,7 @@ def read_version(folder: Path, secret: Secret) -> Version:
     version = _verify_seal(folder, version, integers, secret)
     if folder.parent.name != dataset.id:  # a copied version would be served under a wrong name
         raise load_again(
-            f'Version {folder.name[:8]} is one of "{dataset.id}", and stands in the folder of "{folder.parent.name}".'
+            f'Version {folder.name[:8]} belongs to "{dataset.id}", but is in the folder of "{folder.parent.name}".'
         )
     refuse_foreign_files(folder, records, version.file_names, secret)
     return version
@@ -306,8 +305,8 @@ def _verify_seal(folder: Path, version: Version, integers: str, secret: Secret) 
         if found == _secret_check(secret, folder.name, sealed, integers):
             if sealed.marked and not (folder / MARK).is_file():
                 raise WorkspaceUnusable(
-                    f'Version {folder.name[:8]} of "{folder.parent.name}" has lost the mark of its ledger.',
-                    f"Bring back {MARK!r} from the newest copy of the workspace.",
+                    f'Version {folder.name[:8]} of "{folder.parent.name}" has lost its ledger checkpoint.',
+                    f"Restore {MARK!r} from your newest backup.",
                 )
             return sealed
     raise _version_changed_error(folder)
@@ -323,7 +322,7 @@ def refuse_other_secret(folder: Path, secret: Secret) -> None:
     expected = secret.derive(Purpose.SECRET_CHECK, folder.name).hex()
     if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
         raise SecretUnusable(
-            f"The secret is not the one with which version {folder.name[:8]} was loaded.",
+            f"Version {folder.name[:8]} was loaded with another secret.",
             "Restore the workspace's `secret` from your backup.",
         )
 

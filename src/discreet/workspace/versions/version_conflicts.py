@@ -58,21 +58,21 @@ def validate_corrections(corrections: str, dataset: Dataset, home: Path) -> None
     """Validate the value of `--corrections`."""
     if corrections not in CORRECTIONS:
         raise BadRequest(
-            f'There is no way "{corrections}" with corrections.', nearest(corrections, CORRECTIONS)
+            f'--corrections is "{corrections}", which is not a choice.', nearest(corrections, CORRECTIONS)
         )
     if corrections == NEW_LINEAGE and dataset.protection.is_dp:
         raise BadRequest(
-            "Under dp every version has noise of its own, and a new lineage would change nothing.",
+            "Under dp every version has independent noise, so a new lineage would change nothing.",
             "Use keep-keys, or collect.",
         )
     if corrections == NEW_LINEAGE and dataset.key_column is not None:
         raise BadRequest(
-            "These records bring record keys of their own, which a new lineage cannot change.",
+            "These records have their own record keys, which a new lineage cannot change.",
             "Give the records new keys, or use keep-keys or collect.",
         )
     if corrections == COLLECT and not (home / CURRENT).is_file():
         raise BadRequest(
-            f'No version of "{dataset.id}" is served yet: there is nothing to correct.',
+            f'No version of "{dataset.id}" is served yet, so there is nothing to correct.',
             "Load it without --corrections.",
         )
 
@@ -108,8 +108,8 @@ class Comparison:
             if self.closing_reason(version, place) == "close":
                 raise BadRequest(
                     f'"{place.parent.name}" is served from the same lineage, and fewer than '
-                    f"{version.dataset.protection.versions_apart} records differ: both together would tell "
-                    "about these people.",
+                    f"{version.dataset.protection.versions_apart} records differ: comparing the two would disclose these "
+                    "people.",
                     "Load the same records into both, or allow it with --serve-beside.",
                 )
 
@@ -163,9 +163,9 @@ class IdOverlap:
         share = f"{100 * self.found.share:.3g} %"
         part = share if self.found.whole else f"About {share} ({low} to {high}, with 99 %)"
         return (
-            f'{part} of the ids were loaded before, as "{self.dataset}" {self.version} ({self.method}), which is of '
-            "another lineage and budget. If they are the same people, their tables can be averaged and what is spent on "
-            "them is not added up: give this dataset the lineage or the budget of the other."
+            f'{part} of the ids were loaded before, as "{self.dataset}" {self.version} ({self.method}), under '
+            "another lineage and budget. If they are the same people, readers can average the tables of both, "
+            "and the privacy loss is not added up. Give this dataset the lineage or budget of the other."
         )
 
 

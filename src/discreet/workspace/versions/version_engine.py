@@ -83,7 +83,7 @@ def _open_records(folder: Path, version: Version, secret: Secret, threads: int |
         kind = engine_kind(version.kept_by)
     except UnknownEngine as error:
         raise WorkspaceUnusable(
-            f'Version {folder.name[:8]} is kept by the engine "{version.kept_by}", which is not known here.',
+            f'Version {folder.name[:8]} is stored in the engine "{version.kept_by}", which is not installed here.',
             error.advice,
         ) from None
     engine = kind.open(folder, version.dataset, threads)
@@ -97,8 +97,9 @@ def refuse_missing_records(folder: Path, version: Version) -> None:
     """Refuse a version with a missing record file: only its cubes can answer queries."""
     if records_missing(folder, version.records):
         raise RecordsAway(
-            f"The records of version {folder.name[:8]} are not here: it is answered from its cubes, as far as they cover.",
-            "Ask for fewer variables or coarser levels. A custodian brings the records back, or loads them again.",
+            f"The records of version {folder.name[:8]} are missing; only tables that its cubes cover are "
+            "available.",
+            "Choose fewer variables or coarser levels. A custodian can restore the records or load them again.",
         )
 
 
