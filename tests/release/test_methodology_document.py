@@ -179,7 +179,7 @@ def test_a_survey_tells_its_weight_form_its_declared_sizes_and_its_constants(sur
     assert told["constants"]["degrees_of_freedom"] == 99
     assert {"state", "sex", "age"} == set(told["constants"]["effects"])
     for effect in told["constants"]["effects"].values():
-        for value in (effect["weighted"], effect["spread"]):
+        for value in (effect["cluster"], effect["spread"]):
             assert value >= 1
             assert log(value, 1.25) == pytest.approx(round(log(value, 1.25))), "a power of 1.25"
 
@@ -201,7 +201,7 @@ def test_the_page_the_command_and_the_dataset_show_the_constants(survey_folder, 
     assert constants["rule"] in page
     shown = run_here("methodology", "survey", "-w", survey_folder).stdout
     for name, effect in constants["effects"].items():
-        for figure in (effect["weighted"], effect["spread"]):
+        for figure in (effect["cluster"], effect["spread"]):
             row = re.search(rf'<th scope="row">(<bdi>)?{name}.*?</tr>', page, re.DOTALL)
             assert f"{figure:.4g}" in row[0]
             assert f"{figure:.4g}" in next(line for line in shown.splitlines() if f"  {name}: " in line)

@@ -79,14 +79,24 @@ class TestSameNumbers:
                 monkeypatch.setattr(sparse_sums, "DENSE", dense)
                 assert listed(stored, request) == whole
 
+    @pytest.mark.parametrize("design", ["", 'clusters = "home"\n'], ids=["people", "clusters"])
+    @pytest.mark.parametrize("form", ["largest-weight", "average-weight"])
+    def test_weights_and_their_errors_too(self, tmp_path, form, design):
+        stored = survey(tmp_path, form, design)
+        for request in (
+            request_from_text("survey", rows=["sex"], columns=["age"], measure="weighted"),
+            request_from_text(
+                "survey", rows=["state", "sex", "age"], measure="weighted", filters=["age=y,o"]
+            ),
+            request_from_text("survey", rows=["state"], measure="weighted", filters=["age=y", "sex=1"]),
+        ):
+            whole = laid_out(release_table(stored, request))
+            assert listed(stored, request) == whole
+            assert any(error not in {None, -1} for _, _, error in whole.values())
+
     def test_weights_and_their_errors_too_in_a_version_of_0_2_0(self, tmp_path, errors_of_0_2_0):
         with errors_of_0_2_0():
             stored, measure = survey(tmp_path / "before", "largest-weight"), "weighted"
-        request = request_from_text("survey", rows=["sex"], measure=measure)
-        with pytest.raises(
-            BadRequest, match="cannot be listed one by one"
-        ):  # errors need the margins of the table
-            check_nonzero(survey(tmp_path / "now", "largest-weight"), request)
         for request in (
             request_from_text("survey", rows=["sex"], columns=["age"], measure=measure),
             request_from_text("survey", rows=["state", "sex", "age"], measure=measure, filters=["age=y,o"]),
@@ -185,7 +195,9 @@ class TestWhatIsRefused:
             check_nonzero(few, REQUESTS[0])
 
 
-def survey(folder, form):
-    frame = survey_records()
-    load_dataset(folder, description(frame, form), frame)
+def survey(folder, form, more=""):
+    frame = survey_records(related=form != "average-weight")
+    frame["home"] = frame["id"] // 9
+    text = description(frame, form)
+    load_dataset(folder, text.replace("stratum = ", f"{more}stratum = ", 1), frame)
     return Workspace(folder).stored("survey")

@@ -6,7 +6,7 @@ from scipy.stats import binomtest, chi2
 
 from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.inference.hypothesis_tests.survey_tests import rao_scott
-from discreet.survey.published_constants import CategorySums
+from discreet.survey.sample_sums import CategorySums
 from discreet_studies.bench.survey_tests import (
     AVERAGE,
     DESIGNS,

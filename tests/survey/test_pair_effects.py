@@ -14,7 +14,7 @@ from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalMod
 from discreet.inference.hypothesis_tests.survey_tests import SurveyTable, rao_scott
 from discreet.model.survey import PairEffect, SamplingDesign, Survey, sampling_design
 from discreet.survey.pair_effects import measured_pair, step_of_variation
-from discreet.survey.published_constants import CategorySums, SampleDesign
+from discreet.survey.sample_sums import CategorySums, SampleDesign
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 R = json.loads((ORACLES / "survey_tests.json").read_text("utf-8"))

@@ -277,6 +277,14 @@ class Dataset:
                 "Leave them out: under dp errors come from noisy counts and `relative_variance` alone.",
             ),
         )
+        for name, totals in survey.population_totals:
+            known = self._require(name, f'`calibrated` of [survey] names the variable "{name}".').codes
+            if sorted(code for code, _ in totals) != sorted(known):
+                raise BadDescription(
+                    f'`population_totals` of [survey] are of {[code for code, _ in totals][:5]}, the categories of "{name}" '
+                    f"are {known[:5]}.",
+                    "Give every category its known total; 0 where there is nobody.",
+                )
         if survey.stratum is None:
             return
         codes = self._require(survey.stratum, f'[survey] names the variable "{survey.stratum}".').codes

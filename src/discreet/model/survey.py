@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 from discreet.errors import BadDescription
@@ -30,7 +31,9 @@ METHODS = ("jackknife", "brr", "fay", "bootstrap")
 #: The most pairs of variables whose constants of tests are published.
 MOST_TESTS = 10
 #: The keys of `[survey]` that declare constants of printed errors.
-CONSTANT_KEYS = frozenset({"cluster_effects", "records_per_cluster", "degrees_of_freedom"})
+CONSTANT_KEYS = frozenset(
+    {"cluster_effects", "constant_in_clusters", "records_per_cluster", "degrees_of_freedom"}
+)
 #: The keys of `[survey]` that are about the design.
 DESIGN_KEYS = frozenset({"strata", "clusters", "fpc", "replicates", "method", "coefficients", "scale", "fay"})
 _RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)\Z")
@@ -183,23 +186,30 @@ def _refuse(entry: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
             raise BadDescription(f"[survey] has `{name}` {why}.", f"Leave out `{name}`.")
 
 
+#: The ratio of two steps of a published constant, which is this multiple of what was measured on average.
+RUNG = 1.25
+
+
 @dataclass(frozen=True, slots=True)
 class VariableEffect:
     """The published constants of the categories of a variable, or of a level or code list.
 
     Args:
         cluster: D, by how much clusters raise the variance of a count; 1 without clusters.
-        weighted: The same of weighted counts.
         spread: gamma, by how much the mean squared weight varies between categories.
+        constant: Whether the variable is constant within clusters, as a region is.
     """
 
     cluster: float = 1.0
-    weighted: float = 1.0
     spread: float = 1.0
+    constant: bool = False
+
+    @property
+    def extra_spread(self) -> float:
+        """Gamma less one, without half of what rounding adds to it on average."""
+        return max(self.spread / sqrt(RUNG) - 1, 0.0)
 
 
-#: The ratio of two steps of a published constant, which is this multiple of what was measured on average.
-RUNG = 1.25
 #: The step of a published relative variance, which is this much more than what was measured on average.
 VARIATION_STEP = 0.1
 
@@ -315,6 +325,7 @@ class Survey:
         errors: How printed errors are computed: `GENERALISED`, or `DESIGN_EFFECTS` in versions of 0.2.0.
         calibrated: Whether the weights add up to a known population in every sample that could have been drawn.
         calibrated_to: The variables whose known distribution they reproduce.
+        population_totals: That distribution, by variable and code.
         bias_bound: The largest relative bias of a category by the form, as declared; it replaces the bias that a load
             lets through in printed errors.
         constants: Declared under `dp`; else measured and published by the load.
@@ -333,6 +344,7 @@ class Survey:
     errors: str = GENERALISED
     calibrated: bool = False
     calibrated_to: tuple[str, ...] = ()
+    population_totals: tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...] = ()
     bias_bound: Fraction | None = None
     constants: SurveyConstants = field(default=SurveyConstants(), compare=False)
     tests: tuple[tuple[str, str], ...] = ()
@@ -489,16 +501,31 @@ def _method_of_errors(entry: Mapping[str, Any]) -> str:
     return NEW_ERRORS
 
 
-def _calibration(entry: Mapping[str, Any]) -> tuple[bool, tuple[str, ...]]:
-    """Whether the weights are calibrated, and to which variables: `true`, or a list of variables."""
-    given = entry.get("calibrated", False)
-    if isinstance(given, bool):
-        return given, ()
-    if not (isinstance(given, list) and given and all(isinstance(name, str) for name in given)):
+def _calibration(entry: Mapping[str, Any]) -> tuple[bool, tuple[str, ...], Any]:
+    """Whether the weights are calibrated, to which variables, and their known totals."""
+    given, totals = entry.get("calibrated", False), entry.get("population_totals", {})
+    names = given if isinstance(given, list) else []
+    advice = 'Use calibrated = true, or calibrated = ["sex"] with population_totals = { sex = { F = 510000, M = 490000 } }'
+    if not isinstance(given, bool) and not (names and all(isinstance(name, str) for name in names)):
+        raise BadDescription(f"`calibrated` of [survey] is {given!r}.", advice)
+    by_variable = isinstance(totals, dict) and all(isinstance(each, dict) for each in totals.values())
+    if not by_variable or set(totals) != set(names):
         raise BadDescription(
-            f"`calibrated` of [survey] is {given!r}.", 'Write true, or the variables, as in ["sex", "age"].'
+            "`population_totals` of [survey] does not have the known total of every category of the variables in "
+            "`calibrated`, and of no other.",
+            advice,
         )
-    return True, tuple(given)
+    people = _number(entry["population_size"], "population_size")
+    if given and people.denominator != 1:
+        raise BadDescription(
+            f"[survey] says `calibrated`, and `population_size` = {float(people):.10g} is no known number of people.",
+            "Declare the known population as a whole number, or leave `calibrated` out.",
+        )
+    known = (
+        (name, tuple((str(code), _number(total, "population_totals")) for code, total in each.items()))
+        for name, each in totals.items()
+    )
+    return bool(given), tuple(names), tuple(known)
 
 
 def _declared_constants(entry: Mapping[str, Any]) -> SurveyConstants:
@@ -509,6 +536,12 @@ def _declared_constants(entry: Mapping[str, Any]) -> SurveyConstants:
             "`cluster_effects` of [survey] is no table.", "Write cluster_effects = { region = 1.6 }."
         )
     found = {str(name): float(_number(value, "cluster_effects")) for name, value in effects.items()}
+    constant = entry.get("constant_in_clusters", [])
+    if not isinstance(constant, list) or not set(map(str, constant)) <= set(found):
+        raise BadDescription(
+            f"`constant_in_clusters` of [survey] is {constant!r}.",
+            "List variables that `cluster_effects` has, such as regions, each of whose clusters has one category.",
+        )
     per_cluster = float(_number(entry.get("records_per_cluster", 1), "records_per_cluster"))
     freedom = entry.get("degrees_of_freedom")
     if min([*found.values(), per_cluster]) < 1:
@@ -522,7 +555,7 @@ def _declared_constants(entry: Mapping[str, Any]) -> SurveyConstants:
             "Give the number of clusters less that of strata.",
         )
     return SurveyConstants(
-        tuple((name, VariableEffect(value, value)) for name, value in found.items()),
+        tuple((name, VariableEffect(value, constant=name in constant)) for name, value in found.items()),
         per_cluster,
         freedom,
         pairs=tuple((names, constants) for names, constants in _tests(entry) if constants is not None),

@@ -179,11 +179,11 @@ class PrivacyDocument(TypedDict):
 
 
 class VariableEffectDocument(TypedDict):
-    """The constants of a variable or level: D, the same of weighted counts, and gamma."""
+    """The constants of a variable or level: D, gamma, and whether it is constant within clusters."""
 
     cluster: float
-    weighted: float
     spread: float
+    constant: bool
 
 
 class TestEffectDocument(TypedDict):

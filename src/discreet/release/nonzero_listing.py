@@ -5,7 +5,8 @@
 Under the cell key method with kept zeros, an empty cell has the number 0, and so has a cell that the noise reduced to 0:
 neither is listed, and nothing distinguishes them. If empty cells have noise (`zeros = "perturbed"`, `dp`), a listing of
 occupied cells would reveal which are empty, so such tables are refused. So are tables that need all cells at once: fitted
-and interior totals, rules on counts, strata and clusters.
+and interior totals, rules on counts, weighted counts by public strata. The errors of other weighted tables need the released
+margins of the table only.
 
 Source: docs/methods/wide-tables.md.
 """
@@ -28,6 +29,7 @@ from discreet.protect.protector import CellKeyProtector, NoisyCells
 from discreet.records.engine import SparseCells
 from discreet.records.tabulate import MOST_PLACES, wide_blocks
 from discreet.release.checked_request import CheckedRequest, check_request, unlock
+from discreet.release.measures import MeasureValues
 from discreet.release.notes import clipping_note, goes_below_zero, names_note, table_note
 from discreet.release.verdicts import uses_weight_steps, weight_steps
 from discreet.rules.verdict import needs_table
@@ -94,7 +96,7 @@ def list_nonzero(question: CheckedRequest) -> Listing:
     protector = _cell_key(question)
     distribution, clips = protector.distribution(_FlatShape((), lines=1)), dataset.protection.clips
     block, none = _Block(question), _no_cells(question)
-    shown = kind.show(question, *block.protect(none))
+    shown = block.show(none)
     notes = (
         table_note(dataset, question.additivity, question.shape.dimensions, distribution, protector.tables),
         clipping_note(distribution, clips=clips),
@@ -140,16 +142,21 @@ class _Block:
     def __init__(self, question: CheckedRequest) -> None:
         self._question = question
         self._protector = _cell_key(question)
+        self._distribution = self._protector.distribution(_FlatShape((), lines=1))
         self._keys_at = self._protector.keys(question.shape)
+        self._show = question.asked.kind.show_listed(question)
+
+    def show(self, cells: SparseCells) -> MeasureValues:
+        """The values of a block of occupied cells."""
+        places = np.unravel_index(cells.codes[0], self._question.shape.lengths)
+        return self._show(*self.protect(cells), tuple(np.asarray(each, dtype=np.int64) for each in places))
 
     def nonzero(self, cells: SparseCells) -> ListedCells:
         """The cells of a block of occupied cells that are not 0."""
         question = self._question
-        exact, noisy = self.protect(cells)
-        shown = question.asked.kind.show(question, exact, noisy)
-        clips = question.dataset.protection.clips
+        shown, clips = self.show(cells), question.dataset.protection.clips
         values = np.maximum(shown.values, 0) if clips else shown.values
-        signed = shown.values if clips and goes_below_zero(noisy.distribution) else None
+        signed = shown.values if clips and goes_below_zero(self._distribution) else None
         kept = shown.values != 0 if signed is not None else values != 0
         places = np.unravel_index(cells.codes[0][kept], question.shape.lengths)
         status = np.zeros(values.shape, dtype=np.uint8)

@@ -1,8 +1,8 @@
 """Which form of weighted tables fits a survey's weights, and the errors that readers would see. Confidential.
 
-For each form the gate is tried (`published_constants.py`), and the printed errors are computed as a release computes them
-(`generalised.py`), with true counts in place of released ones and constants 1.25 times those of the records, the mean of
-their secret rounding. Strata for `public-strata` are sought among the variables: those within which the weights vary least,
+For each form the gate is tried (`gate.py`), and the printed errors are computed as a release computes them
+(`table_errors.py`), with true counts in place of released ones and constants that are rounded as by a typical secret. Strata
+for `public-strata` are sought among the variables: those within which the weights vary least,
 
     within_s  =  Σ_h Σ_{i in h} (w_i - w̄_h)² / (n w̄²),      public weights w_h = w̄_h
 
@@ -17,35 +17,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
-from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import BadDescription
 from discreet.model.dataset import Dataset
 from discreet.model.exact import Confidential
 from discreet.model.file_io import toml_string
+from discreet.model.request import TableRequest
+from discreet.model.shape import Dimension, TableShape, table_shape
 from discreet.model.survey import Survey
 from discreet.noise.table import NoiseTable
-from discreet.records.engine import AggregateQuery, Engine
-from discreet.survey.generalised import FEWEST_FREEDOM, FEWEST_PEOPLE, SHOWN_ZERO, Axis, Floats, TableErrors
-from discreet.survey.published_constants import (
+from discreet.records.engine import Engine
+from discreet.records.tabulate import tabulate
+from discreet.survey.gate import (
     MOST_WEIGHT_RATIO,
-    RATIO,
     LevelFigures,
-    SampleDesign,
     admits,
     biased_levels,
-    category_sums,
-    declared_biases,
     level_figures,
     stratum_means,
-    sum_variance,
-    survey_of,
     weight_ratio,
 )
+from discreet.survey.generalised import FEWEST_FREEDOM, FEWEST_PEOPLE, Floats
+from discreet.survey.published_constants import published_constants
+from discreet.survey.sample_sums import category_sums, survey_of
+from discreet.survey.table_errors import build_errors, in_strata
 
 #: The forms under the cell key method.
 SERVED = ("average-weight", "public-strata", "largest-weight")
@@ -59,6 +56,8 @@ MOST_TRIED, MOST_STRATA = 3, 200
 NO_SPREAD, NOTABLE = 1e-6, 0.01
 #: Records times variables of a larger survey take minutes to compare.
 MOST_COMPARED = 20_000_000
+#: The chance of the rounding of constants where expected errors are computed.
+TYPICAL_CHANCE = 0.5
 #: Larger typical tables are left out, and more strata of a table.
 MOST_CELLS = 200_000
 
@@ -184,7 +183,7 @@ class WeightReport(Confidential):
 def weight_report(dataset: Dataset, engine: Engine, noise: NoiseTable) -> WeightReport:
     """The report of a dataset with a survey under the cell key method."""
     survey = survey_of(dataset)
-    plain = replace(survey, form="average-weight", stratum=None, stratum_weights=())
+    plain = replace(survey, form="average-weight", stratum=None, stratum_weights=(), tests=())
     some = category_sums(engine, replace(dataset, survey=plain), plain, dataset.variables[0].name)
     mean = float(some.records @ some.exact) / survey.sample_size
     spread = relative_variance(some.records, some.exact)
@@ -211,11 +210,13 @@ def weight_report(dataset: Dataset, engine: Engine, noise: NoiseTable) -> Weight
             continue
         own = figures if name == "public-strata" else list(level_figures(other, engine))
         refused = refusal_in_words(other.survey, own)
-        errors = (expected_error(other, engine, own, noise, table) for table in tables)
+        constants = published_constants(other, engine, own, lambda _name: TYPICAL_CHANCE)
+        whole = replace(other, survey=replace(other.survey, constants=constants))
+        errors = (expected_error(whole, engine, noise, table) for table in tables)
         forms.append(FormErrors(other.survey, refused, tuple(errors)))
         if name == SERVED[0]:
             concentrated = tuple(
-                (each.level, code, effect / each.effect.cluster)
+                (each.level, code, effect / max(each.cluster, 1.0))
                 for each in own
                 for code, effect in each.concentrated
             )
@@ -338,134 +339,50 @@ def typical_tables(dataset: Dataset) -> tuple[tuple[str, ...], ...]:
 
 
 def expected_error(
-    dataset: Dataset,
-    engine: Engine,
-    figures: Sequence[LevelFigures],
-    noise: NoiseTable,
-    table: tuple[str, ...],
+    dataset: Dataset, engine: Engine, noise: NoiseTable, table: tuple[str, ...]
 ) -> float | None:
-    """The median relative standard error of a table's inner cells with enough people; None if none has one."""
-    errors = _table_errors(dataset, engine, figures, noise, table)
-    if errors is None:
+    """The median relative standard error of a table's inner cells with enough people; None if none has one.
+
+    The survey has its constants; true counts take the place of released ones.
+    """
+    survey = survey_of(dataset)
+    if survey.constants.freedom is not None and survey.constants.freedom < FEWEST_FREEDOM:
         return None
-    fewest = FEWEST_PEOPLE * (1.0 if errors.unit is None else errors.largest)
-    enough = errors.noisy.sum(axis=-1) >= fewest
+    stratum, largest = (
+        str(survey.stratum) if survey.form == "public-strata" else "",
+        float(survey.largest_weight),
+    )
+    per_step = largest * survey.sample_size / float(survey.population_size) if survey.only_weights else 1.0
+    finer = table if stratum in {"", *table} else (*table, stratum)
+    if np.prod([len(dataset.variable(name)) for name in finer], dtype=float) > MOST_CELLS:
+        return None
+
+    def shape_of(names: Sequence[str]) -> TableShape:
+        return table_shape(TableRequest(dataset.id, tuple(names), totals=False), dataset)
+
+    def counts(*dimensions: Dimension) -> Floats:
+        names = [each.name for each in dimensions]
+        exact = tabulate(
+            engine, shape_of([name for name in names if name != stratum] + [stratum] * bool(stratum))
+        )
+        if survey.only_weights and exact.weight_sums is not None:
+            return np.rint(exact.weight_sums / 10.0**dataset.weight_decimals / largest)[..., None] * per_step
+        own = exact.counts.astype(np.float64)
+        return np.asarray(in_strata(own, dimensions, stratum) if stratum else own[..., None])
+
+    public = np.array([float(weight) for _, weight in survey.stratum_weights]) if stratum else None
+    shape = shape_of(table)
+    steps = counts(*shape.dimensions) / per_step
+    variances = _variances(noise, steps)
+    if public is not None:  # a zero of a stratum could have noise, other strata of a cell have none
+        others = [dimension.length for dimension in shape.dimensions if dimension.name != stratum]
+        inside = in_strata(np.ones([*others, public.size]), shape.dimensions, stratum)
+        variances = np.where(inside > 0, np.maximum(variances, 1.0), 0.0)
+    errors = build_errors(dataset, shape, counts, steps, variances, public)
+    enough = errors.noisy.sum(axis=-1) >= FEWEST_PEOPLE * (errors.largest if errors.mean_square else 1.0)
     if not enough.any():
         return None
     return float(np.median((errors.cells().standard / np.where(enough, errors.values, 1))[enough]))
-
-
-def _table_errors(
-    dataset: Dataset,
-    engine: Engine,
-    figures: Sequence[LevelFigures],
-    noise: NoiseTable,
-    table: tuple[str, ...],
-) -> TableErrors | None:
-    """The errors of a table of true counts."""
-    survey = survey_of(dataset)
-    some = category_sums(engine, dataset, survey, dataset.variables[0].name)
-    design = SampleDesign(survey, some)
-    clusters = int(design.units.sum()) if survey.design.clusters else 0
-    replicates = len(survey.design.replicates)
-    freedom = clusters - design.units.size if clusters else replicates - 1 if replicates else None
-    if freedom is not None and freedom < FEWEST_FREEDOM:
-        return None
-    average = float(survey.population_size) / survey.sample_size
-    largest = float(survey.largest_weight)
-    stratum = str(survey.stratum) if survey.form == "public-strata" else ""
-    counts = _counts(dataset, engine, table, stratum, weights=survey.only_weights)
-    if counts is None:
-        return None
-    if survey.only_weights:
-        steps = np.rint(counts / largest)
-        people = (_variances(noise, steps)[..., 0] + 1 / 4) * largest**2
-        counts, weights = steps * largest / average, np.array([average])
-    else:
-        listed = dict(survey.stratum_weights)
-        codes = dataset.variable(stratum).codes if stratum else ()
-        weights = np.array([float(listed[code]) for code in codes]) if stratum else np.array([average])
-        own = _variances(noise, counts)
-        if stratum:
-            own = np.where(counts > 0, own, SHOWN_ZERO)
-        if stratum in table:
-            own = own * _own_stratum(table.index(stratum), counts.shape)
-        people = own @ weights**2
-    known = {each.level: each.effect for each in figures}
-    chance = 0.0  # the effect of the variable of the strata, if their sizes are by chance
-    if stratum and stratum not in survey.calibrated_to:
-        of_design = dataset.variable(stratum).column == survey.design.strata
-        chance = 0.0 if of_design else (RATIO if design.clustered else 1.0) * known[stratum].cluster
-    axes, spread = [], 0.0
-    for at, name in enumerate(table):
-        variable, effect = dataset.variable(name), known[name]
-        fixed = variable.column == survey.design.strata
-        cluster = effect.weighted if survey.only_weights else effect.cluster
-        d = (RATIO if design.clustered else 1.0) * cluster
-        spread += (RATIO * effect.spread - 1) ** 2
-        others = tuple(axis for axis in range(len(table)) if axis != at)
-        sizes, ones = len(variable), np.ones(len(variable))
-        bias = declared_biases(survey, survey.sample_size) or d * (sizes - 1)
-        axes.append(
-            Axis(
-                name,
-                variable.codes,
-                tuple((place,) for place in range(sizes)),
-                sizes,
-                0 * ones if fixed or (survey.only_weights and name in survey.calibrated_to) else d * ones,
-                0 * ones if fixed else bias * ones,
-                counts.sum(axis=others),
-            )
-        )
-    square = float(some.records @ some.exact**2) / float(some.records @ some.exact)
-    lengths = counts.shape[:-1]
-    everybody = np.maximum(counts.sum(axis=tuple(range(len(table)))), 1)
-    pairs = {
-        pair: counts.sum(axis=tuple(axis for axis in range(len(table)) if axis not in pair))
-        for pair in combinations(range(len(table)), 2)
-    }
-    return TableErrors(
-        tuple(axes),
-        pairs if len(table) > 2 else {},
-        counts,
-        people,
-        weights,
-        everybody if stratum else np.array([float(survey.sample_size)]),
-        np.full(lengths, square * (1 + sqrt(spread))) if survey.only_weights else None,
-        survey.sample_size / clusters if clusters else 1.0,
-        freedom,
-        largest / average,
-        sum_variance(survey, design, some),
-        float(survey.error_limit),
-        chance,
-    )
-
-
-def _counts(
-    dataset: Dataset, engine: Engine, table: tuple[str, ...], stratum: str, *, weights: bool
-) -> Floats | None:
-    """True counts, or sums of weights, of the inner cells of a table, with the strata on the last axis."""
-    names = table if stratum in {"", *table} else (*table, stratum)
-    lengths = [len(dataset.variable(name)) for name in names]
-    if np.prod(lengths, dtype=float) > MOST_CELLS:
-        return None
-    cells = engine.aggregate(AggregateQuery(names, weights=weights))
-    found = np.zeros(lengths)
-    own = cells.weight_sums / 10.0**dataset.weight_decimals if cells.weight_sums is not None else cells.counts
-    found[cells.codes] = own
-    if not stratum:
-        return found[..., None]
-    if stratum not in table:
-        return found
-    return np.asarray(
-        found[..., None] * _own_stratum(names.index(stratum), (*found.shape, lengths[names.index(stratum)]))
-    )
-
-
-def _own_stratum(axis: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Which stratum, on the last axis, a cell of the strata's variable is."""
-    places = np.indices(shape, sparse=True)
-    return np.asarray(np.broadcast_to(places[axis] == places[-1], shape))
 
 
 def _variances(noise: NoiseTable, counts: Floats) -> Floats:

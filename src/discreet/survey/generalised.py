@@ -6,20 +6,20 @@ of variable v, p_uv that of its pair of categories, and D the published cluster 
 
     q_k   =  Var_p(1_k) + Σ_v (D_v - 1) Var_p(E[1_k | v]) + Σ_uv (D_uv - 1) (the interaction part of u and v)
           =  p(1-p) + Σ_v (D_v - 1) p² (1/p_v - 1) + Σ_uv (D_uv - 1) p² (1/p_uv - 1/p_u - 1/p_v + 1)
-    D_uv  =  min(1 + (D_u - 1)(D_v - 1)/(m - 1), D_u, D_v)        m records per cluster; where not known, max(D_u, D_v)
+    D_uv  =  min(1 + (D_u - 1)(D_v - 1)/(m - 1), D_u, D_v)        m records per cluster
+          =  D_v if u is constant within clusters, as a region is; max(D_u, D_v) where that or m is not known
     b     =  (1 - f) Σ_h w_h² n_h q_kh / (X (1 - X/N))                         X = Σ_h w_h ñ_kh, the released number
-    β²    =  τ² Σ_v D_v (K_v - 1)/n + (w̄ (r - 3)₊ / X)² + κ²                   the largest bias that the load lets through
+    β²    =  Σ_v τ_v² D_v (K_v - 1)/n + (w̄ (r - 3)₊ / X)² + κ²                 the largest bias that the load lets through
     Var   =  b X (1 - X/N) + β² X² + Σ_h w_h² V_kh
 
 The interval has every θ with (X - θ)² ≤ t² Var(θ) (Wilson's way). `largest-weight` has weights in its number: there w_h is
-replaced by b_S = (Σw²/Σw) (1 + √Σ_v (γ_v - 1)²), the effects are of weighted counts, and it has no bias. If the sizes of
-the strata of `public-strata` are by chance (no stratum of the design, no calibration to them), with the effect D_s,
+replaced by b_S = (Σw²/Σw) (1 + √Σ_v (γ_v/√1.25 - 1)²), and it has no bias. If the sizes of the strata of `public-strata` are
+by chance (no stratum of the design, no calibration to them), with the effect D_s,
 
     b    +=  (1 - f) n D_s Var_h(w_h p_kh) / (X (1 - X/N))                     the variance over the strata, by their sizes
 
-A variable that
-makes the strata, or that the weights are calibrated to, has the effect 0. An estimate Σ_k c_k X_k has Var_p(c) in place
-of Var_p(1_k), a ratio or share to first order.
+The variable of the strata of the design has the effect 0, and so has one to which `largest-weight` is calibrated.
+Estimates made of several cells are in `estimates.py`.
 
 Every figure here is public: released numbers, declared facts, and the constants of `published_constants.py`.
 
@@ -32,17 +32,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from math import exp, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadRequest
-from discreet.model.messages.text import message
 from discreet.model.release import NO_ERROR, WHOLE
 
-#: The bias that a load lets through, in standard errors of a category (`published_constants.py`).
+#: The bias that a load lets through at least, in standard errors of a category (`published_constants.py`).
 TAU = 0.5
 #: Weights up to this multiple of their mean are covered by τ; beyond it a single weight is.
 CAP = 3.0
@@ -63,18 +60,21 @@ Floats = NDArray[np.float64]
 Place = tuple[int, ...]
 
 
-def pair_effect(one: float, other: float, per_cluster: float) -> float:
-    """D_uv, from the effects of two variables and the records per cluster.
+def pair_effect(
+    one: float, other: float, per_cluster: float, constant: tuple[bool, bool] = (False, False)
+) -> float:
+    """D_uv, from the effects of two variables, the records per cluster, and which variables are constant in clusters.
 
     >>> round(pair_effect(2.44140625, 3.0517578125, 10), 6)
     1.328602
+    >>> pair_effect(10, 3, 10, (True, False))
+    3.0
     """
-    if min(one, other) < 1:
-        # Strata, or a calibrated margin: what it does not fix has the effect of the other variable.
+    if constant[0] != constant[1]:
+        return float(max(other if constant[0] else one, 1.0))
+    if constant[0] or per_cluster <= 1 or min(one, other) < 1:
+        # What strata or a calibrated margin do not fix has the effect of the other variable.
         return max(one, other, 1.0)
-    if per_cluster <= 1:
-        # Replicate weights do not say what is constant within clusters, where the larger effect holds.
-        return max(one, other)
     return min(1 + (one - 1) * (other - 1) / (per_cluster - 1), one, other)
 
 
@@ -87,9 +87,11 @@ class Axis:
         members: The base categories of each output.
         everything: How many base categories the variable has.
         effects: The cluster effect D of each output; 0 for a variable without sampling error of its own.
-        biases: D (K - 1) of each output, which bounds the bias by its categories; 0 for a variable of the strata.
+        biases: (τ_v/τ)² D (K - 1) of each output, which bounds the bias by its categories.
         margin: The released counts of each output in the whole sample; strata on the last axis.
         clusters: The clusters in each output of the variable of the strata, if clusters are declared.
+        constant: Whether the variable is constant within clusters.
+        spread: By how much the mean squared weight varies between categories, of each output, under `largest-weight`.
     """
 
     name: str
@@ -100,6 +102,8 @@ class Axis:
     biases: Floats
     margin: Floats
     clusters: Floats | None = None
+    constant: bool = False
+    spread: Floats | None = None
 
     def totals(self) -> NDArray[np.bool_]:
         """Which outputs contain every category."""
@@ -123,15 +127,6 @@ class CellErrors(NamedTuple):
     unreliable: NDArray[np.bool_]
 
 
-class Estimate(NamedTuple):
-    """An estimate with its standard error and limits."""
-
-    value: float
-    error: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False)
 class TableErrors:
     """All that the errors of one weighted table depend on; every figure is public.
@@ -139,17 +134,19 @@ class TableErrors:
     Args:
         axes: The variables of the table, then those of its filters.
         pairs: The released counts of each pair of outputs of two axes, if there are more; strata on the last axis.
-        noisy: The noisy counts of the cells: an axis for each of `axes`, then the strata.
+        noisy: The noisy counts of the cells: an axis for each of `axes`, then the strata. If `places` is given, those of
+            the listed cells, then the strata; so is `noise`.
         noise: The variance of the noise of each released number, in people squared.
         weights: The weight of each stratum; the average weight of the other forms.
         sizes: The records of each stratum.
-        unit: What replaces the weight in the variance of each cell under `largest-weight`; else None.
+        mean_square: Σw²/Σw, in place of the weight in variances under `largest-weight`; else 0.
         per_cluster: The records per cluster; 1 without clusters.
         freedom: The degrees of freedom of the design; None without clusters.
         largest: The largest weight over the mean weight.
         calibration: kappa squared, the relative variance of the sum of the weights; 0 if they are calibrated.
         limit: A larger relative standard error makes a cell unreliable.
         strata_effect: The cluster effect of the variable of the strata, if their sizes are by chance; else 0.
+        places: The output of each axis of cells that are listed one by one; None for all cells of the table.
     """
 
     axes: tuple[Axis, ...]
@@ -158,13 +155,14 @@ class TableErrors:
     noise: Floats
     weights: Floats
     sizes: Floats
-    unit: Floats | None = None
+    mean_square: float = 0.0
     per_cluster: float = 1.0
     freedom: int | None = None
     largest: float = 1.0
     calibration: float = 0.0
     limit: float = 0.25
     strata_effect: float = 0.0
+    places: tuple[NDArray[np.int64], ...] | None = None
 
     @cached_property
     def population(self) -> float:
@@ -186,7 +184,9 @@ class TableErrors:
         return np.clip(self.noisy / self.sizes, least, 1 - least)
 
     def _at(self, figures: NDArray[Any], *axes: int) -> NDArray[Any]:
-        """Figures of some axes (and of the strata, on the last axis) in the shape of the table."""
+        """Figures of some axes (and of the strata, on the last axis) in the shape of the cells."""
+        if self.places is not None:
+            return np.asarray(figures[tuple(self.places[axis] for axis in axes)])
         shape = [1] * len(self.axes) + [figures.shape[-1]]
         for axis, length in zip(axes, figures.shape, strict=False):
             shape[axis] = length
@@ -201,7 +201,7 @@ class TableErrors:
         for at in range(count):
             q = q + (self._at(effects[at][:, None], at) - 1) * p**2 * (1 / own[at] - 1)
         for one, two in combinations(range(count), 2):
-            pair = pair_effects(effects[one], effects[two], self.per_cluster)
+            pair = self.pair_effects(one, two)
             if (pair != 1).any():
                 both = (
                     p if count == 2 else np.maximum(self._at(self.pairs[one, two] / self.sizes, one, two), p)
@@ -210,6 +210,17 @@ class TableErrors:
                 q = q + (self._at(pair[..., None], one, two) - 1) * p**2 * beyond
         return np.maximum(q, 0)
 
+    def pair_effects(self, one: int, two: int) -> Floats:
+        """D_uv of all outputs of two axes."""
+        u, v = self.axes[one], self.axes[two]
+        constant = (u.constant, v.constant)
+        known = {
+            (a, b): pair_effect(a, b, self.per_cluster, constant)
+            for a in np.unique(u.effects).tolist()
+            for b in np.unique(v.effects).tolist()
+        }
+        return np.array([[known[a, b] for b in v.effects.tolist()] for a in u.effects.tolist()])
+
     @cached_property
     def _partial(self) -> NDArray[np.bool_]:
         """The cells that are not the whole population."""
@@ -217,6 +228,17 @@ class TableErrors:
         for at, axis in enumerate(self.axes):
             partial = partial + self._at(~axis.totals()[:, None], at)
         return np.array(partial[..., 0] > 0)
+
+    @cached_property
+    def unit(self) -> Floats | None:
+        """What replaces the weight in the variance of each cell under `largest-weight`; else None."""
+        if not self.mean_square:
+            return None
+        spread = np.zeros((*self.noisy.shape[:-1], 1))
+        for at, axis in enumerate(self.axes):
+            if axis.spread is not None:
+                spread = spread + self._at(axis.spread[:, None] ** 2, at)
+        return np.asarray(self.mean_square * (1 + np.sqrt(spread[..., 0])))
 
     @cached_property
     def _slope(self) -> Floats:
@@ -229,11 +251,11 @@ class TableErrors:
         within = np.where(shown, self._spread(), 0) @ (self.weights**2 * self.sizes)
         if self.unit is not None:
             within = within * self.unit / self.average
-        within = within + self._between(np.where(shown, self._shares, 0))
+        within = within + self.between(np.where(shown, self._shares, 0))
         slope = (1 - 1 / self.average) * within / (people * (1 - people / self.population))
         return np.where(self._partial, slope, 0)
 
-    def _between(self, means: Floats) -> Floats:
+    def between(self, means: Floats) -> Floats:
         """The variance of a sum by the chance of how many records each stratum has, from its mean in each stratum."""
         people, size = means * self.weights, self.sizes / self.sizes.sum()
         return np.asarray(self.strata_effect * self.sizes.sum() * (people**2 @ size - (people @ size) ** 2))
@@ -242,25 +264,28 @@ class TableErrors:
     def _bias(self) -> Floats:
         """The square of the relative bias of every cell that the load lets through, and of the population."""
         bias = np.full((*self.noisy.shape[:-1], 1), self.calibration)
-        if self.unit is None:
+        if not self.mean_square:
             for at, axis in enumerate(self.axes):
                 own = axis.biases * ~axis.totals() / self.sizes.sum()
                 bias = bias + self._at(TAU**2 * own[:, None], at)
-            free = CAP * max(1.0, float(self.weights.max()) / self.average)
-            single = max(self.largest - free, 0) * self.average / np.maximum(self.values, self.average)
-            bias = bias + single[..., None] ** 2
+            bias = bias + (self.single / np.maximum(self.values, self.average))[..., None] ** 2
         return np.asarray(bias[..., 0])
+
+    @property
+    def single(self) -> float:
+        """The people that a form may miss by the largest weight alone, beyond what the gate sees."""
+        free = CAP * max(1.0, float(self.weights.max()) / self.average)
+        return 0.0 if self.mean_square else max(self.largest - free, 0.0) * self.average
 
     def parts(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """A document and arrays, for a file; `from_parts` puts them together again."""
-        names = ("noisy", "noise", "weights", "sizes", "unit")
-        arrays = {name: each for name in names if (each := getattr(self, name)) is not None}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
         axes = []
         for at, axis in enumerate(self.axes):
-            axes.append([axis.name, axis.codes, axis.members, axis.everything])
+            axes.append([axis.name, axis.codes, axis.members, axis.everything, axis.constant])
             arrays |= {
                 f"{name}_{at}": each
-                for name in ("effects", "biases", "margin", "clusters")
+                for name in ("effects", "biases", "margin", "clusters", "spread")
                 if (each := getattr(axis, name)) is not None
             }
         arrays |= {f"pair_{one}_{two}": each for (one, two), each in self.pairs.items()}
@@ -317,7 +342,7 @@ class TableErrors:
         )
         shares = shares.astype(np.int64)
         effect = self._slope / self.average
-        fewest = FEWEST_PEOPLE * (1.0 if self.unit is None else self.largest)
+        fewest = FEWEST_PEOPLE * (self.largest if self.mean_square else 1.0)
         few = (counts < fewest) | (counts < FEWEST_EFFECTIVE * effect)
         for at, axis in enumerate(self.axes):
             if axis.clusters is not None:
@@ -351,175 +376,13 @@ class TableErrors:
         low, high = score_limits(values, self._slope, self._bias, self.noise, most, self.quantile(level))
         return np.where(known, np.minimum(low, most), low), np.where(known, np.minimum(high, most), high)
 
-    # An estimate is linear in released numbers, or a quotient of two such sums to first order. Its cells are made of the
-    # outputs that contain no other; where it uses totals of a variable only, the variable is left out.
-
-    def total(self, places: Mapping[Place, float], level: float) -> Estimate:
-        """A sum or difference of released numbers, by the coefficient of each."""
-        if list(places.values()) == [1.0]:  # a single cell has the error that is printed
-            (place,) = places
-            low, high = self.limits(level)
-            own = float(self.cells().standard[place]) if self.values[place] > 0 else float("nan")
-            return Estimate(float(self.values[place]), own, float(low[place]), float(high[place]))
-        value = sum(factor * float(self.values[place]) for place, factor in places.items())
-        error = sqrt(self._variance(places) + self.calibration * value**2)
-        reach = self.quantile(level) * error
-        if min(places.values()) < 0:
-            return Estimate(value, error, value - reach, value + reach)
-        noise = sum(factor**2 * float(self.noise[place]) for place, factor in places.items())
-        people = max(value, self.average)
-        inside = people * (1 - people / self.population)
-        bias = self._bias_of(places) / people**2 + self.calibration
-        slope = max(self._sampling(places), 0) / inside if inside > 0 else 0.0
-        at, b, beta, v = (np.array(each) for each in (max(value, 0.0), slope, bias, noise))
-        low, high = score_limits(at, b, beta, v, self.population, self.quantile(level))
-        if self.calibration == 0:
-            low, high = np.minimum(low, self.population), np.minimum(high, self.population)
-        return Estimate(value, error, float(low), float(high))
-
-    def share_of_population(self, part: Sequence[Place], level: float) -> Estimate:
-        """The share of cells in the whole population, which is known."""
-        known = replace(self, calibration=0.0)
-        found = known.total(dict.fromkeys(part, 1.0), level)
-        return Estimate(*(each / self.population for each in found))
-
-    def difference_of_shares(
-        self,
-        one: tuple[Sequence[Place], Sequence[Place]],
-        two: tuple[Sequence[Place], Sequence[Place]],
-        level: float,
-    ) -> Estimate:
-        """The difference of two shares, each a part and its whole."""
-        factors: dict[Place, float] = {}
-        value = 0.0
-        for sign, (part, whole) in ((1, one), (-1, two)):
-            above, below = self._sum(part), self._sum(whole)
-            value += sign * above / below
-            for place, factor in quotient_coefficients(part, whole, above / below, below).items():
-                factors[place] = factors.get(place, 0.0) + sign * factor
-        error = sqrt(self._variance(factors))
-        reach = self.quantile(level) * error
-        return Estimate(value, error, max(value - reach, -1.0), min(value + reach, 1.0))
-
-    def _sum(self, places: Sequence[Place]) -> float:
-        return float(sum(self.values[place] for place in places))
-
-    def quotient(
-        self, part: Sequence[Place], base: Sequence[Place], level: float, *, share: bool
-    ) -> Estimate:
-        """The ratio of two sums of released numbers; a share is between 0 and 1."""
-        above, below = self._sum(part), self._sum(base)
-        ratio = max(above, 0.0) / below
-        error = sqrt(self._variance(quotient_coefficients(part, base, ratio, below)))
-        reach = self.quantile(level) * error
-        if ratio <= 0 or (share and ratio >= 1):
-            return Estimate(
-                min(ratio, 1.0) if share else ratio, error, max(ratio - reach, 0.0), ratio + reach
-            )
-        if share:
-            odds, reach = log(ratio / (1 - ratio)), reach / (ratio * (1 - ratio))
-            return Estimate(ratio, error, 1 / (1 + exp(reach - odds)), 1 / (1 + exp(-reach - odds)))
-        return Estimate(ratio, error, ratio * exp(-reach / ratio), ratio * exp(reach / ratio))
-
-    def _variance(self, places: Mapping[Place, float]) -> float:
-        """The variance of a linear estimate, with noise and the bias that the load lets through."""
-        noise = sum(factor**2 * float(self.noise[place]) for place, factor in places.items())
-        return max(self._sampling(places), 0.0) + noise + self._bias_of(places)
-
-    def _sampling(self, places: Mapping[Place, float]) -> float:
-        cells = self._cells_of(places)
-        p, c = cells.shares, cells.coefficients[..., None]
-        last = p.ndim - 1
-        mean = (p * c).sum(axis=tuple(range(last)))
-        within = np.asarray((p * c**2).sum(axis=tuple(range(last))) - mean**2)
-        between: dict[tuple[int, ...], Floats] = {}
-        for size in (1, 2):
-            for axes in combinations(range(last), size):
-                others = tuple(at for at in range(last) if at not in axes)
-                share, sums = cells.margin(axes), (p * c).sum(axis=others)
-                found = np.asarray(
-                    (sums**2 / np.where(share > 0, share, 1)).sum(axis=tuple(range(size))) - mean**2
-                )
-                between[axes] = found
-                effect = cells.effects[axes[0]]
-                if size == 2:
-                    found = np.maximum(found - between[axes[:1]] - between[axes[1:]], 0)
-                    effect = pair_effect(effect, cells.effects[axes[1]], self.per_cluster)
-                within = within + (effect - 1) * found
-        unit = 1.0 if self.unit is None else float(self.unit.max()) / self.average
-        fraction = 1 / self.average
-        inside = float(unit * (self.weights**2 * self.sizes) @ np.maximum(within, 0))
-        return (1 - fraction) * (inside + float(self._between(np.broadcast_to(mean, self.sizes.shape))))
-
-    def _bias_of(self, places: Mapping[Place, float]) -> float:
-        if self.unit is not None:
-            return 0.0
-        cells, bias = self._cells_of(places), 0.0
-        people: Floats = cells.coefficients * (cells.counts @ self.weights)
-        for at, own in enumerate(cells.biases):
-            others = tuple(axis for axis in range(people.ndim) if axis != at)
-            bias += own / float(self.sizes.sum()) * float((people.sum(axis=others) ** 2).sum())
-        return TAU**2 * bias
-
-    def _cells_of(self, places: Mapping[Place, float]) -> _Cells:
-        """The smallest shown cells that the places are made of, without variables of which all places are totals."""
-        margins, effects, biases, indicators = [], [], [], []
-        counts: NDArray[Any] = self.noisy
-        kept: list[int] = []
-        complete = True
-        for at, axis in enumerate(self.axes):
-            totals, used = axis.totals(), {place[at] for place in places}
-            now = len(kept)
-            if all(totals[each] for each in used):
-                counts = counts.take([min(used)], axis=now).squeeze(now)
-                continue
-            kept.append(at)
-            parts = axis.parts()
-            inside = [frozenset(axis.members[part]) for part in parts]
-            split = counts.take(parts, axis=now)
-            margin = axis.margin[parts]
-            whole = np.flatnonzero(totals)
-            rest = frozenset(range(axis.everything)).difference(*inside)
-            if rest and whole.size:
-                left = counts.take(whole[:1], axis=now) - split.sum(axis=now, keepdims=True)
-                counts, inside = np.concatenate([split, left], axis=now), [*inside, rest]
-                margin = np.concatenate([margin, self.sizes[None] - margin.sum(axis=0, keepdims=True)])
-            else:
-                counts, complete = split, complete and not rest
-            indicators.append({each: _inside(axis, each, inside) for each in used})
-            margins.append(margin)
-            effects.append(float(axis.effects[parts].max()))
-            biases.append(float(axis.biases[parts].max()))
-        coefficients = np.zeros(counts.shape[:-1])
-        for place, factor in places.items():
-            term = np.asarray(float(factor))
-            for at, own_axis in zip(kept, indicators, strict=True):
-                term = np.multiply.outer(term, own_axis[place[at]])
-            coefficients = coefficients + term
-        pairs = {
-            (kept.index(one), kept.index(two)): self.pairs[one, two][
-                np.ix_(self.axes[one].parts(), self.axes[two].parts())
-            ]
-            for one, two in self.pairs
-            if not complete and one in kept and two in kept
-        }
-        positive = np.maximum(counts, 0)
-        mass = positive.sum(axis=tuple(range(len(kept))))
-        whole_mass = np.maximum(mass, 1) if complete else np.maximum(mass, self.sizes)
-        shares = positive / whole_mass
-        known: dict[Place, Floats] = {
-            axes: each / self.sizes for axes, each in pairs.items() if len(kept) > 2
-        }
-        if not complete:
-            known |= {(at,): each / self.sizes for at, each in enumerate(margins)}
-        return _Cells(counts, shares, coefficients, tuple(effects), tuple(biases), known)
-
 
 def _others(axes: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(at for at in range(count) if at not in axes)
 
 
-_SCALARS = ("per_cluster", "freedom", "largest", "calibration", "limit", "strata_effect")
+_ARRAYS = ("noisy", "noise", "weights", "sizes")
+_SCALARS = ("mean_square", "per_cluster", "freedom", "largest", "calibration", "limit", "strata_effect")
 
 
 def from_parts(document: Mapping[str, Any], arrays: Mapping[str, Floats]) -> TableErrors:
@@ -534,61 +397,18 @@ def from_parts(document: Mapping[str, Any], arrays: Mapping[str, Floats]) -> Tab
             arrays[f"biases_{at}"],
             arrays[f"margin_{at}"],
             arrays.get(f"clusters_{at}"),
+            constant,
+            arrays.get(f"spread_{at}"),
         )
-        for at, (name, codes, members, everything) in enumerate(document["axes"])
+        for at, (name, codes, members, everything, constant) in enumerate(document["axes"])
     )
     pairs = {
         (int(name.split("_")[1]), int(name.split("_")[2])): each
         for name, each in arrays.items()
         if name.startswith("pair_")
     }
-    plain = {name: arrays.get(name) for name in ("noisy", "noise", "weights", "sizes", "unit")}
-    return TableErrors(axes, pairs, **plain, **{name: document[name] for name in _SCALARS})  # type: ignore[arg-type]
-
-
-class _Cells(NamedTuple):
-    """Disjoint cells with the coefficients of an estimate; `known` has released shares of categories, where others exist."""
-
-    counts: Floats
-    shares: Floats
-    coefficients: Floats
-    effects: tuple[float, ...]
-    biases: tuple[float, ...]
-    known: Mapping[tuple[int, ...], Floats]
-
-    def margin(self, axes: tuple[int, ...]) -> Floats:
-        others = tuple(at for at in range(self.coefficients.ndim) if at not in axes)
-        own = np.asarray(self.shares.sum(axis=others))
-        given = self.known.get(axes)
-        return own if given is None or given.shape != own.shape else np.maximum(given, own)
-
-
-def _inside(axis: Axis, at: int, parts: Sequence[frozenset[int]]) -> Floats:
-    """Which parts of an axis an output is made of."""
-    members = frozenset(axis.members[at])
-    chosen = [part <= members for part in parts]
-    if frozenset().union(*(part for part, yes in zip(parts, chosen, strict=True) if yes)) != members:
-        raise BadRequest(
-            message('The table does not contain the parts of "{code}".', code=axis.codes[at]),
-            message("Choose a table with these categories, or without overlapping groups."),
-        )
-    return np.array(chosen, dtype=np.float64)
-
-
-def quotient_coefficients(
-    part: Sequence[Place], base: Sequence[Place], ratio: float, below: float
-) -> dict[Place, float]:
-    """The coefficients of a quotient, to first order."""
-    factors = dict.fromkeys(base, -ratio / below)
-    for place in part:
-        factors[place] = factors.get(place, 0.0) + 1 / below
-    return factors
-
-
-def pair_effects(one: Floats, two: Floats, per_cluster: float) -> Floats:
-    """`pair_effect` for all outputs of two axes."""
-    pairs = {(a, b): pair_effect(a, b, per_cluster) for a in np.unique(one) for b in np.unique(two)}
-    return np.array([[pairs[a, b] for b in two] for a in one])
+    plain: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
+    return TableErrors(axes, pairs, **plain, **{name: document[name] for name in _SCALARS})
 
 
 def round_up_two_digits(values: Floats) -> NDArray[np.int64]:

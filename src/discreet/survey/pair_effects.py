@@ -8,13 +8,16 @@ design's covariance of x (ultimate clusters in strata, or replicates), M0 that o
     a²  =  (t / (tr V)²) / (tr M0² / (tr M0)²) - 1,       t = f² (tr V² - (tr V)² / f) / ((f - 1) (f + 2))
 
 t is tr V² without what the error of an estimated V adds. E is rounded up like every constant of `published_constants.py`, a²
-by chance to the first or second multiple of .1 above it.
+by chance to the first or second multiple of .1 above it. Both are published for the pairs that the custodian declares. E of
+other pairs says which variables are constant within clusters.
 
 Source: Rao & Scott (1984); docs/methods/noise-aware-tests.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -27,20 +30,14 @@ from discreet.model.hierarchy import groupings
 from discreet.model.messages.text import nearest
 from discreet.model.survey import VARIATION_STEP, PairEffect, Survey
 from discreet.records.engine import Engine
-from discreet.records.keys import Secret
 from discreet.survey.generalised import Floats
-from discreet.survey.published_constants import (
-    CategorySums,
-    SampleDesign,
-    category_sums,
-    chance,
-    step,
-    survey_of,
-)
+from discreet.survey.sample_sums import CategorySums, SampleDesign, category_sums, survey_of
 from discreet.survey.variance import fractions
 
 #: The largest table whose constants are measured: its cells have a covariance matrix.
 MOST_CELLS = 1_000
+#: Categories are put together to so many where only the mean effect of the interactions is asked for.
+FOLDED = 8
 
 
 def step_of_variation(value: float, chance: float) -> float:
@@ -52,15 +49,13 @@ def step_of_variation(value: float, chance: float) -> float:
     return round(ceil(value / VARIATION_STEP + chance) * VARIATION_STEP, 1)
 
 
-def published_pairs(
-    dataset: Dataset, engine: Engine, secret: Secret
-) -> tuple[tuple[tuple[str, str], PairEffect], ...]:
-    """The rounded constants of the declared tests; none where records are drawn one by one.
+def declared_pairs(dataset: Dataset, engine: Engine) -> Iterator[tuple[tuple[str, str], PairEffect]]:
+    """The exact constants of the declared tests; none where records are drawn one by one.
 
     Raises:
         BadDescription: A name is no variable or level, or a pair has too many cells.
     """
-    survey, found = survey_of(dataset), []
+    survey = survey_of(dataset)
     for names in survey.tests:
         (one, first), (other, second) = (_level(dataset, name) for name in names)
         lengths = (len(set(first.tolist()) - {-1}), len(set(second.tolist()) - {-1}))
@@ -78,18 +73,19 @@ def published_pairs(
         places = np.unravel_index(sums.category, [len(dataset.variable(name)) for name in variables])
         codes = dict(zip(variables, places, strict=True))
         strata = codes[public[0]] if public else np.zeros(sums.category.size, dtype=np.int64)
-        exact = measured_pair(sums, first[codes[one]], second[codes[other]], strata, survey, design)
-        name = " ".join(sorted(names))
-        found.append(
-            (
-                names,
-                PairEffect(
-                    step(exact.effect, chance(secret, dataset, f"pair {name}")),
-                    step_of_variation(exact.variation, chance(secret, dataset, f"variation {name}")),
-                ),
-            )
-        )
-    return tuple(found)
+        yield names, measured_pair(sums, first[codes[one]], second[codes[other]], strata, survey, design)
+
+
+def measured_levels(dataset: Dataset, engine: Engine, names: tuple[str, str]) -> PairEffect:
+    """The exact constants of two levels of different variables, of counts of records, with categories put together."""
+    survey = replace(survey_of(dataset), form="average-weight", stratum=None, stratum_weights=())
+    (one, first), (other, second) = (_level(dataset, name) for name in names)
+    sums = category_sums(engine, dataset, survey, one, other)
+    places = np.unravel_index(sums.category, [len(dataset.variable(name)) for name in (one, other)])
+    own = (of[place] for of, place in zip((first, second), places, strict=True))
+    left, right = (np.where(each < 0, each, each % FOLDED) for each in own)
+    strata = np.zeros(sums.category.size, dtype=np.int64)
+    return measured_pair(sums, left, right, strata, survey, SampleDesign(survey, sums))
 
 
 def _level(dataset: Dataset, level: str) -> tuple[str, NDArray[np.int64]]:

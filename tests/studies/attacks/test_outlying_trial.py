@@ -10,7 +10,8 @@ from discreet.model.request import TableRequest
 from discreet.records.keys import Secret
 from discreet.records.storage import CLUSTER, WEIGHT
 from discreet.release.dataset_registry import open_registry
-from discreet.survey.published_constants import level_figures, published_constants
+from discreet.survey.gate import level_figures
+from discreet.survey.published_constants import published_constants, secret_chances
 from discreet_studies.attacks import constants_trial as constants
 from discreet_studies.attacks.outlying_trial import (
     BASELINES,
@@ -108,7 +109,7 @@ def test_constants_measured_in_memory_are_those_of_a_load(tmp_path):
     registry = open_registry(tmp_path / "w")
     stored = registry.open("survey").dataset
     figures = list(level_figures(stored, engine))
-    found = published_constants(stored, engine, secret, figures)
+    found = published_constants(stored, engine, figures, secret_chances(secret, stored))
     assert dict(found.effects) == dict(stored.survey.constants.effects)
     assert replace(found, effects=()) == replace(stored.survey.constants, effects=())
     assert dataset.survey == stored.survey

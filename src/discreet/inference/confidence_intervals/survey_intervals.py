@@ -30,7 +30,8 @@ from discreet.inference.confidence_intervals.picked_cells import (
 )
 from discreet.model.messages.text import message
 from discreet.model.release import NO_ERROR, NOT_APPLICABLE, WHOLE, Release
-from discreet.survey.generalised import MOST_ERROR, Estimate, Place, TableErrors, round_up_two_digits
+from discreet.survey.estimates import Estimate, difference_of_shares, quotient, share_of_population, total
+from discreet.survey.generalised import MOST_ERROR, Place, TableErrors, round_up_two_digits
 
 
 def survey_interval(
@@ -55,18 +56,18 @@ def survey_interval(
     )
     if base:
         _refuse_uncertain(errors, base, level)
-        found = errors.quotient(part, base, level, share=False)
+        found = quotient(errors, part, base, level, share=False)
     elif whole and others:
         for each in (whole, their_whole):
             _refuse_uncertain(errors, each, level)
-        found = errors.difference_of_shares((part, whole), (others, their_whole), level)
+        found = difference_of_shares(errors, (part, whole), (others, their_whole), level)
     elif whole:
         found = _share(errors, part, whole, level)
     else:
         factors = dict.fromkeys(part, 1.0)
         for place in others:
             factors[place] = factors.get(place, 0.0) - 1.0
-        found = errors.total(factors, level)
+        found = total(errors, factors, level)
     if np.isnan(found.low):
         raise BadRequest(
             message("The estimate is too uncertain for an interval."),
@@ -105,13 +106,13 @@ def _places(release: Release, cells: Sequence[Codes]) -> list[Place]:
 
 def _share(errors: TableErrors, part: list[Place], whole: list[Place], level: float) -> Estimate:
     if len(whole) == 1 and not errors.is_partial(whole[0]):
-        return errors.share_of_population(part, level)
+        return share_of_population(errors, part, level)
     _refuse_uncertain(errors, whole, level)
-    return errors.quotient(part, whole, level, share=True)
+    return quotient(errors, part, whole, level, share=True)
 
 
 def _refuse_uncertain(errors: TableErrors, base: Sequence[Place], level: float) -> None:
-    found = errors.total(dict.fromkeys(base, 1.0), level)
+    found = total(errors, dict.fromkeys(base, 1.0), level)
     refuse_uncertain_base(found.value, found.error)
 
 

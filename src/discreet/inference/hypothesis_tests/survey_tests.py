@@ -189,7 +189,7 @@ def survey_test(
                 "A test of a weighted table takes at most {most_cells:,}: group some.", most_cells=MOST_CELLS
             ),
         )
-    effect = _effect(release, survey, errors, model) if survey.clustered else PairEffect()
+    effect = _effect(release, survey, model) if survey.clustered else PairEffect()
     bias = 0.0
     if given and survey.form != "largest-weight" and errors.largest > 1:
         bias = TAU**2 * sum(
@@ -263,7 +263,7 @@ def _inner_cells(release: Release, errors: TableErrors) -> SurveyTable:
     return SurveyTable(noisy, noise, errors.weights, errors.sizes, unit, errors.freedom)
 
 
-def _effect(release: Release, survey: Survey, errors: TableErrors, model: HierarchicalModel) -> PairEffect:
+def _effect(release: Release, survey: Survey, model: HierarchicalModel) -> PairEffect:
     """E and a² of what a model leaves out: the largest of its interactions."""
     if release.request.filters:
         raise BadRequest(
@@ -284,8 +284,7 @@ def _effect(release: Release, survey: Survey, errors: TableErrors, model: Hierar
         levels = [_level(release, at) for at in sorted(part)]
         known: PairEffect | None
         if len(levels) == 1:
-            own = survey.constants.effect(levels[0])
-            known = PairEffect(max(own.weighted if errors.unit is not None else own.cluster, 1.0))
+            known = PairEffect(max(survey.constants.effect(levels[0]).cluster, 1.0))
         else:
             known = survey.constants.pair(levels[0], levels[1])
         if known is None:

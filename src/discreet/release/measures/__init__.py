@@ -49,6 +49,12 @@ class MeasureValues:
     sampling: TableErrors | None = None
 
 
+#: The output of each dimension that listed cells have.
+Places = tuple[NDArray[np.int64], ...]
+#: From exact and noisy cells in a line, and their places in the table, to their values.
+ShowCells = Callable[[ExactTable, NoisyCells, Places], MeasureValues]
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureKind:
     """How a measure is computed.
@@ -61,7 +67,8 @@ class MeasureKind:
         sums: Further stored columns to add up in the same pass.
         measures: The numeric variables to add up in the same pass.
         in_place: Whether `show` needs no exact counts, so that noise may overwrite them in memory.
-        cellwise: Whether a value depends on its own cell only, so that cells can be listed.
+        cellwise: Whether a value follows from its own cell and public figures, so that cells can be listed.
+        lister: From a request to how a block of listed cells is shown; by default as by `show`.
     """
 
     measure: Measure
@@ -72,10 +79,17 @@ class MeasureKind:
     measures: tuple[MeasureQuery, ...] = ()
     in_place: bool = False
     cellwise: Callable[[Dataset], bool] = lambda _dataset: False
+    lister: Callable[[CheckedRequest], ShowCells] | None = None
 
     @property
     def name(self) -> str:
         return self.measure.name
+
+    def show_listed(self, question: CheckedRequest) -> ShowCells:
+        """How blocks of the listed cells of a request are shown."""
+        if self.lister is not None:
+            return self.lister(question)
+        return lambda exact, cells, _places: self.show(question, exact, cells)
 
 
 _REGISTRY: Registry[MeasureKind] = Registry(__name__, "MEASURE", "measure", BadRequest)

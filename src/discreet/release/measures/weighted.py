@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,13 +37,17 @@ from discreet.records.engine import Engine
 from discreet.records.storage import SQUARES, join_squares, replicate_names, square_decimals, sum_columns
 from discreet.records.tabulate import tabulate
 from discreet.release.checked_request import CheckedRequest, unlock
-from discreet.release.measures import MeasureKind, MeasureValues
-from discreet.release.table_errors import table_errors
+from discreet.release.measures import MeasureKind, MeasureValues, Places, ShowCells
+from discreet.release.released_counts import released_counts
 from discreet.survey import variance
 from discreet.survey.dp_weights import average_weight, public_strata
 from discreet.survey.generalised import TableErrors
 from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
+from discreet.survey.table_errors import build_errors
 from discreet.survey.weight_forms import SurveyDesign, cautions, nearest_quotient, times_ratio, weight_form
+
+#: Cells of a pair of variables, whose released counts the errors of a list of cells need in memory.
+MOST_PAIRS = 4_000_000
 
 
 def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:
@@ -77,19 +83,9 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     design = survey_design(question.dataset, survey)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
     fixed = _estimates(survey, cells.noisy, strata, design)
-    form, people = weight_form(survey.form), nearest_quotient(fixed, design.scale)
-    promise = (form.promise, *cautions(form, design))
+    people, promise = nearest_quotient(fixed, design.scale), _promise(survey, design)
     if survey.errors == GENERALISED:
-        errors = _table_errors(question, survey, design, cells, strata)
-        standard = errors.cells()
-        return MeasureValues(
-            people,
-            standard.relative.reshape(people.shape),
-            standard.noise_shares.reshape(people.shape),
-            standard.unreliable.reshape(people.shape),
-            (*promise, _ABOUT_ERRORS),
-            sampling=errors,
-        )
+        return _with_errors(people, promise, _table_errors(question, survey, cells, strata))
     noisy = _sample_counts(survey, cells.noisy, design)
     effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
     told = relative_errors(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
@@ -97,15 +93,72 @@ def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells)
     return MeasureValues(people, *told, unreliable(told.errors, survey.error_limit), promise)
 
 
+def _promise(survey: Survey, design: SurveyDesign) -> tuple[str, ...]:
+    form = weight_form(survey.form)
+    return (form.promise, *cautions(form, design))
+
+
+def _with_errors(people: NDArray[np.int64], promise: tuple[str, ...], errors: TableErrors) -> MeasureValues:
+    printed, shape = errors.cells(), people.shape
+    relative, shares = printed.relative.reshape(shape), printed.noise_shares.reshape(shape)
+    return MeasureValues(
+        people,
+        relative,
+        shares,
+        printed.unreliable.reshape(shape),
+        (*promise, _ABOUT_ERRORS),
+        sampling=errors,
+    )
+
+
+def _list(question: CheckedRequest) -> ShowCells:
+    """How listed cells are shown: with errors by the released margins of the table, which are made once."""
+    dataset, shape, survey = question.dataset, question.shape, _survey_of(question.dataset)
+    if survey.errors != GENERALISED:
+        return lambda exact, cells, _places: _show(question, exact, cells)
+    pairs = [one.length * two.length for one, two in combinations(shape.dimensions, 2)]
+    if survey.clustered and max(pairs, default=0) > MOST_PAIRS:
+        raise BadRequest(
+            message(
+                "The errors of a survey of clusters need the table of every pair of variables, and one is too large."
+            ),
+            message("Leave out a long variable, or ask for the measure count."),
+        )
+    design, margins = (
+        survey_design(dataset, survey),
+        cache(released_counts(question, None, _per_step(survey))),
+    )
+
+    def show(exact: ExactTable, cells: NoisyCells, places: Places) -> MeasureValues:
+        people = nearest_quotient(_estimates(survey, cells.noisy, None, design), design.scale)
+        noise = np.broadcast_to(cells.distribution.variance(), exact.counts.shape)
+        errors = build_errors(
+            dataset, shape, margins, cells.noisy[:, None].astype(np.float64), noise[:, None], places=places
+        )
+        return _with_errors(people, _promise(survey, design), errors)
+
+    return show
+
+
+def _per_step(survey: Survey) -> float:
+    """Records of average weight in one step of `largest-weight`; else 1."""
+    step = float(survey.largest_weight / survey.population_size * survey.sample_size)
+    return step if survey.only_weights else 1.0
+
+
 def _table_errors(
-    question: CheckedRequest, survey: Survey, design: SurveyDesign, cells: NoisyCells, strata: Strata | None
+    question: CheckedRequest, survey: Survey, cells: NoisyCells, strata: Strata | None
 ) -> TableErrors:
+    dataset, shape = question.dataset, question.shape
     if strata is None:
+        counts = released_counts(question, None, _per_step(survey))
         noise = cells.distribution.variance()
-        return table_errors(question, survey, design, cells.noisy[..., None], noise[..., None])
-    dimension = _strata_dimension(question.dataset, str(survey.stratum))
+        return build_errors(
+            dataset, shape, counts, cells.noisy[..., None].astype(np.float64), noise[..., None]
+        )
+    counts = released_counts(question, _strata_dimension(dataset, str(survey.stratum)), 1.0)
     noisy, noise = strata.by_cell(strata.cells.noisy), strata.by_cell(strata.cells.distribution.variance())
-    return table_errors(question, survey, design, noisy, noise, dimension, strata.weights(survey))
+    return build_errors(dataset, shape, counts, noisy, noise, strata.weights(survey))
 
 
 def _errors_are_public(dataset: Dataset) -> bool:
@@ -161,9 +214,7 @@ def _sums(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _cellwise(dataset: Dataset) -> bool:
-    """Not if strata are counted one by one, or errors of cells depend on the whole table."""
-    if _survey_of(dataset).errors == GENERALISED:
-        return False
+    """Not if strata are counted one by one, or errors come from the exact weights of the people in a cell."""
     return _errors_are_public(dataset) and _survey_of(dataset).form != "public-strata"
 
 
@@ -355,4 +406,5 @@ MEASURE = MeasureKind(
     weights=True,
     sums=_sums,
     cellwise=_cellwise,
+    lister=_list,
 )

@@ -61,24 +61,22 @@ def measure_survey(folder: Path, dataset: Dataset, kind: EngineKind, secret: Sec
     if survey is None or survey.errors != GENERALISED or dataset.protection.is_dp:  # declared, not measured
         return dataset
     from discreet.survey.form_choice import fitting_form  # noqa: PLC0415 - only surveys need it
-    from discreet.survey.published_constants import (  # noqa: PLC0415
+    from discreet.survey.gate import (  # noqa: PLC0415
         admits,
         level_figures,
-        published_constants,
         refuse_biased_form,
         refuse_other_stratum_weights,
+        refuse_other_totals,
     )
+    from discreet.survey.published_constants import published_constants, secret_chances  # noqa: PLC0415
 
     with closing(kind.open(folder, dataset, None)) as opened:
         refuse_other_stratum_weights(dataset, opened)
+        refuse_other_totals(dataset, opened)
         figures = list(level_figures(dataset, opened))
         if not admits(survey, figures):
             refuse_biased_form(survey, figures, fitting_form(dataset, opened))
-        constants = published_constants(dataset, opened, secret, figures)
-        if survey.tests:
-            from discreet.survey.pair_effects import published_pairs  # noqa: PLC0415 - few surveys declare tests
-
-            constants = replace(constants, pairs=published_pairs(dataset, opened, secret))
+        constants = published_constants(dataset, opened, figures, secret_chances(secret, dataset))
     return replace(dataset, survey=replace(survey, constants=constants))
 
 

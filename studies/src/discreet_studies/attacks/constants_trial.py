@@ -28,17 +28,10 @@ from numpy.typing import NDArray
 from discreet.model.dataset import Dataset
 from discreet.model.description.dataset_toml import parse_dataset
 from discreet.records.engine import AggregateQuery, SparseCells
-from discreet.records.keys import Secret
 from discreet.records.storage import CLUSTER, WEIGHT, replicate_names
-from discreet.survey.published_constants import (
-    RATIO,
-    SampleDesign,
-    category_sums,
-    level_figures,
-    published_constants,
-    sum_variance,
-    survey_of,
-)
+from discreet.survey.gate import level_figures
+from discreet.survey.published_constants import RATIO, published_constants
+from discreet.survey.sample_sums import SampleDesign, category_sums, sum_variance, survey_of
 
 Outcomes = dict[tuple[int, ...], float]
 CATEGORIES = (2, 5, 10)
@@ -187,14 +180,13 @@ def unrounded(sampled: Sampled, form: str, columns: dict[str, NDArray[np.int64]]
     figures = list(level_figures(dataset, engine))
     found = {}
     for each in figures:
-        if form == AVERAGE:
-            found[f"D {each.level}"] = each.effect.cluster
-        else:
-            found |= {f"DW {each.level}": each.effect.weighted, f"gamma {each.level}": each.effect.spread}
+        found[f"D {each.level}"] = max(each.cluster, 1.0)
+        if form == STEPS:
+            found[f"gamma {each.level}"] = each.spread
     some = category_sums(engine, dataset, survey, dataset.variables[0].name)
     found["kappa"] = sum_variance(survey, SampleDesign(survey, some), some)
     if form == STEPS:
-        published = published_constants(dataset, engine, Secret(bytes(range(32))), figures)
+        published = published_constants(dataset, engine, figures, lambda _name: 0.5)
         found["b"] = published.mean_square
     return found
 

@@ -20,11 +20,13 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
-from itertools import product
+from functools import cache, lru_cache
+from itertools import product, repeat
 from math import sqrt
+from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -38,22 +40,21 @@ from discreet.model.messages.text import nearest
 from discreet.model.release import NO_ERROR, UNRELIABLE, WHOLE, Release
 from discreet.model.request import TableRequest
 from discreet.model.revision import newest_arithmetic
-from discreet.model.survey import DESIGN_EFFECTS, GENERALISED, Survey, parse_survey
+from discreet.model.survey import DESIGN_EFFECTS, GENERALISED, Survey, SurveyConstants, parse_survey
 from discreet.noise.table import NoiseTable
 from discreet.protect.cell_keys import cell_chances, cell_keys, noise_lineage
+from discreet.protect.description_keys import DescriptionNoise
+from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector
+from discreet.publish.published_registry import ABSENT, PublicDpProtector
 from discreet.records import storage
 from discreet.records.engine import AggregateQuery, SparseCells
 from discreet.records.keys import Secret
 from discreet.records.tabulate import tabulate
 from discreet.release.pipeline import release_table
+from discreet.survey.gate import LevelFigures, admits, level_figures, refuse_biased_form
 from discreet.survey.generalised import TableErrors
-from discreet.survey.published_constants import (
-    LevelFigures,
-    level_figures,
-    published_constants,
-    refuse_biased_form,
-)
+from discreet.survey.published_constants import published_constants, secret_chances
 from discreet.workspace.versions.load_version import noise_for
 from discreet.workspace.workspace import StoredDataset
 from discreet_studies.bench.part import Part, Result, Wish, figure
@@ -69,7 +70,8 @@ from discreet_studies.bench.survey_samples import (
     Sample,
 )
 
-FORMS = ("average-weight", "public-strata", "largest-weight")
+#: `invariant` is under `dp`: its constants are those of another sample, and the gate of `average-weight` judges it.
+FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
 SIZES = (1_500, 6_000)
 #: Samples of each point, and of a point whose form is refused, for the alternative without a gate.
 SAMPLES, REFUSED_SAMPLES = 100, 30
@@ -78,12 +80,16 @@ EVERY = 2
 #: Cells with fewer expected respondents are small.
 SMALL = 16
 #: A coverage is measured from so many samples that the gate admits.
-FEWEST_SAMPLES = 20
+FEWEST_SAMPLES = 15
 #: The designs of `--quick`, and their samples.
 QUICK, QUICK_SAMPLES = ("simple", "related", "clusters-100-icc-.05", "jkn"), 40
 #: Pairs of surveys that differ by an exchange of two weights.
 EXCHANGES = 50
 SEED = 28
+#: Of how many other samples one gives the constants under `dp`.
+WAVES = 6
+#: Under `dp` half as many samples are drawn as under other forms, and at least so many.
+PRIVATE_SAMPLES = 20
 #: The name of the results of all designs of a form and size.
 TOGETHER = "all designs"
 
@@ -132,8 +138,26 @@ class ArrayEngine:
     def close(self) -> None: ...
 
 
+#: Every table of up to three variables.
+PRIVATE = """
+[protection]
+method = "dp"
+[protection.universe]
+margins = "own"
+variables = ["region", "a", "b", "c"]
+up_to = 3
+[protection.budget]
+calibrate = false
+family = "survey"
+epsilon = 8.0
+cap_epsilon = 8.0
+invariants = ["n"]
+neighbours = "replace-one"
+"""
+
+
 @cache
-def described() -> Dataset:
+def described(protection: str = "") -> Dataset:
     """The dataset without its survey."""
     variables = "".join(
         f'[[variable]]\nname = "{name}"\ncategories = {[str(code) for code in range(count)]}\n'
@@ -141,7 +165,7 @@ def described() -> Dataset:
     )
     return parse_dataset(
         'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\n'
-        f"weight_decimals = {DECIMALS}\n{variables}"
+        f"weight_decimals = {DECIMALS}\n{variables}{protection}"
     )
 
 
@@ -153,18 +177,36 @@ def default_noise() -> NoiseTable:
     return noise
 
 
+@cache
+def private_plan() -> NoisePlan:
+    """The noise of every table under `dp`."""
+    plan = noise_for(described(PRIVATE))
+    assert isinstance(plan, NoisePlan)  # noqa: S101 - under dp
+    return plan
+
+
 def declared(population: Population, sample: Sample, form: str) -> Survey:
     """The survey as its custodian would describe it."""
     design, scale = population.design, 10**DECIMALS
+    known = (
+        ["region"] if design.strata else {"ratio": True, "raked": ["region", "a"]}.get(design.adjust, False)
+    )
     entry: dict[str, Any] = {
         "form": form,
         "sample_size": sample.people.size,
-        "population_size": Fraction(int(sample.weights.sum()), scale),
+        "population_size": population.size
+        if known or form == "invariant"
+        else Fraction(int(sample.weights.sum()), scale),
         "largest_weight": Fraction(int(sample.weights.max()), scale),
         "relative_variance": float(sample.weights.var() / sample.weights.mean() ** 2),
-        "calibrated": ["region"]
-        if design.strata
-        else {"ratio": True, "raked": ["region", "a"]}.get(design.adjust, False),
+        "calibrated": known,
+        "population_totals": {
+            name: {
+                str(code): people
+                for code, people in enumerate(np.bincount(population.columns[name]).tolist())
+            }
+            for name in (known if isinstance(known, list) else ())
+        },
     }
     if form == "public-strata":
         stratum, count = population.columns[design.by][sample.people], CATEGORIES[design.by]
@@ -176,6 +218,9 @@ def declared(population: Population, sample: Sample, form: str) -> Survey:
                 str(code): round(weight, DECIMALS) for code, weight in enumerate(mean.tolist())
             },
         }
+    if form == "invariant":
+        largest = max(entry["largest_weight"], -(-population.size // sample.people.size))
+        return parse_survey(entry | {"calibrated": True, "population_totals": {}, "largest_weight": largest})
     if design.replicates:
         entry |= {"replicates": f"r1..r{len(sample.replicates)}", **METHODS[design.replicates]}
         entry |= {"coefficients": list(sample.coefficients)} if sample.coefficients else {}
@@ -209,6 +254,8 @@ class Loaded:
 
 def load_sample(population: Population, sample: Sample, form: str, rng: np.random.Generator) -> Loaded:
     """Measure, judge and publish as a load does; a form that is refused has its constants all the same."""
+    if form == "invariant":
+        return _load_private(population, sample, rng)
     dataset = replace(described(), survey=declared(population, sample, form))
     keys = rng.integers(1, 2**32, sample.people.size, dtype=np.uint64)
     engine, secret = ArrayEngine(stored_columns(population, sample), keys), Secret(rng.bytes(32))
@@ -219,12 +266,35 @@ def load_sample(population: Population, sample: Sample, form: str, rng: np.rando
         refuse_biased_form(survey, figures)
     except BadData:
         refused = True
-    constants = published_constants(dataset, engine, secret, figures)
+    constants = published_constants(dataset, engine, figures, secret_chances(secret, dataset))
     return Loaded(
         _stored(replace(dataset, survey=replace(survey, constants=constants)), engine, secret),
         figures,
         refused,
     )
+
+
+def _load_private(population: Population, sample: Sample, rng: np.random.Generator) -> Loaded:
+    """Under `dp`, with the constants that one of twenty other samples would publish under cell keys."""
+    own = replace(described(), survey=declared(population, sample, "average-weight"))
+    engine = ArrayEngine(stored_columns(population, sample), np.ones(sample.people.size, dtype=np.uint64))
+    figures = list(level_figures(own, engine))
+    constants = _constants_of_another(population, sample.people.size, int(rng.integers(WAVES)))
+    survey = replace(declared(population, sample, "invariant"), constants=constants)
+    dataset, plan = replace(described(PRIVATE), survey=survey), private_plan()
+    source = DescriptionNoise(Secret(rng.bytes(32)), dataset, dataset.version, "", plan.noise())
+    protector = PublicDpProtector(plan, source, ABSENT)
+    stored = StoredDataset(dataset, "0" * 64, engine, protector, newest_arithmetic())
+    assert own.survey is not None  # noqa: S101 - declared above
+    return Loaded(stored, figures, not admits(own.survey, figures))
+
+
+@lru_cache(maxsize=2 * WAVES)
+def _constants_of_another(population: Population, size: int, wave: int) -> SurveyConstants:
+    rng = np.random.default_rng([SEED, size, wave])
+    survey = load_sample(population, population.draw(size, rng), "average-weight", rng).stored.dataset.survey
+    assert survey is not None  # noqa: S101 - declared there
+    return replace(survey.constants, calibration=0.0, stratum_clusters=())
 
 
 def _stored(dataset: Dataset, engine: ArrayEngine, secret: Secret) -> StoredDataset:
@@ -377,6 +447,8 @@ class Point:
         )
 
     def _alternatives(self) -> list[str]:
+        if self.form == "invariant":
+            return []
         names = [NO_BIAS] if self.form != "largest-weight" else []
         return [*names, NO_CLUSTERS] if self.design.clusters else names
 
@@ -554,7 +626,9 @@ def changed_by_exchange(form: str, method: str, surveys: int = EXCHANGES, size: 
                 name: each.astype(np.int64) for name, each in storage.squares(weights, dropped).items()
             }
             engine = ArrayEngine(stored_columns(population, own) | squares, keys)
-            known = published_constants(dataset, engine, Secret(secret), list(level_figures(dataset, engine)))
+            known = published_constants(
+                dataset, engine, list(level_figures(dataset, engine)), secret_chances(Secret(secret), dataset)
+            )
             dataset = replace(dataset, survey=replace(survey, constants=known))
             errors.append(np.array(release_table(_stored(dataset, engine, Secret(secret)), TABLES[0]).errors))
         changed += not np.array_equal(errors[0], errors[1])
@@ -566,14 +640,14 @@ def measure(wish: Wish) -> Iterator[Result]:
     samples = wish.repeats or (QUICK_SAMPLES if wish.quick else SAMPLES)
     sizes = SIZES[:1] if wish.quick else SIZES
     points: defaultdict[tuple[str, int], list[Point]] = defaultdict(list)
-    for design in chosen(wish.points or (QUICK if wish.quick else ())):
-        population, start = Population(design, SEED), time.process_time()
-        for size, form in product(sizes, FORMS):
-            point = Point(design, size, form)
-            point.run(population, samples)
-            points[form, size].append(point)
-            yield summary([point], design.name)
-        wish.say(f"{design.name}: {time.process_time() - start:.0f} s")
+    designs = chosen(wish.points or (QUICK if wish.quick else ()))
+    with ProcessPoolExecutor(min(cpu_count() or 1, len(designs))) as workers:
+        found = workers.map(points_of, designs, repeat(sizes), repeat(samples))
+        for design, (own, seconds) in zip(designs, found, strict=True):
+            for point in own:
+                points[point.form, point.size].append(point)
+                yield summary([point], design.name)
+            wish.say(f"{design.name}: {seconds:.0f} s")
     for (form, _), own in points.items():
         result = summary(own, TOGETHER)
         if form == "average-weight":
@@ -582,6 +656,18 @@ def measure(wish: Wish) -> Iterator[Result]:
                 "shown_by_exact_effects": changed_by_exchange(form, DESIGN_EFFECTS),
             }
         yield result
+
+
+def points_of(design: Design, sizes: Sequence[int], samples: int) -> tuple[list[Point], float]:
+    """A design under every form at some sizes, and the seconds that it took."""
+    population, start, points = Population(design, SEED), time.process_time(), []
+    for size, form in product(sizes, FORMS):
+        point = Point(design, size, form)
+        point.run(
+            population, min(samples, max(samples // 2, PRIVATE_SAMPLES)) if form == "invariant" else samples
+        )
+        points.append(point)
+    return points, time.process_time() - start
 
 
 def chosen(names: tuple[str, ...]) -> list[Design]:
@@ -612,6 +698,8 @@ def document(lines: list[str], results: list[Result]) -> str:
         designs=len({each["design"] for each in points}),
         samples=samples,
         error=sqrt(0.95 * 0.05 / samples),
+        spread=1 / sqrt(2 * samples),
+        spread_estimates=1 / sqrt(2 * samples / EVERY),
         alternatives=samples // EVERY,
         refused=REFUSED_SAMPLES,
         table="\n".join(table),
@@ -639,9 +727,11 @@ def _admission_lines(points: list[Result]) -> list[str]:
 SECTION = """## Over many designs
 
 `discreet bench survey-errors` draws samples of invented populations of 300,000 people under {designs} designs
-(`bench/survey_samples.py`), loads each under three forms, and releases two tables with all totals (198 cells) and 15 sums,
-shares, differences and ratios. Numbers, constants, gate and intervals are made by the code of a load and a request. Results
-of every design are in [survey-errors.json](survey-errors.json); `--quick` runs four designs in a minute.
+(`bench/survey_samples.py`), loads each under four forms, and releases two tables with all totals (198 cells) and 15 sums,
+shares, differences and ratios. Numbers, constants, gate and intervals are made by the code of a load and a request. Under
+`invariant` (`dp`, ε = 8 for all tables of up to three variables together) the constants are those of another sample, and the
+samples are those that the gate of `average-weight` admits, of fewer draws. Results of every design are in
+[survey-errors.json](survey-errors.json); `--quick` runs four designs in a minute.
 
 - **c93, c90**: the share of cells with 16 expected respondents or more (steps under `largest-weight`) whose 95 % intervals
   cover with probability .93 and .90 at least. A coverage is measured on up to {samples} samples that the gate admits
@@ -649,11 +739,12 @@ of every design are in [survey-errors.json](survey-errors.json); `--quick` runs 
   is fitted to the measured ones (by moments, the binomial variance taken off). Raw shares are in the JSON (`c93`, `c90`).
   *least* is the lowest measured coverage of all cells, *small* the mean of cells with 1 to 16 expected respondents.
 - **width**: mean printed standard error over the root mean squared error of the released number, noise and bias included:
-  the median and 95th percentile of cells. Estimates are measured on every second sample.
+  the median and 95th percentile of cells. Estimates are measured on every second sample. The root of the squared error
+  is known to {spread:.0%} (cells) and {spread_estimates:.0%} (estimates), which alone widens the 95th percentiles.
 - **no bias, no clusters**: c93 of the same intervals if the bias term and the gate are left out (on all samples, up to
   {refused} of those refused), and if people count as drawn one by one (designs with declared clusters).
 
-<!-- discreet bench survey-errors --out FILE -->
+<!-- discreet bench survey-errors --repeats {samples} --out FILE -->
 
 {table}
 

@@ -31,7 +31,8 @@ from discreet.model.messages.text import nearest
 from discreet.model.survey import RUNG, VARIATION_STEP, PairEffect, SamplingDesign, Survey
 from discreet.noise import maxent
 from discreet.survey.pair_effects import measured_pair, step_of_variation
-from discreet.survey.published_constants import CategorySums, SampleDesign, step
+from discreet.survey.published_constants import step
+from discreet.survey.sample_sums import CategorySums, SampleDesign
 from discreet_studies.bench.part import Part, Result, Wish, figure
 
 Floats = NDArray[np.float64]
