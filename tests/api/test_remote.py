@@ -75,7 +75,7 @@ def test_files_intervals_and_tests_of_a_server_are_those_of_its_workspace(both):
         lambda table: table.interval("nothing"),
         lambda table: table.test_independence(),
         lambda table: table.intervals(level=0.9).to_csv(),
-        lambda table: table.plot().to_dict(),
+        lambda table: table.plot().svg,
     ):
         assert outcome(lambda ask=ask: ask(served)) == outcome(lambda ask=ask: ask(own))
 

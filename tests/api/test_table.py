@@ -99,9 +99,9 @@ def test_versions_are_asked_listed_and_compared(town_versions):
 @pytest.mark.slow
 def test_a_table_draws_itself_as_a_chart_and_as_files(catalogue, tmp_path):
     table = catalogue.table("town", rows="age", columns="sex")
-    chart = table.plot("dots", level=0.9, theme="dark").to_dict()
-    assert chart["config"]["background"] == "#1B1F23"
-    assert "at least 90 %" in str(chart["title"])
+    chart = table.plot("dots", level=0.9, theme="dark").svg
+    assert 'fill="#111618"' in chart
+    assert "at least 90 %" in chart
     assert 'data-chart="grouped"' in table.to_svg()
     assert 'data-chart="stacked"' in table.to_svg(chart="stacked")
     table.save(tmp_path / "x.png")

@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1]
 THROUGH = {
     "model/description/sections.py": "model/description/test_dataset_toml.py",
     "pictures/charts/lines.py": "pictures/charts/test_charts.py",
-    "pictures/drawing_program.py": "pictures/test_drawing.py",
+    "pictures/svg.py": "pictures/charts/test_charts.py",
     "records/readers/arrow_parquet.py": "records/readers/test_readers.py",
     "records/readers/duckdb_sqlite.py": "records/readers/test_readers.py",
     "records/readers/xlsx.py": "records/readers/test_readers.py",

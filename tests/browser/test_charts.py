@@ -68,7 +68,7 @@ def test_every_kind_and_map_is_drawn_speaks_and_is_accessible(open_page):
         page.locator(".chart [tabindex='0'][data-cell]").wait_for(state="attached")
         marks = page.locator(".chart [data-cell]")
         assert marks.count() >= 10, query
-        box = page.locator(".chart svg").bounding_box()
+        box = page.locator(".chart .canvas > svg").bounding_box()
         assert box["width"] > 300
         assert box["height"] > 150
         rules = "{runOnly: ['color-contrast']}" if scheme == "dark" else "{}"  # nothing else depends on it
@@ -130,7 +130,7 @@ def test_tabs_change_the_page_in_place_and_back_returns(open_page):
 def test_on_a_phone_and_without_scripts_the_picture_fits_and_its_words_are_there(open_page):
     page = open_page("rows=region&show=map", scripts=False, viewport=PHONE)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
-    assert page.locator(".chart svg").bounding_box()["width"] <= PHONE["width"]
+    assert page.locator(".chart .canvas > svg").bounding_box()["width"] <= PHONE["width"]
     assert "The largest is" in page.locator("#chart-told").inner_text()
     assert page.locator(".pointer-hint").is_hidden()
     assert page.locator("table.grid").count() == 1
@@ -147,4 +147,4 @@ def test_the_dark_page_turns_the_colours_of_the_picture(open_page):
     )
     assert light != dark
     bar = "() => getComputedStyle(document.querySelector('.chart [data-cell]')).fill"
-    assert open_page("rows=region&show=chart", color_scheme="dark").evaluate(bar) == "rgb(75, 184, 198)"
+    assert open_page("rows=region&show=chart", color_scheme="dark").evaluate(bar) == "rgb(79, 186, 199)"

@@ -382,3 +382,39 @@ def test_counts_have_the_limits_of_their_cells_at_the_level_and_percentages_thei
     found = add_picture(shares, Picture()).picture.limits
     assert same(found, percent_limits(shares, every_interval(shares, bonferroni_level(0.95))))
     assert not same(found, every_interval(shares))
+
+
+def test_ratios_and_differences_are_to_one_category_all_else_equal(release):
+    """Wrong alternative: the category of the totals, one number for all rows."""
+    name = release.request.columns[0]
+    axis = [d.name for d in release.dimensions].index(name)
+    code = release.dimensions[axis].codes[0]
+    shown = apply_view(release, View(ratio=f"{name}={code}", difference=f"{name}={code}"))
+    ratio, difference = shown.derived
+    for place in np.ndindex(*release.values.shape):
+        base = (*place[:axis], 0, *place[axis + 1 :])
+        x, b = (float(release.before_clipping[at]) for at in (place, base))
+        if not ratio.missing[place]:
+            assert b > 0
+            assert ratio.values[place] == pytest.approx(x / b, abs=0.0005)
+        if not difference.missing[place]:
+            assert difference.values[place] == x - b
+        assert difference.missing[place] == (release.missing[place] or release.missing[base])
+    assert ratio.missing.sum() >= difference.missing.sum()
+    assert not ratio.missing.all()
+    assert shown.request.identity == release.request.identity
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("sex", 'ratio is "sex"'),
+        ("nothing=1", "does not show"),
+        ("sex=1,2", "is no category"),
+        ("sex=9", "does not show"),
+    ],
+)
+def test_a_ratio_to_no_category_is_refused(town_workspace, wrong, why):
+    whole = asked(town_workspace, rows=["area"], columns=["sex"])
+    with pytest.raises(BadRequest, match=why):
+        apply_view(whole, View(ratio=wrong))

@@ -113,9 +113,18 @@ def test_small_tables_come_first_each_once_and_they_are_few(dataset):
 
 
 def test_a_view_is_written_as_parameters_and_an_empty_one_as_none():
-    view = View("sex=1", rank=True, top=3, hide_empty=True, sort="-sex=1")
+    view = View(
+        "sex=1",
+        rank=True,
+        top=3,
+        hide_empty=True,
+        sort="-sex=1",
+        ratio="sex=1",
+        difference="sex=2",
+        alone=True,
+    )
     assert dict(view.to_query()) == dict(
-        zip(VIEW_PARAMETERS, ("sex=1", "yes", "3", "yes", "-sex=1"), strict=True)
+        zip(VIEW_PARAMETERS, ("sex=1", "yes", "3", "yes", "-sex=1", "sex=1", "sex=2", "yes"), strict=True)
     )
     assert (bool(view), bool(NO_VIEW), NO_VIEW.to_query()) == (True, False, [])
 

@@ -12,7 +12,7 @@ import discreet
 from discreet.inference.table_view import add_picture
 from discreet.model.view import Picture
 from discreet.pictures.chart_data import chart_data
-from discreet.pictures.drawing import svg_of
+from discreet.pictures.charts import draw
 from discreet.workspace.versions.load_version import load_dataset
 
 AGES = ["0-4", "5-9", "10-14", "15-19", "20+"]
@@ -117,7 +117,7 @@ def see():
 @pytest.fixture(scope="session")
 def svg(see):
     """The picture of a release."""
-    return lambda release, chart="", **how: svg_of(see(release, chart, **how))
+    return lambda release, chart="", **how: draw(see(release, chart, **how))
 
 
 @pytest.fixture(scope="session")

@@ -114,7 +114,7 @@ def test_a_number_is_in_the_class_that_names_it():
     ]  # fmt: skip
     assert Classes((49.5, 50.0), 0.1).labels == ("under 49.5", "49.5 to 49.9", "50.0 or more")
     assert Classes((), 1).labels == ("all",)
-    assert len({*classes.colours}) == 3
+    assert len({*classes.roles}) == 3
 
 
 def test_the_width_is_that_of_the_intervals(village, see):

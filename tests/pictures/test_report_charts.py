@@ -300,14 +300,11 @@ def test_everybody_can_tell_the_series_apart_and_see_them(look):
     assert least_difference(["#1F77B4", "#FF7F0E", "#2CA02C", "#D62728", "#9467BD", "#8C564B"]) < 20
 
 
-def test_the_stylesheet_turns_every_light_colour_to_its_dark_one():
+def test_the_stylesheet_has_the_colour_of_every_role_in_both_themes():
     """Wrong alternative: a colour that was changed here and not there."""
     style = (STATIC / "css" / "charts.css").read_text("utf-8")
-    rule = r'\[(?:fill|stroke)="(#[0-9A-F]{6})"\] \{ \w+: light-dark\(#[0-9a-f]{6}, (#[0-9a-f]{6})\)'
-    turned = dict(re.findall(rule, style))
-    light, dark = PALETTES["light"], PALETTES["dark"]
-    lines = ("grid", "domain", "absent")
-    pairs = [*zip(light.series, dark.series, strict=True)]
-    pairs += [(getattr(light, name), getattr(dark, name)) for name in lines]
-    assert turned == {one: other.lower() for one, other in pairs}
-    assert all(f'[fill="{colour}"]' in style for colour in (light.ink, light.soft))
+    rule = r"\.c-(\w+):is\(\.f, \.k, \.e\) \{ --c: light-dark\((#\w{6}), (#\w{6})\); \}"
+    turned = {role: both for role, *both in re.findall(rule, style)}
+    roles = ["ground", "ink", "soft", "grid", "domain", "absent"]
+    roles += [f"s{place}" for place in range(1, 7)] + [f"m{place}" for place in range(1, 6)]
+    assert turned == {role: [look.colour(role).lower() for look in PALETTES.values()] for role in roles}

@@ -96,6 +96,9 @@ class Catalogue:
         top: int = 0,
         hide_empty: bool = False,
         sort: str = "",
+        ratio: str = "",
+        difference: str = "",
+        alone: bool = False,
     ) -> Table:
         """A protected table.
 
@@ -120,12 +123,15 @@ class Catalogue:
             top: How many of the largest rows are shown.
             hide_empty: Leave out rows whose numbers are all 0.
             sort: The order of rows: by `label`, `value` or a column.
+            ratio: A category, "sex=1": each number over that of this category.
+            difference: A category: each number less that of this category.
+            alone: Show percentages, ratios and differences in place of the numbers where the table reads as a table.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
             Refused: A rule refuses the table; the message says why and what to do.
         """
-        view = View(percent, rank, top, hide_empty, sort)
+        view = View(percent, rank, top, hide_empty, sort, ratio, difference, alone)
         request = _request(
             dataset, rows, columns, layers, filters, groups, levels, fit_to,
             totals=totals, measure=join_statistic(measure, statistic), additivity=additivity,

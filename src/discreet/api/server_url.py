@@ -90,8 +90,9 @@ def split_query(query: str) -> tuple[str, View, str]:
     Raises:
         BadRequest: A view or a version that cannot be parsed.
 
-    >>> split_query("rows=sex&percent=row&version=1")
-    ('rows=sex', View(percent='row', rank=False, top=0, hide_empty=False, sort=''), '1')
+    >>> table, view, version = split_query("rows=sex&percent=row&version=1")
+    >>> table, view == View(percent="row"), version
+    ('rows=sex', True, '1')
     """
     others = {*VIEW_PARAMETERS, *READING_PARAMETERS, "version"}
     given = parse_qs(query, keep_blank_values=True, max_num_fields=1000)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.inference.confidence_intervals.table_intervals import Cell
     from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
     from discreet.inference.version_comparison import VersionComparison
+    from discreet.pictures.drawing import Drawing
 
     Cells = Sequence[Cell]
     Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -142,6 +143,9 @@ class Table:
         top: int = 0,
         hide_empty: bool = False,
         sort: str = "",
+        ratio: str = "",
+        difference: str = "",
+        alone: bool = False,
     ) -> Table:
         """The same table with percentages and ranks, or with some of its rows.
 
@@ -151,11 +155,14 @@ class Table:
             top: How many categories of the first row variable are shown, the largest first.
             hide_empty: Leave out rows whose numbers are all 0.
             sort: The order of the first row variable: by `label`, `value` or a column, "sex=1"; "-sex=1" descends.
+            ratio: A category, "sex=1": each number over that of this category.
+            difference: A category: each number less that of this category.
+            alone: Show percentages, ratios and differences in place of the numbers where the table reads as a table.
 
         Raises:
             BadRequest: The table has no rows, or lacks a total that is needed.
         """
-        view = View(percent, rank, top, hide_empty, sort)
+        view = View(percent, rank, top, hide_empty, sort, ratio, difference, alone)
         return Table(self._answers.apply_view(self.release, view), self._answers)
 
     def percent_intervals(self, percent: str, level: float = 0.95) -> pd.DataFrame:
@@ -194,7 +201,7 @@ class Table:
             frame[column] = numbers.ravel()
         return frame
 
-    def plot(self, kind: str = "", *, level: float = 0.95, theme: str = "light") -> Any:
+    def plot(self, kind: str = "", *, level: float = 0.95, theme: str = "light") -> Drawing:
         """A chart of the table, with the interval of each true number where the noise distribution is known.
 
         Withheld cells are marked as such. Numbers that were fitted to add up have no interval.
@@ -206,14 +213,14 @@ class Table:
 
         Raises:
             BadRequest: The table does not fit the kind; the message says why.
-            MissingExtra: The extra `pictures` is not installed.
         """
         from discreet.inference.table_view import add_picture
         from discreet.pictures.chart_data import chart_data
         from discreet.pictures.charts import draw
+        from discreet.pictures.drawing import Drawing
 
         picture = Picture(kind, theme, level)
-        return draw(chart_data(add_picture(self.release, picture, self._answers.every_interval)))
+        return Drawing(draw(chart_data(add_picture(self.release, picture, self._answers.every_interval))))
 
     def __getattr__(self, name: str) -> Callable[..., str | bytes | None]:
         """`to_csv(path)` and so on, one for every format: written to a path, or returned without one."""

@@ -75,7 +75,7 @@ FORMAT = (
     ),
     Format(
         "svg", "SVG", message("a chart as SVG"), "svg", _SVG,
-        _writer("pictures.drawing:to_svg"), needs=PICTURES, place=95,
+        _writer("pictures.drawing:to_svg"), place=95,
     ),
     Format(
         "png", "PNG", message("a chart as PNG"), "png", "image/png",

@@ -1,10 +1,12 @@
 """A view of a release: percentages, ranks, top rows, hidden and sorted rows, computed from released numbers only.
 
-    percent   100 X / B, X the number of the cell and B that of its base, rounded to one decimal
-    rank      1 + the number of rows with a larger number in the same column and layer
-    top       categories of the first row variable by their number in the total of all other variables
-    empty     a category of a row variable for which every number shown is 0 or cannot occur
-    sort      categories of the first row variable by label, or by their number in one column; parts follow their whole
+    percent     100 X / B, X the number of the cell and B that of its base, rounded to one decimal
+    ratio       X / B, B the number in one category, all other categories equal, rounded to three decimals
+    difference  X - B
+    rank        1 + the number of rows with a larger number in the same column and layer
+    top         categories of the first row variable by their number in the total of all other variables
+    empty       a category of a row variable for which every number shown is 0 or cannot occur
+    sort        categories of the first row variable by label, or by their number in one column; parts follow their whole
 
 Numbers are those before clipping at zero. Totals and categories that hold others are not ranked.
 """
@@ -20,16 +22,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, UnknownVariable
 from discreet.inference.confidence_intervals.count_intervals import check_level
 from discreet.inference.confidence_intervals.normal_intervals import MOST_BASE_ERROR
 from discreet.inference.confidence_intervals.picked_cells import cell_place, place_of
 from discreet.inference.confidence_intervals.table_intervals import cell_codes, every_interval
-from discreet.model.grammar import escape
+from discreet.model.grammar import escape, parse_filter
 from discreet.model.magnitude import split_statistic
-from discreet.model.messages.text import message
+from discreet.model.messages.text import Message, message, nearest
 from discreet.model.noise_distribution import CellDistribution
-from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, Places, Release, subset_places
+from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, Places, Release, find_places, subset_places
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
 from discreet.model.variable import TOTAL
@@ -55,6 +57,8 @@ def apply_view(release: Release, view: View) -> Release:
         return release
     check_view(view, release.request, release.dimensions)
     columns = [percentages(release, view.percent)] if view.percent else []
+    columns += [ratios(release, view.ratio)] if view.ratio else []
+    columns += [differences(release, view.difference)] if view.difference else []
     columns += [ranks(release)] if view.rank else []
     release = replace(release, derived=tuple(columns), view=view)
     release = _hide_empty(release) if view.hide_empty else release
@@ -73,7 +77,8 @@ def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, .
             message("Percentages are of counts, not of sums and means."), message("Leave percent out.")
         )
     names = {dimension.name.casefold() for dimension in dimensions}
-    for name in [name for name, shown in (("percent", view.percent), ("rank", view.rank)) if shown]:
+    columns = ("percent", "rank", "ratio", "difference")
+    for name in [name for name in columns if getattr(view, name)]:
         if name in names:
             raise BadRequest(
                 message(
@@ -86,6 +91,8 @@ def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, .
         _total_places(dimensions, _base_variables(request, view.percent))
     elif view.percent:
         place_of(dimensions, cell_codes(dimensions, view.percent))
+    for named in filter(None, (view.ratio, view.difference)):
+        _category_places(dimensions, named)
     if view.rank or view.top or view.hide_empty or view.sort:
         rows = _rows(request, dimensions)
     if view.top:
@@ -99,6 +106,59 @@ def percentages(release: Release, percent: str) -> Derived:
     below = np.where(above_noise(base), base.before_clipping, 1)
     values = np.round(100 * release.before_clipping / below, 1) + 0.0  # no -0.0
     return Derived("percent", _percent_meaning(release, percent), np.where(missing, 0.0, values), missing)
+
+
+def ratios(release: Release, named: str) -> Derived:
+    """Each number over that of one category."""
+    base = _of_category(release, named)
+    above = above_noise(base)
+    values = np.round(release.before_clipping / np.where(above, base.before_clipping, 1), 3) + 0.0
+    missing = release.missing | ~above
+    meaning = message(
+        "Ratio to {category}, rounded to three decimals; none where that number is withheld, negative, zero or not above "
+        "its noise.",
+        category=_category_words(release, named),
+    )
+    return Derived("ratio", meaning, np.where(missing, 0.0, values), missing)
+
+
+def differences(release: Release, named: str) -> Derived:
+    """Each number less that of one category."""
+    base = _of_category(release, named)
+    missing = release.missing | base.missing
+    meaning = message(
+        "Difference from {category}; the noise of both numbers is in it.",
+        category=_category_words(release, named),
+    )
+    return Derived("difference", meaning, release.before_clipping - base.before_clipping, missing)
+
+
+def _of_category(release: Release, named: str) -> Release:
+    """The numbers of one category; its axis has the length one."""
+    return subset_places(replace(release, derived=()), _category_places(release.dimensions, named))
+
+
+def _category_places(dimensions: tuple[Dimension, ...], named: str) -> Places:
+    """All places but those of the other categories of one variable.
+
+    Raises:
+        UnknownVariable, UnknownCategory: The table does not show it.
+        BadRequest: It names no single category.
+    """
+    name, codes = parse_filter(named)
+    if len(codes) != 1 or name.endswith("!"):
+        raise BadRequest(message('"{named}" is no category.', named=named), message("Name one, as in sex=1."))
+    names = [dimension.name for dimension in dimensions]
+    if name not in names:
+        raise UnknownVariable(message('The table does not show "{name}".', name=name), nearest(name, names))
+    return tuple(find_places(d, codes if d.name == name else d.codes) for d in dimensions)
+
+
+def _category_words(release: Release, named: str) -> Message:
+    name, (code,) = parse_filter(named)
+    dimension = next(each for each in release.dimensions if each.name == name)
+    values = {"variable": dimension.label, "category": dimension.labels[dimension.codes.index(code)]}
+    return Message("{variable}: {category}", values)
 
 
 def percent_limits(

@@ -5,6 +5,9 @@
     top          the n categories of the first row variable with the largest numbers
     hide_empty   omit rows whose numbers are all zero
     sort         the order of the first row variable: `label`, `value`, or a column named as `sex=1`; `-` before it reverses
+    ratio        each number over that of one category of a row, column or layer, named as `sex=1`, all else equal
+    difference   each number less that of one category
+    alone        percentages, ratios and differences in place of the numbers where a table is shown as it reads
     chart        a chart of `pictures/charts`, as bars; by default the one that fits the table best
     theme        light or dark
 
@@ -24,9 +27,9 @@ from discreet.model.messages.text import message, nearest
 #: The bases of percentages that have a name.
 BASES = ("row", "column", "table")
 #: The URL parameters of a view.
-VIEW_PARAMETERS = ("percent", "rank", "top", "hide_empty", "sort")
-#: Further parameters of a page: labels, layer, page, chart and the range next to each number.
-READING_PARAMETERS = ("labels", "layer", "page", "show", "chart", "range")
+VIEW_PARAMETERS = ("percent", "rank", "top", "hide_empty", "sort", "ratio", "difference", "alone")
+#: Further parameters of a page: labels, layer, page, chart, the range next to each number, and the area of a map.
+READING_PARAMETERS = ("labels", "layer", "page", "show", "chart", "range", "zoom")
 #: The sort orders that have a name; others name a column.
 ORDERS = ("label", "value")
 
@@ -40,6 +43,9 @@ class View:
     top: int = 0
     hide_empty: bool = False
     sort: str = ""
+    ratio: str = ""
+    difference: str = ""
+    alone: bool = False
 
     def __post_init__(self) -> None:
         if self.percent and self.percent not in BASES and "=" not in self.percent:
@@ -49,6 +55,13 @@ class View:
                     "{nearest} Or name a cell, as in sex=1,age=_T.", nearest=nearest(self.percent, BASES)
                 ),
             )
+        for name in ("ratio", "difference"):
+            named = getattr(self, name)
+            if named and "=" not in named:
+                raise BadRequest(
+                    message('{name} is "{named}".', name=name, named=named),
+                    message("Name a category of the table, as in sex=1."),
+                )
         if self.top < 0 or isinstance(self.top, bool) or not isinstance(self.top, int):
             raise BadRequest(
                 message("top is {top}.", top=self.top), message("Give a whole number of rows, as in 10.")
@@ -68,7 +81,8 @@ class View:
 
     def to_query(self) -> list[tuple[str, str]]:
         """The view as URL parameters."""
-        texts = (self.percent, "yes" * self.rank, str(self.top or ""), "yes" * self.hide_empty, self.sort)
+        texts = [self.percent, "yes" * self.rank, str(self.top or ""), "yes" * self.hide_empty, self.sort]
+        texts += [self.ratio, self.difference, "yes" * self.alone]
         return [(name, text) for name, text in zip(VIEW_PARAMETERS, texts, strict=True) if text]
 
 
@@ -102,6 +116,9 @@ def view_from_query(texts: Callable[[str], Sequence[str]]) -> View:
         top=read_top(read_word("top", texts("top"))),
         hide_empty=read_yes_no("hide_empty", texts("hide_empty")),
         sort=read_word("sort", texts("sort")),
+        ratio=read_word("ratio", texts("ratio")),
+        difference=read_word("difference", texts("difference")),
+        alone=read_yes_no("alone", texts("alone")),
     )
 
 
@@ -133,6 +150,8 @@ class Picture:
         level: The minimum coverage of the limits.
         limits: The interval of every cell; negative or NaN where a cell has none; None where unknown.
         bare: Whether title and note are shown elsewhere, as on a page.
+        zoom: The area that a map shows, as `region=R01`; empty for all.
+        outlines: The URL below which a page has the outlines of areas; empty for a picture that holds them.
     """
 
     chart: str = ""
@@ -140,6 +159,8 @@ class Picture:
     level: float = DEFAULT_LEVEL
     limits: Limits | None = None
     bare: bool = False
+    zoom: str = ""
+    outlines: str = ""
 
     def __post_init__(self) -> None:
         if self.theme not in THEMES:

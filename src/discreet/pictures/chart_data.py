@@ -15,6 +15,7 @@ in a neighbouring one. Where no limit is left, all numbers have one colour, and 
 Source: Slocum et al. (2022), Thematic Cartography, chapter 5, on quantiles and the number of classes.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +32,7 @@ from discreet.model.release import STATUS_MEANING, STATUSES, Derived, Release
 from discreet.model.selection import number_classes
 from discreet.model.shape import Dimension
 from discreet.model.view import Picture
-from discreet.pictures.theme import CLASSES, PALETTES, Palette
+from discreet.pictures.theme import PALETTES, Palette
 
 Place = tuple[int, ...]
 #: Puts a sentence into the language of the reader: `web/i18n/translation.py`.
@@ -39,6 +40,8 @@ Say = Callable[[str], str]
 
 #: Categories of one axis; more cannot be read.
 MOST_CATEGORIES = 40
+#: Colour classes.
+MOST_CLASSES = 5
 #: A line of two categories shows no course.
 LEAST_ORDERED = 3
 
@@ -117,9 +120,10 @@ class ChartData:
             return printable(self.say(self.percent.meaning).partition(",")[0])
         return printable(self.say(self.release.measure.title(self.release.dataset)))
 
-    @property
-    def value_format(self) -> str:
-        return ",d" if self.percent is None and self.release.values.dtype == np.int64 else ",.4~g"
+    def number(self, value: float) -> str:
+        """A number as the reader's language writes it."""
+        whole = int(value) if float(value).is_integer() else round(value, 4)
+        return self.tell(Message("{value:,}", {"value": whole})).replace("-", "\N{MINUS SIGN}")
 
     @property
     def has_limits(self) -> bool:
@@ -132,8 +136,8 @@ class ChartData:
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """The numbers drawn, in the order of `places`; NaN where there is none."""
-        found = [self._value(place) for place in self.places]
-        return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+        found = [record.get("_value", np.nan) for record in self.records]
+        return np.array(found, dtype=np.float64)
 
     def along(self) -> tuple[Axis, list[Axis]]:
         """The first variable of increasing numbers, and the others."""
@@ -147,49 +151,65 @@ class ChartData:
     @cached_property
     def places(self) -> list[Place]:
         """The indices of the cells drawn in the release, the last axis running fastest."""
-        chosen = {axis.number: axis.places for axis in (*self.axes, *self.fixed)}
-        return list(product(*(chosen[number] for number in range(len(chosen)))))
+        return list(product(*(axis.places for axis in self._ordered)))
+
+    @property
+    def _ordered(self) -> list[Axis]:
+        return sorted((*self.axes, *self.fixed), key=lambda axis: axis.number)
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
-        """One record per cell, for Vega-Lite."""
-        return [self._record(place) for place in self.places]
+        """One record per cell drawn."""
+        here = np.ix_(*(axis.places for axis in self._ordered))
+        release, column, limits = self.release, self.percent, self.picture.limits
 
-    def _value(self, place: Place) -> float | None:
-        column = self.percent
-        if self.release.missing[place] or (column is not None and column.missing[place]):
-            return None
-        number: float = (self.release if column is None else column).values[place].item()
-        return number
+        def texts(array: NDArray[Any]) -> list[Any]:
+            found: list[Any] = array[here].ravel().tolist()
+            return found
 
-    def _limits(self, place: Place) -> tuple[float, float] | None:
-        limits = self.picture.limits
-        if limits is None:
-            return None
-        low, high = (limit[place].item() for limit in limits)
-        return None if isnan(high) or high < 0 else (low, high)
+        missing = release.missing if column is None else release.missing | column.missing
+        low, high = (itertools.repeat(-1.0), itertools.repeat(-1.0)) if limits is None else map(texts, limits)
+        names = [axis.name for axis in self._ordered]
+        rows = zip(
+            product(*(axis.labels for axis in self._ordered)),
+            texts((release if column is None else column).values),
+            texts(missing),
+            texts(release.status),
+            low,
+            high,
+            self._cells(),
+            strict=False,
+        )
+        return [
+            dict(zip(names, labels, strict=True)) | self._record(labels, None if gone else value, *others)
+            for labels, value, gone, *others in rows
+        ]
 
-    def _record(self, place: Place) -> dict[str, Any]:
-        labels = {
-            axis.name: axis.labels[axis.places.index(place[axis.number])]
-            for axis in sorted((*self.axes, *self.fixed), key=lambda axis: axis.number)
-        }
-        letter = STATUSES[self.release.status[place]]
-        value, limits = self._value(place), self._limits(place)
-        mark = f"[{letter}]" if letter else "" if value is not None else "\N{EN DASH}"
+    def _cells(self) -> list[str]:
+        """The layer, row and column of each cell in the table, as text."""
         request, lengths = self.release.request, self.release.values.shape
+        at = [axis.ravel() for axis in np.meshgrid(*(axis.places for axis in self._ordered), indexing="ij")]
         ends = np.cumsum([0, *map(len, (request.rows, request.columns, request.layers))]).tolist()
         row, column, layer = (
-            int(np.ravel_multi_index(place[first:last], lengths[first:last])) if last > first else 0
+            np.ravel_multi_index(tuple(at[first:last]), lengths[first:last]).tolist()
+            if last > first
+            else [0] * len(at[0])
             for first, last in pairwise(ends)
         )
-        known: dict[str, Any] = {"_mark": mark, "_cell": f"{layer},{row},{column}"}
+        return [f"{z},{y},{x}" for z, y, x in zip(layer, row, column, strict=True)]
+
+    def _record(
+        self, labels: tuple[str, ...], value: float | None, status: int, low: float, high: float, cell: str
+    ) -> dict[str, Any]:
+        letter = STATUSES[status]
+        mark = f"[{letter}]" if letter else "" if value is not None else "\N{EN DASH}"
+        known: dict[str, Any] = {"_mark": mark, "_cell": cell}
+        limits = None if value is None or isnan(high) or high < 0 else (low, high)
         if value is not None:
             known |= {"_value": value}
-        if value is not None and limits is not None:
-            known |= {"_low": limits[0], "_high": limits[1]}
-        said = self.tell(self._said(", ".join(labels.values()), value, limits, letter))
-        return labels | known | {"_said": said}
+        if limits is not None:
+            known |= {"_low": low, "_high": high}
+        return known | {"_said": self.tell(self._said(", ".join(labels), value, limits, letter))}
 
     def _said(
         self, name: str, value: float | None, limits: tuple[float, float] | None, letter: str
@@ -198,18 +218,25 @@ class ChartData:
             why = STATUS_MEANING.get(letter) or message("no percentage: its base is not above its noise")
             return message("{name}: {why}", name=name, why=why)
         sign = "" if self.percent is None else " %"
-        values = {"name": name, "value": value, "sign": sign}
-        cell = message("{name}: {value:,}{sign}", **values)
+        values: dict[str, Any] = {"name": name, "value": value, "sign": sign}
+        if limits is None and not letter:
+            return message("{name}: {value:,}{sign}", **values)
         if letter:
+            cell = message("{name}: {value:,}{sign}", **values)
             cell = message("{cell} ({meaning})", cell=cell, meaning=STATUS_MEANING[letter])
         if limits is None:
             return cell
         low, high = (floor(10 * limits[0]) / 10, ceil(10 * limits[1]) / 10) if sign else limits
         ends = {"low": low, "high": high, "sign": sign, "level": f"{100 * self.picture.level:g}"}
-        return message(
-            "{cell}; the true number lies between {low:,}{sign} and {high:,}{sign} ({level} %)",
-            cell=cell,
-            **ends,
+        if letter:
+            return message(
+                "{cell}; the true number lies between {low:,}{sign} and {high:,}{sign} ({level} %)",
+                cell=cell,
+                **ends,
+            )
+        return message(  # one sentence, since a map says thousands of them
+            "{name}: {value:,}{sign}; the true number lies between {low:,}{sign} and {high:,}{sign} ({level} %)",
+            **(values | ends),
         )
 
 
@@ -241,15 +268,6 @@ def _axis(dimension: Dimension, number: int) -> Axis:
     return Axis(dimension, number, places, own)
 
 
-def number_text(value: float) -> str:
-    """A number with thousands separators and a minus sign.
-
-    >>> number_text(-1234), number_text(12.5)
-    ('−1,234', '12.5')
-    """
-    return f"{value:,}".replace("-", "\N{MINUS SIGN}")
-
-
 @dataclass(frozen=True, slots=True)
 class Classes:
     """Colour classes: number x is in class i where i limits are at or below it.
@@ -278,10 +296,10 @@ class Classes:
         return (first, *inner, message("{limit:,} or more", limit=self.limits[-1]))
 
     @property
-    def colours(self) -> tuple[str, ...]:
-        """One colour per class, the smallest numbers lightest."""
+    def roles(self) -> tuple[str, ...]:
+        """The colour of each class, a role of the palette: the smallest numbers have `m1`, the largest `m5`."""
         count = len(self.limits) + 1
-        return tuple(CLASSES[place * (len(CLASSES) - 1) // max(count - 1, 1)] for place in range(count))
+        return tuple(f"m{1 + place * (MOST_CLASSES - 1) // max(count - 1, 1)}" for place in range(count))
 
     def of(self, value: float) -> int:
         """The class of a number."""
@@ -308,7 +326,7 @@ def make_classes(values: NDArray[np.float64], width: float, step: float = 1) -> 
     ()
     """
     if values.size:
-        for count in range(len(CLASSES), 1, -1):
+        for count in range(MOST_CLASSES, 1, -1):
             cuts = np.quantile(values, np.arange(1, count) / count)
             limits = sorted({_round_to_step(cut, step) for cut in cuts.tolist()})
             limits = [limit for limit in limits if values.min() < limit <= values.max()]

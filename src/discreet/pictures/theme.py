@@ -33,6 +33,7 @@ class Palette:
         ink, soft: Of texts, and of minor texts.
         grid, domain: Of grid lines, and of axes.
         series: Of categories, in this order.
+        classes: Of up to five classes, the smallest numbers first.
         absent: Of cells without a number.
     """
 
@@ -42,33 +43,45 @@ class Palette:
     grid: str
     domain: str
     series: tuple[str, ...]
+    classes: tuple[str, ...]
     absent: str
+
+    def colour(self, role: str) -> str:
+        """The colour of a role: the name of a field, `s1` of the first category, `m1` of the smallest class.
+
+        >>> PALETTES["light"].colour("m5")
+        '#0A4C56'
+        """
+        lists = {"s": self.series, "m": self.classes}
+        if len(role) == 2:
+            return lists[role[0]][int(role[1]) - 1]
+        return str(getattr(self, role))
 
 
 PALETTES = MappingProxyType(
     {
         "light": Palette(
-            "white",
-            INK,
-            SOFT_INK,
-            GRID,
-            "#9AA5B1",
-            (BLUE, ORANGE, "#07A958", "#A6306E", "#622A17", "#300831"),
-            "#C4CAD1",
+            ground="#FFFFFF",
+            ink="#14191C",
+            soft="#525D64",
+            grid="#E3E8E7",
+            domain="#7C888C",
+            series=("#0C7483", "#A07FDB", "#C1615A", "#5A7810", "#294076", "#2B1A3B"),
+            classes=("#D9EBE9", "#A3D1D0", "#5DA9AF", "#237F89", "#0A4C56"),
+            absent="#C3CCCB",
         ),
         "dark": Palette(
-            "#1B1F23",
-            "#E7EAED",
-            "#A9B2BC",
-            "#363D45",
-            "#6D7782",
-            (SKY, "#E26D32", "#F8FA65", "#DCA6B0", "#2F8A70", "#9450E3"),
-            "#5A636D",
+            ground="#111618",
+            ink="#E9EEED",
+            soft="#A7B2B5",
+            grid="#283135",
+            domain="#77868C",
+            series=("#4FBAC7", "#9F85F1", "#DA8873", "#ABC55C", "#5D81B4", "#F4EBD3"),
+            classes=("#1B383E", "#24606A", "#2F8894", "#5EB9C1", "#ABE5E7"),
+            absent="#3D494E",
         ),
     }
 )
-#: Colours of up to five classes, the smallest numbers first; the same in both themes, since they are data.
-CLASSES = ("#FFFFCC", "#A1DAB4", "#41B6C4", "#2C7FB8", "#253494")
 
 CONFIG: dict[str, Any] = {
     "background": "white",
@@ -120,24 +133,9 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def apply_theme(
-    chart: Any, title: str | list[str], subtitle: str | list[str] = "", theme: str = "light"
-) -> Any:
-    """A chart with its title and the theme; call it once, on the outermost chart."""
+def apply_theme(chart: Any, title: str | list[str], subtitle: str | list[str] = "") -> Any:
+    """A chart of a report with its title and the theme; call it once, on the outermost chart."""
     words: dict[str, Any] = {"text": title}
     if subtitle:
         words["subtitle"] = subtitle
-    return chart.properties(**({"title": words} if title else {})).configure(**config(theme))
-
-
-def config(theme: str) -> dict[str, Any]:
-    """The Vega-Lite configuration in the colours of a theme."""
-    light, look = PALETTES["light"], PALETTES[theme]
-    others = {getattr(light, name): getattr(look, name) for name in ("ink", "soft", "grid", "domain")}
-
-    def turned(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {name: turned(value) for name, value in part.items()}
-        return others.get(part, part) if isinstance(part, str) else part
-
-    return {**turned(CONFIG), "background": look.ground}
+    return chart.properties(**({"title": words} if title else {})).configure(**CONFIG)

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import uvicorn
@@ -26,8 +24,6 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from discreet.errors import BadOption, DiscreetError
-from discreet.formats.standard import PICTURES
-from discreet.pictures.drawing import DrawingProgram, use_drawing_program
 from discreet.release.dataset_registry import DatasetRegistry
 from discreet.web.app import create_app
 from discreet.web.connections import BoundedProtocol, ConnectionLimits, set_write_timeout
@@ -62,13 +58,13 @@ def serve(
         announce(url)
 
     try:
-        with TemporaryDirectory(prefix="discreet-") as sockets, _exit_on_sigterm():
+        with _exit_on_sigterm():
             if options.workers > 1:
                 registry.close()
-                application = Application(registry.opener(), options, Path(sockets))
+                application = Application(registry.opener(), options)
                 _Supervisor(_config(application, options), [listening], ready).run()
             else:
-                application = Application(lambda: registry, options, Path(sockets))
+                application = Application(lambda: registry, options)
                 _Server(_config(application, options), ready).run([listening])
     except (KeyboardInterrupt, _Terminated):
         pass
@@ -79,11 +75,10 @@ def serve(
 
 @dataclass(frozen=True)
 class Application:
-    """Creates the application in a worker process; uvicorn pickles it. `sockets` is the folder of the drawing program."""
+    """Creates the application in a worker process; uvicorn pickles it."""
 
     open_registry: Callable[[], DatasetRegistry]
     options: Options
-    sockets: Path
 
     def __call__(self) -> FastAPI:
         """The application; its lifespan closes everything that is opened here."""
@@ -105,10 +100,6 @@ class Application:
                 print(error, file=sys.stderr)  # noqa: T201 - the supervisor ends on this exit code
                 sys.exit(STARTUP_FAILURE)
             opened.enter_context(IntegrityCheck(registry))
-            if not PICTURES.missing and hasattr(socket, "AF_UNIX"):  # charts are drawn by a separate process
-                program = DrawingProgram(self.sockets)
-                opened.callback(program.close)
-                opened.enter_context(use_drawing_program(program))
             return create_app(registry, self.options, state, lifespan(registry, opened.pop_all().close))
         raise AssertionError  # pragma: no cover - the stack suppresses no exception
 

@@ -198,6 +198,11 @@ def test_shapes_are_served_as_geojson_with_codes_and_labels(map_client):
     assert missing.status_code == 404
     assert missing.json()["advice"] == "It has those of area, district, region."
     assert map_client.get(f"{CENSUS}/boundaries/region?chart=map").status_code == 400
+    assert map_client.get(f"{CENSUS}/boundaries/region?format=png").status_code == 400
+    outlines = map_client.get(f"{CENSUS}/boundaries/district?format=svg")
+    assert outlines.headers["content-type"].startswith("image/svg+xml")
+    assert 'id="district-0"' in outlines.text
+    assert 'id="region-10"' in outlines.text, "coarser levels are drawn on the same sheet"
 
 
 def test_a_map_is_drawn_by_the_api_and_on_the_page(map_client):

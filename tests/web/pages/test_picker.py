@@ -1,6 +1,7 @@
 """The picker: categories found by name, code, range and level, chosen, inverted and grouped; a bounded list; the verdict."""
 
 import random
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from discreet.model.variable import Category, Hierarchy, Variable
 from discreet.web.pages.picker import (
     MOST_LISTED,
     add_group,
+    bands,
     coarser_groups,
     find_categories,
     label_of,
@@ -141,14 +143,54 @@ def test_a_picker_without_scripts_searches_and_keeps_what_was_ticked(client):
     assert shown.headers["location"] == "/datasets/people?rows=sex&filter=district=D01,D02,D03#table"
 
 
-def test_a_group_leads_to_its_table_and_a_wrong_name_back_to_the_picker(client):
+PICKER = "/datasets/people/variables/age"
+
+
+def test_groups_are_made_one_after_the_other_renamed_and_shown(client):
+    """Wrong alternative: the picker closes after each group."""
+    first = client.get(
+        f"{PICKER}?rows=age&do=group&members=0-14..15-64&group_name=Below 65", follow_redirects=False
+    )
+    assert first.headers["location"].startswith(f"{PICKER}?rows=age&group=age=Below+65%3A0-14%2B15-64,65")
+    page = client.get(first.headers["location"])
+    assert 'value="Below 65"' in page.text
+    number = re.search(r'value="Below 65".*?<span class="num">([\d,]+)<', page.text, re.DOTALL)[1]
+    group = "group=age%3DBelow 65:0-14%2B15-64,65%5C%2B"
+    table = client.get(f"/api/datasets/people/table?rows=age&{group}&format=csv").text
+    assert f",{number.replace(',', '')}," in table, "the number of the table"
+    renamed = client.get(
+        f"{PICKER}?rows=age&{group}&do=show&label=Younger&label=65%2B", follow_redirects=False
+    )
+    assert renamed.headers["location"].startswith(
+        "/datasets/people?rows=age&group=age=Younger%3A0-14%2B15-64,65"
+    )
+    assert "grouped" in client.get(renamed.headers["location"]).text
+
+
+def test_numbers_fall_into_bands():
+    codes = [f"{low}-{low + 4}" for low in range(0, 30, 5)] + ["30+", "x"]
+    ages = Variable("age", "Age", tuple(Category(code, code) for code in codes))
+    assert bands(ages, "10") == (
+        (("0-4", "5-9"), "0\N{EN DASH}9"),
+        (("10-14", "15-19"), "10\N{EN DASH}19"),
+        (("20-24", "25-29"), "20\N{EN DASH}29"),
+        (("30+",), ""),
+        (("x",), ""),
+    )
+    assert bands(ages, "20")[1] == (("20-24", "25-29", "30+"), "20+")
+    for wrong in ("", "1", "ten", "-5"):
+        with pytest.raises(BadRequest, match="The width of the bands"):
+            bands(ages, wrong)
+
+
+def test_a_group_leads_to_its_picker_and_a_wrong_name_back_to_it(client):
     query = [("rows", "age"), ("filter", "age=0-14"), ("filter", "age=15-64"), ("do", "group")]
     made = client.get(
         "/datasets/people/variables/age", params=[*query, ("group_name", "Below 65")], follow_redirects=False
     )
     assert (made.status_code, made.headers["location"]) == (
         303,
-        "/datasets/people?rows=age&group=age=Below+65%3A0-14%2B15-64,65%2B".replace("65%2B", "65%5C%2B"),
+        f"{PICKER}?rows=age&group=age=Below+65%3A0-14%2B15-64,65%2B".replace("65%2B", "65%5C%2B"),
     )
     wrong = client.get("/datasets/people/variables/age", params=[*query, ("group_name", "Total")])
     assert (wrong.status_code, "cannot be called" in wrong.text) == (200, True)

@@ -183,7 +183,7 @@ def test_a_view_is_on_the_page_in_its_links_and_in_its_form(client):
     [
         ("percent=row&sort=-value&version=7&labels=codes", "percent=row&sort=-value&labels=codes&version=7"),
         ("percent=sex=1&sort=-sex=1&rank=yes", "rank=yes"),
-        ("layer=sex=1&page=3&show=chart&chart=bars&range=beside", "show=chart&range=beside"),
+        ("layer=sex=1&page=3&show=chart&chart=bars&range=beside&zoom=area=1", "show=chart&range=beside"),
     ],
 )
 def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
@@ -191,7 +191,7 @@ def test_links_to_other_tables_drop_what_names_a_cell_of_this_one(query, kept):
 
 
 def test_what_is_read_is_written_the_same_and_what_says_nothing_is_left_out():
-    reading = DisplayOptions("both", "region=R1", 3, "chart", "bars", "beside")
+    reading = DisplayOptions("both", "region=R1", 3, "chart", "bars", "beside", "region=R1")
     assert tuple(dict(reading.to_query())) == READING_PARAMETERS
     assert read_display_options(QueryParams(reading.to_query())) == reading
     assert read_display_options(QueryParams("")).to_query() == []
@@ -390,11 +390,12 @@ def test_the_state_is_the_address(page_of):
     assert len(tags) == 3
 
 
-def test_without_the_extra_the_page_says_so_and_has_no_tab(page_of, monkeypatch):
-    monkeypatch.setattr(type(PICTURES), "missing", ["altair"])
+def test_without_the_extra_the_page_draws_and_has_no_png(page_of, monkeypatch):
+    monkeypatch.setattr(type(PICTURES), "missing", ["vl_convert"])
     found = page_of("rows=job&columns=sex&show=chart").text
-    assert "Charts and maps are not installed on this server." in found
-    assert 'class="seg views"' not in found
+    assert 'data-chart="grouped"' in found
+    assert "format=svg" in found
+    assert "format=png" not in found
 
 
 def test_hostile_labels_stay_text_in_the_page(client):

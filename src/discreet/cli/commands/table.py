@@ -59,6 +59,11 @@ def table(
     top: int = Option(0, help="Show only this many categories of the first row variable, largest first."),
     hide_empty: bool = Option(False, "--hide-empty", help="Leave out rows whose numbers are all 0."),
     sort: str = Option("", help="Sort rows by label, value or a column such as sex=1; -sex=1 descends."),
+    ratio: str = Option("", help="Each number over that of a category: sex=1."),
+    difference: str = Option("", help="Each number less that of a category: sex=1."),
+    alone: bool = Option(
+        False, "--alone", help="Show percentages, ratios and differences in place of the numbers."
+    ),
     nonzero: bool = Option(
         False,
         "--nonzero",
@@ -99,7 +104,7 @@ def table(
         additivity=additivity,
         fit_to=fit_to,
     )
-    view = View(percent, rank, top, hide_empty, sort) or target.view
+    view = View(percent, rank, top, hide_empty, sort, ratio, difference, alone) or target.view
     if nonzero:
         _list(target, request, chosen, alone=not (view or dry_run or errors), out=out)
         return
@@ -174,7 +179,7 @@ def _list(
     if not alone:
         raise BadRequest(
             "--nonzero cannot be combined with options that change the table.",
-            "Leave out --percent, --rank, --top, --hide-empty, --sort, --errors, --dry-run.",
+            "Leave out --percent, --rank, --top, --hide-empty, --sort, --ratio, --difference, --alone, --errors, --dry-run.",
         )
     listing_format(form)
     if isinstance(target.service, DatasetService):

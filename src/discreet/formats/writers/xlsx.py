@@ -109,9 +109,15 @@ def is_crossed(release: Release) -> bool:
     return release.cells <= MOST_CROSSED and wide <= MOST_COLUMNS
 
 
+def shown_numbers(release: Release) -> list[Numbers]:
+    """The numbers of the cross table: all, or the derived ones alone."""
+    numbers, derived = numbers_of(release), {column.name for column in release.derived}
+    return [each for each in numbers if each.name in derived] if release.view.alone and derived else numbers
+
+
 def _write_table(book: Any, release: Release) -> None:
     """The cross table: layers below each other, the heads of groups merged, and note and source below."""
-    request, numbers = release.request, numbers_of(release)
+    request, numbers = release.request, shown_numbers(release)
     rows, columns, layers = (
         [dimension for dimension in release.dimensions if dimension.name in names]
         for names in (request.rows, request.columns, request.layers)

@@ -3,29 +3,26 @@
 A module of this folder binds `CHART` to its kind, or to several. The `misfit` of a kind decides by the dimensions of a table
 whether it fits, and why not. A table without a named chart gets the first that fits, in the order of `place`.
 
-    chart = draw(chart_data(release))        an Altair chart with title, note and legend
-
-Whether a chart fits is known without Altair; a module imports it when it draws.
+    svg = draw(chart_data(release))        with title, note and legend
 """
 
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from html import escape
 
 import numpy as np
 
 from discreet.errors import BadRequest, UnknownFormat
 from discreet.model.messages.text import message, printable
 from discreet.model.plugins import Registry
-from discreet.model.release import STATUS_MEANING, STATUSES
-from discreet.pictures.chart_data import ChartData
-from discreet.pictures.theme import apply_theme
+from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES
+from discreet.pictures.chart_data import ChartData, describe_chart
+from discreet.pictures.svg import SMALL, Attributes, Pen, Piece, document, element, stack, wrap
 
 #: More marks than this are not drawn, whatever the kind: nobody can make a server draw 100,000.
 MOST_MARKS = 5_000
-#: Characters of a line of the subtitle and of the title.
-_LINE, _TITLE_LINE = 100, 72
+#: The least width of a picture with title and note, and the size of its title.
+_LEAST, _TITLE = 620.0, 17.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Chart:
         label: Its name for people.
         summary: The tables it is for, in a few words.
         misfit: Why it does not fit a table; None where it does.
-        draw: The chart, without title.
+        draw: The chart, without title and note.
         lines: The look of its intervals; empty where it shows none.
         place: Its priority when the chart of a table is chosen; the smallest first.
         chosen: Whether it may be chosen for a table without a named chart.
@@ -55,7 +52,7 @@ class Chart:
     label: str
     summary: str
     misfit: Callable[[ChartData], Misfit | None]
-    draw: Callable[[ChartData], Any]
+    draw: Callable[[ChartData], Piece]
     lines: str = ""
     place: int = 100
     chosen: bool = True
@@ -115,26 +112,33 @@ def _misfit(chart: Chart, shown: ChartData) -> Misfit | None:
     return chart.misfit(shown)
 
 
-def draw(shown: ChartData) -> Any:
-    """The chart of a table, with its title, the mandatory note and the meaning of its marks.
+def draw(shown: ChartData) -> str:
+    """The chart of a table as SVG, with its title, the mandatory note and the meaning of its marks.
+
+    A bare picture has none of them: its page has.
 
     Raises:
         BadRequest, UnknownFormat: As `chart_of`.
-        MissingExtra: Altair is not installed.
     """
-    chart = chart_of(shown)
+    chart, release, look = chart_of(shown), shown.release, shown.look
+    piece = chart.draw(shown)
+    named: Attributes = {"role": "img", "data_chart": chart.name}
     if shown.picture.bare:
-        bare = apply_theme(chart.draw(shown), [], theme=shown.picture.theme)
-        return bare.properties(background="transparent", padding=4)
-    release = shown.release
+        return document(piece, aria_labelledby="chart-told", **named)
+    width, pen = max(piece.width, _LEAST), Pen(look)
     source = f"{release.dataset.source} Version {release.dataset.version}, {release.digest[:8]}.".strip()
-    caption = [
-        *textwrap.wrap(printable(release.notes[0]), _LINE),
-        *legend_lines(chart, shown),
-        *textwrap.wrap(printable(source), _LINE),
-    ]
-    title = textwrap.wrap(printable(release.title), _TITLE_LINE)
-    return apply_theme(chart.draw(shown), title, caption, shown.picture.theme)
+    caption = [release.notes[0], *legend_lines(chart, shown), source]
+    lines = [line for text in caption for line in wrap(text, width, SMALL)]
+    title = pen.paragraph(wrap(release.title, width, _TITLE), "ink", size=_TITLE, bold=True)
+    whole = stack([title, piece, pen.paragraph(lines, "soft", size=SMALL)], 14)
+    words = element("title", _text(release.title)) + element(
+        "desc", _text(describe_chart(chart.label, shown))
+    )
+    return document(whole, words, ground=look.ground, margin=16, **named)
+
+
+def _text(words: str) -> str:
+    return escape(printable(words), quote=False)
 
 
 def legend_lines(chart: Chart, shown: ChartData) -> list[str]:
@@ -146,5 +150,5 @@ def legend_lines(chart: Chart, shown: ChartData) -> list[str]:
         about = message("{lines}: the true number lies there with a chance of about {level} %.", **values)
         least = message("{lines}: the true number lies there with a chance of at least {level} %.", **values)
         lines.append(shown.say(about if release.measure.has_errors else least))
-    marks = [STATUSES[number] for number in np.unique(release.status) if number]
+    marks = [STATUSES[number] for number in np.unique(release.status) if number not in {0, NOT_APPLICABLE}]
     return [*lines, *(f"[{letter}] {shown.say(STATUS_MEANING[letter])}" for letter in marks)]

@@ -187,6 +187,14 @@ def table_parameters() -> list[dict[str, Any]]:
             "sort",
             "Sort rows by `label`, `value` or a column such as `sex=1`; `-` before it turns the order.",
         ),
+        text_parameter("ratio", "Each number over that of a category: `sex=1`."),
+        text_parameter("difference", "Each number less that of a category: `sex=1`."),
+        _choice_parameter(
+            "alone",
+            ["yes", "no"],
+            "no",
+            "In Excel: percentages, ratios and differences in place of the numbers.",
+        ),
         _choice_parameter(
             "chart",
             [chart.name for chart in charts()],

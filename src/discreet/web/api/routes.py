@@ -19,6 +19,7 @@ from discreet.inference.version_comparison import ComparedDocument
 from discreet.model.messages.text import message
 from discreet.model.request import TableRequest
 from discreet.model.view import PICTURE_PARAMETERS, THEMES, VIEW_PARAMETERS, Picture, View, read_yes_no
+from discreet.pictures.charts.map import outline_document
 from discreet.release.budget_document import BudgetDocument, LedgerDocument
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
@@ -306,8 +307,11 @@ def _add_boundaries(router: APIRouter, registry: DatasetRegistry) -> None:
         openapi_extra={"parameters": [openapi.version_parameter()]},
     )
     def boundaries(request: Request, dataset_id: openapi.DatasetId, variable: VariableName) -> Response:
-        """The shapes of a variable's areas as GeoJSON; each feature has its code and label."""
-        refuse_unknown(request.query_params, ("version",))
+        """The shapes of a variable's areas as GeoJSON with code and label; `format=svg` for the outlines that maps use."""
+        refuse_unknown(request.query_params, ("version", "format"))
+        form = read_word(request.query_params, "format")
+        if form not in {"", "geojson", "svg"}:
+            raise BadRequest(f'format is "{form[:40]}".', "Write geojson or svg.")
         service = open_service(registry, request, dataset_id)
         found = service.dataset.boundaries.get(variable)
         if found is None:
@@ -316,8 +320,14 @@ def _add_boundaries(router: APIRouter, registry: DatasetRegistry) -> None:
                 f'The dataset "{dataset_id}" has no boundaries of "{variable[:64]}".',
                 f"It has those of {known}." if known else "Its description declares none.",
             )
-        tag = strong_etag("boundaries", service.digest, variable)
-        return conditional(request, tag, lambda: Response(found.content, media_type=GEOJSON), lasting=True)
+
+        def document() -> Response:
+            if form != "svg":
+                return Response(found.content, media_type=GEOJSON)
+            return Response(outline_document(service.dataset, variable), media_type="image/svg+xml")
+
+        tag = strong_etag("boundaries", service.digest, variable, form)
+        return conditional(request, tag, document, lasting=True)
 
 
 def _add_budget(router: APIRouter, registry: DatasetRegistry) -> None:

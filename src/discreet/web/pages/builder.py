@@ -23,7 +23,7 @@ from discreet.model.selection import NamedGroups
 from discreet.model.variable import Variable
 from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS
 from discreet.release.dataset_registry import DatasetService
-from discreet.release.measures import default_measure, measures_of
+from discreet.release.measures import measures_of
 from discreet.web.i18n.translation import gettext, ngettext
 from discreet.web.urls import TABLE_PARAMETERS, Link, QueryItems, page_path, pick_path, read_table
 
@@ -36,7 +36,7 @@ Foresee = Callable[[TableRequest], tuple[str, str] | None]
 
 AXES = ("rows", "columns", "layers")
 #: Parameters of the picker, which no permalink has.
-PICKER_PARAMETERS = ("search", "within", "do", "add", "group_name", "list")
+PICKER_PARAMETERS = ("search", "within", "do", "add", "members", "group_name", "label", "bands", "list")
 #: Prefix of a text field of one variable: a filter without its name.
 CODES_PREFIX = "filter."
 _MOST_NAMED = 2
@@ -347,7 +347,13 @@ def read_form(
     if request.variables:
         return request
     rows, columns = default_axes(dataset)
-    return start(replace(request, rows=rows, columns=columns))
+    measure = query.get("measure") or first_measure(dataset)
+    return start(replace(request, rows=rows, columns=columns, measure=measure))
+
+
+def first_measure(dataset: Dataset) -> str:
+    """The measure that a page opens with: estimates of the population, if the dataset releases them."""
+    return max(measures_of(dataset), key=lambda measure: measure.has_errors).name
 
 
 def lenient_request(dataset: Dataset, query: QueryParams) -> TableRequest:
@@ -389,7 +395,7 @@ def default_axes(dataset: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def first_table(service: DatasetService) -> TableRequest | None:
     """The first table of a dataset's page in canonical form; None where it is refused."""
     dataset = service.dataset
-    table = TableRequest(dataset.id, *default_axes(dataset), measure=default_measure(dataset))
+    table = TableRequest(dataset.id, *default_axes(dataset), measure=first_measure(dataset))
     try:
         return service.check(service.start(table)).request
     except DiscreetError:

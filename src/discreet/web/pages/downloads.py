@@ -33,7 +33,7 @@ from discreet.web.urls import TABLE_PARAMETERS, QueryItems, api_path, page_path,
 #: The height of an iframe in pixels: around the table, per line, and at most.
 _AROUND, _LINE, _HIGHEST = 260, 34, 800
 #: View parameters that are yes or no.
-_SWITCHES = {"rank", "hide_empty"}
+_SWITCHES = {"rank", "hide_empty", "alone"}
 #: Columns of numbers on a sheet of A4.
 SHEET_COLUMNS = 8
 #: The largest table that is printed: about 250 sheets.

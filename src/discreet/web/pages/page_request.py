@@ -3,6 +3,7 @@
 labels   `labels`, `codes` or `both`: how categories are named
 layer    the layer, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
 show     `table`, `chart` or `map`; with `chart` the kind of it
+zoom     the area that a map shows, as `region=R01`
 page     the part of a large table, for browsers without scripts
 range    `beside`: the 95 % range of the true number is next to each number
 
@@ -67,6 +68,7 @@ class DisplayOptions:
     show: str = ""
     chart: str = ""
     range: str = ""
+    zoom: str = ""
 
     def to_query(self) -> list[tuple[str, str]]:
         """The parameters of a URL, without defaults."""
@@ -86,7 +88,8 @@ def read_display_options(query: QueryParams) -> DisplayOptions:
     ranges = read_word(query, "range")
     if ranges not in RANGES:
         raise BadRequest(message('range is "{range}".', range=ranges), nearest(ranges, RANGES[1:]))
-    return DisplayOptions(labels, read_word(query, "layer"), read_whole("page", page, 1), *seen, ranges)
+    zoom = read_word(query, "zoom") if seen[0] else ""
+    return DisplayOptions(labels, read_word(query, "layer"), read_whole("page", page, 1), *seen, ranges, zoom)
 
 
 def read_whole(name: str, text: str, least: int) -> int:

@@ -2,38 +2,44 @@
 
 The state is the URL: the table's parameters, `search` and `within` (a category of a coarser level). The list is
 bounded; "all", "none" and "invert" apply to every match. The choice is the variable's filter, written in the grammar
-of `model/grammar.py`. The picker is a page and a dialog; it never counts a record.
+of `model/grammar.py`. The picker is a page and a dialog. Groups are made one after the other, from ticks or a range, as
+bands of numbers or from a ready-made level or code list; their numbers are those of the table by the variable alone.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import BadRequest, NotFound
+from discreet.errors import BadRequest, DiscreetError, NotFound
 from discreet.model.dataset import Dataset
-from discreet.model.grammar import escape, write_filter
+from discreet.model.grammar import escape, split, write_filter
 from discreet.model.hierarchy import level_groups, level_label, level_names
 from discreet.model.messages.text import join_sentences, message, nearest
 from discreet.model.request import TableRequest
-from discreet.model.selection import NamedGroups, group_label, select, shortest
+from discreet.model.selection import NamedGroups, group_label, number_classes, select, shortest
 from discreet.model.variable import Category, Variable
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
-from discreet.web.i18n.translation import gettext, in_labels, translate_dataset
+from discreet.web.i18n.translation import display_number, gettext, in_labels, translate_dataset
 from discreet.web.pages.builder import AXES, form_parameters, lenient_request, set_filter, set_groups
 from discreet.web.pages.page_request import link_parameters
 from discreet.web.responses import conditional, no_store, open_service, strong_etag
 from discreet.web.templating import FINGERPRINT, render_page
-from discreet.web.urls import QueryItems, link, page_path, pick_path, refuse_unknown
+from discreet.web.urls import Link, QueryItems, link, page_path, pick_path, refuse_unknown
 
 #: The most categories that are listed, unless all are asked for.
 MOST_LISTED = 200
+#: Bands of numbers need more classes than this.
+LEAST_NUMBERS = 3
 #: The most categories of coarser levels that are listed.
 MOST_ABOVE = 50
+#: Buttons that change the groups, and one that shows the table by them.
+_EDITS = ("group", "bands", "rename", "show")
 _RANGE_MARKS = ("..", ":", "*", "?")
 
 
@@ -57,12 +63,15 @@ def picker_page(registry: DatasetRegistry, request: Request, dataset_id: str, na
             nearest(name, names),
         )
     refuse_unknown(query, form_parameters(service.dataset))
-    if query.get("do") == "group":  # to the table with the group, or back to the picker
+    if query.get("do") in _EDITS:  # back to the picker with other groups, or to the table
         try:
-            wanted = add_group(service.dataset, name, lenient_request(service.dataset, query), query)
-            href = page_path(service.read(wanted).request, link_parameters(query))
+            wanted = edit_groups(service.dataset, name, lenient_request(service.dataset, query), query)
+            wanted = service.read(wanted).request
         except BadRequest as error:
             return _render(service, name, query, join_sentences([error.message, error.advice]))
+        items = link_parameters(query)
+        shown = query["do"] == "show"
+        href = page_path(wanted, items) if shown else pick_path(wanted, name, items)
         return no_store(RedirectResponse(link(href), 303))
     tag = strong_etag("categories", FINGERPRINT, service.edition, name, str(query))
     return conditional(request, tag, lambda: _render(service, name, query), lasting=True)
@@ -77,6 +86,9 @@ def _render(service: DatasetService, name: str, query: QueryParams, problem: str
         if not (key == "filter" and text.partition("=")[0].rstrip("!") == name)
     ]
     found = picker(dataset, name, request, query, items, in_labels(dataset, problem))
+    numbers = group_numbers(service, name, request) if found["groups"] else {}
+    for group in found["groups"]:
+        group["number"] = numbers.get(group["codes"], "")
     return render_page(
         "codes.html", dataset=dataset, picker=found, kept=kept, table=page_path(request, items)
     )
@@ -111,8 +123,9 @@ def picker(
     groups = []
     for place, (codes, label) in enumerate(shown):
         parted = (*shown[:place], *(((code,), "") for code in codes), *shown[place + 1 :])
-        href = page_path(set_groups(request, name, parted), items) if len(codes) > 1 or label else ""
-        groups.append({"label": label or gettext(group_label(variable, codes)), "ungroup": href})
+        href = pick_path(set_groups(request, name, parted), name, items) if len(codes) > 1 or label else ""
+        names = gettext(group_label(variable, codes))
+        groups.append({"label": label or names, "members": names, "codes": codes, "ungroup": href})
     may_group = dataset.protection.is_dp or name not in dataset.geography
     return {
         "variable": variable,
@@ -135,8 +148,10 @@ def picker(
         "problem": gettext(problem or unfound or unread),
         "can_group": may_group and any(name in getattr(request, axis) for axis in AXES),
         "groups": groups,
+        "ready": ready_groups(dataset, name, request, items) if may_group else [],
+        "bands": len(_numbers(variable)) > LEAST_NUMBERS,
         "group_line": next((line for line in request.group_lines() if line.startswith(f"{name}=")), ""),
-        "ungroup": page_path(set_groups(request, name, ()), items) if shown else "",
+        "ungroup": pick_path(set_groups(request, name, ()), name, items) if shown else "",
         "whole": pick_path(request, name, [*items, ("list", "all")]) if len(found) > most else "",
     }
 
@@ -203,12 +218,113 @@ def label_of(dataset: Dataset, name: str, within: str) -> str:
     return next((g.label for g in level_groups(dataset, name, level) if escape(g.code) == code), "")
 
 
+def edit_groups(dataset: Dataset, name: str, request: TableRequest, query: QueryParams) -> TableRequest:
+    """The table after a button of the picker was pressed; names that were typed are kept in any case."""
+    labels = query.getlist("label")
+    shown = _groups_of(dataset.variable(name), request)
+    if len(labels) == len(shown):
+        plain = [gettext(group_label(dataset.variable(name), codes)) for codes, _ in shown]
+        named = zip(shown, labels, plain, strict=True)
+        groups = tuple(
+            (codes, "" if label.strip() in {"", own} else label.strip()) for (codes, _), label, own in named
+        )
+        request = set_groups(request, name, groups)
+    match query["do"]:
+        case "group":
+            return add_group(dataset, name, request, query)
+        case "bands":
+            return set_groups(
+                set_filter(request, name, ()), name, bands(dataset.variable(name), query.get("bands", ""))
+            )
+    return set_filter(request, name, ())
+
+
+def bands(variable: Variable, text: str) -> NamedGroups:
+    """Groups of classes of numbers by bands of a width; a category that is no class stays by itself.
+
+    Raises:
+        BadRequest: The width is no whole number from 2 to 1000.
+    """
+    if not (text.isascii() and text.isdigit() and 2 <= int(text[:5]) <= 1000):
+        raise BadRequest(
+            message('The width of the bands is "{text}".', text=text[:20]),
+            message("Give a whole number from 2 up, as in 10."),
+        )
+    numbers, width = _numbers(variable), int(text)
+    found: dict[object, list[int]] = {}
+    for place in range(len(variable)):
+        low = numbers.get(place, (None, None))[0]
+        found.setdefault(("alone", place) if low is None else low // width, []).append(place)
+    made = []
+    for places in found.values():
+        codes = tuple(variable.codes[place] for place in places)
+        high = numbers[places[-1]][1] if places[0] in numbers else inf
+        label = (
+            f"{numbers[places[0]][0]:g}\N{EN DASH}{high:g}"
+            if high < inf
+            else f"{numbers[places[0]][0]:g}+"
+            if places[0] in numbers
+            else ""
+        )
+        made.append((codes, label if len(codes) > 1 else ""))
+    return tuple(made)
+
+
+def _numbers(variable: Variable) -> dict[int, tuple[float, float]]:
+    """The lowest and highest number of each category that is a class of numbers."""
+    labels = [category.label for category in variable.categories]
+    return {place: each for place, each in number_classes(variable.codes, labels).items() if each[0] > -inf}
+
+
+def ready_groups(
+    dataset: Dataset, name: str, request: TableRequest, items: QueryItems
+) -> list[tuple[Link, int]]:
+    """The coarser levels and code lists of a variable as groups, with their numbers of groups."""
+    variable, found = dataset.variable(name), []
+    for level in level_names(dataset, name)[:-1]:
+        groups = tuple(
+            (tuple(variable.codes[place] for place in group.members), str(group.label))
+            for group in level_groups(dataset, name, level)
+        )
+        if len(groups) <= MOST_LISTED:
+            href = pick_path(set_groups(set_filter(request, name, ()), name, groups), name, items)
+            found.append((Link(level_label(dataset, level), href), len(groups)))
+    return found
+
+
+def group_numbers(service: DatasetService, name: str, request: TableRequest) -> dict[tuple[str, ...], str]:
+    """The number of each group in the table by the variable alone, by its codes; none where it would cost or is refused."""
+    alone = replace(request, rows=(name,), columns=(), layers=(), levels=(), additivity="", fit_to=())
+    alone = replace(
+        alone,
+        groups=tuple(entry for entry in request.groups if entry[0] == name),
+        names=tuple(entry for entry in request.names if entry[0] == name),
+    )
+    if service.dataset.protection.is_dp:
+        return {}
+    try:
+        release = service.answer(service.check(set_filter(alone, name, ())))
+    except DiscreetError:
+        return {}
+    variable, (dimension,) = service.dataset.variable(name), release.dimensions
+    return {
+        tuple(variable.codes[place] for place in output.members): display_number(release.values[place].item())
+        for place, output in enumerate(dimension.outputs)
+        if not release.missing[place]
+    }
+
+
 def add_group(dataset: Dataset, name: str, request: TableRequest, query: QueryParams) -> TableRequest:
     """The table with the chosen categories as one more group, and without the filter."""
     variable = dataset.variable(name)
     chosen, _ = _chosen(dataset, name, request)
+    for item in split(query.get("members", ""), ","):
+        chosen |= set(select(dataset, name, item.strip()) if item.strip() else ())
     if not chosen:
-        raise BadRequest(message("A group needs categories."), message("Tick those that belong together."))
+        raise BadRequest(
+            message("A group needs categories."),
+            message("Tick those that belong together, or write a range."),
+        )
     codes = tuple(variable.codes[place] for place in sorted(chosen))
     shown = _groups_of(variable, request)
     if not shown and len(variable) <= MOST_LISTED:

@@ -224,7 +224,7 @@ class Layout:
         blocks = [none if a is None else a.reshape(self.lengths)[here].tolist() for a in arrays]
         blocks += [_derived_texts(column, here, self.lengths) for column in release.derived]
         looks = [line.look for line in self.columns(columns)]
-        make = partial(make_cell, ranges=self.ranges)
+        make = partial(make_cell, ranges=self.ranges, alone=bool(release.view.alone and release.derived))
         return [tuple(map(make, *line, looks)) for line in zip(*blocks, strict=True)]
 
     def bars(self, rows: range) -> Bars | None:
@@ -322,12 +322,22 @@ def _category_names(dimension: Dimension, naming: str) -> Sequence[str]:
 def _derived_texts(
     column: Derived, here: tuple[NDArray[np.int64], ...], lengths: tuple[int, int, int]
 ) -> list[list[str]]:
-    """Percentages or ranks as text; a dash where a percentage has no base."""
+    """Percentages, ratios, differences or ranks as text; a dash where a percentage has no base."""
     none = "\N{EN DASH} %" if column.name == "percent" else ""
-    pattern = "{} %" if column.name == "percent" else gettext("rank {number}", number="{}")
+    patterns = {
+        "percent": "{} %",
+        "ratio": "\N{MULTIPLICATION SIGN} {}",
+        "rank": gettext("rank {number}", number="{}"),
+    }
+    pattern = patterns.get(column.name, "{}")
     values, missing = (array.reshape(lengths)[here].tolist() for array in (column.values, column.missing))
     return [
-        [none if gone else pattern.format(display_number(value)) for value, gone in zip(*line, strict=True)]
+        [
+            none
+            if gone
+            else ("+" * (column.name == "difference" and value > 0)) + pattern.format(display_number(value))
+            for value, gone in zip(*line, strict=True)
+        ]
         for line in zip(values, missing, strict=True)
     ]
 
@@ -344,13 +354,14 @@ def make_cell(
     most: float,
     *rest: str,
     ranges: bool = False,
+    alone: bool = False,
 ) -> Cell:
     """The cell of a number, or of the letter that says why it is suppressed.
 
     `signed` is the number before negative ones were raised to zero. `error` and `noise` are tenths of a percent: the
     relative standard error and the noise's share of it. `low` to `high` covers the true count, `least` to `most` the
     true percentage. All of them are negative or NaN where there is none. `rest` has derived texts, then a CSS class.
-    With `ranges` the range of the true count is below the number.
+    With `ranges` the range of the true count is below the number; `alone` shows the derived texts without the number.
     """
     *derived, look = rest
     letter = STATUSES[status]
@@ -370,6 +381,8 @@ def make_cell(
         low_share, high_share = display_number(round(least, 1)), display_number(round(most, 1))
         tips.append(gettext("true share: {low} to {high} %", low=low_share, high=high_share))
     text = display_number(value)
+    if alone:
+        text, *below = [each for each in derived if each] or ["\N{EN DASH}"]
     if status:
         text, tips = f"{text} [{letter}]", [*tips, gettext(STATUS_MEANING[letter])]
     elif signed < value == 0:
@@ -441,7 +454,12 @@ def _legend(release: Release) -> tuple[tuple[str, str], ...]:
         sampling = gettext("Relative standard error, of sampling and of the noise together, rounded up")
         noise = gettext("The noise's share of that error's variance, rounded up; the rest is sampling")
         legend += [(gettext("RSE"), sampling), (gettext("noise"), noise)]
-    symbols = {"percent": "%", "rank": gettext("rank")}
+    symbols = {
+        "percent": "%",
+        "ratio": "\N{MULTIPLICATION SIGN}",
+        "difference": "\N{PLUS-MINUS SIGN}",
+        "rank": gettext("rank"),
+    }
     legend += [(symbols.get(column.name, column.name), column.meaning) for column in release.derived]
     return tuple(legend)
 

@@ -2,8 +2,7 @@
 
 All pages are rendered on the server and work without JavaScript; the URL is the whole state. A table of at most
 `page_cells` cells is drawn at once; a larger one in parts. Before anything is counted, the preview shows the size of a
-table and its areas, or why it is refused, with up to three allowed tables nearby. A chart is inline SVG made on the server,
-without title and note, which the page has.
+table and its areas, or why it is refused, with up to three allowed tables nearby.
 """
 
 from collections import Counter
@@ -13,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
-from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import (
@@ -26,32 +24,41 @@ from discreet.errors import (
     UnknownVersion,
     VersionClosed,
 )
-from discreet.formats.standard import PICTURES
-from discreet.inference.table_view import add_picture, check_view
+from discreet.inference.table_view import check_view
 from discreet.model.dataset import Dataset
 from discreet.model.grammar import escape
 from discreet.model.hierarchy import level_label
 from discreet.model.messages.text import message, sentences_of
-from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.model.shape import Dimension
-from discreet.model.view import Picture, View
-from discreet.pictures.chart_data import chart_data, describe_chart
-from discreet.pictures.charts import Chart, chart_of, fitting, legend_lines
-from discreet.pictures.drawing import svg_of
+from discreet.model.view import View
 from discreet.release.checked_request import CheckedRequest
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService
 from discreet.release.dry_run import Attempt
-from discreet.web.admission import PICTURE, reserve_cells
+from discreet.release.measures import default_measure
 from discreet.web.api.dcat import schema_org
 from discreet.web.cache import ALWAYS, MOMENT, GridCache, ReleaseCache
 from discreet.web.i18n.translation import gettext, in_labels, lower_label, ngettext, translate_dataset
-from discreet.web.pages import api_guide, downloads, inference_pages, landing, methodology_page, picker
-from discreet.web.pages.builder import fill_form, form_parameters, is_browser_form, lenient_request, read_form
+from discreet.web.pages import (
+    api_guide,
+    charts,
+    downloads,
+    inference_pages,
+    landing,
+    methodology_page,
+    picker,
+)
+from discreet.web.pages.builder import (
+    AXES,
+    fill_form,
+    form_parameters,
+    is_browser_form,
+    lenient_request,
+    read_form,
+)
 from discreet.web.pages.page_request import (
     ALL_LAYERS,
     RANGES,
-    WAYS,
     DisplayOptions,
     PageRequest,
     layer_rows,
@@ -67,6 +74,8 @@ from discreet.web.templating import render_page
 from discreet.web.urls import Link, QueryItems, link, page_path, refuse_unknown, table_path
 from discreet.workspace.options import Options
 
+#: Ratios and differences are offered to the categories of variables of at most this length.
+MOST_BASES = 60
 #: The most alternatives to a refused table that are offered.
 MOST_REPAIRS = 3
 
@@ -107,7 +116,12 @@ def table_page(
         page = page_of(request, service, read_form(service.dataset, query, service.start))
     except DiscreetError as error:
         return _refusal(request, service, error)
-    if is_browser_form(query):
+    opens_weighted = not any(axis in query for axis in AXES) and page.table.measure != default_measure(
+        service.dataset
+    )
+    if opens_weighted and not page.display.range:
+        page = replace(page, display=replace(page.display, range=RANGES[-1]))
+    if opens_weighted or is_browser_form(query):
         return no_store(RedirectResponse(f"{link(page_path(page.table, page.page_items))}#table", 303))
     left = service.budget_left()
     shown_by = options.page_cells, options.publisher, options.licence, left
@@ -139,7 +153,7 @@ def _render(page: PageRequest, options: Options, grids: GridCache, *, several: b
     table, checked = page.table, page.checked
     check_view(page.view, table, checked.shape.dimensions)
     layout = grids.layout(page.service, checked, page.view, page.display.labels, page.display.range)
-    tabs = chart_tabs(page.display, layout.release, page.items)
+    tabs = charts.chart_tabs(page.display, layout.release, page.items)
     view, display = page.view.to_query(), page.display.to_query()
     return render_page(
         "table.html",
@@ -361,7 +375,6 @@ _PERCENTS = {
     "column": message("Column %"),
     "table": message("Table %"),
 }
-MAP = "map"
 _NAMINGS = {"labels": message("Labels"), "codes": message("Codes"), "both": message("Both")}
 
 
@@ -446,6 +459,32 @@ class Toolbar:
             return []
         words = {"": gettext("On click"), "beside": gettext("Below each number")}
         return [Link(words[word], self._path(range=word), word == self.display.range) for word in RANGES]
+
+    @property
+    def alones(self) -> list[Link]:
+        """Percentages, ratios and differences with the numbers, or alone; none without them."""
+        if not self.layout.release.derived:
+            return []
+        return [
+            self._with_view(label, alone=alone)
+            for alone, label in ((False, gettext("Next to counts")), (True, gettext("Alone")))
+        ]
+
+    @property
+    def bases(self) -> list[tuple[str, str]]:
+        """The categories that ratios and differences can be to, by their names in a URL; none of large variables."""
+        return [
+            (f"{d.name}={escape(code)}", f"{d.label}: {label}")
+            for axis in self.layout.axes
+            for d in axis
+            if d.length <= MOST_BASES
+            for code, label in zip(d.codes, d.labels, strict=True)
+        ]
+
+    @property
+    def without_bases(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form that asks for ratios and differences."""
+        return [*self.request.to_query(), *self._items(replace(self.view, ratio="", difference=""), page=1)]
 
     @property
     def without_top(self) -> list[tuple[str, str]]:
@@ -536,63 +575,5 @@ class Toolbar:
         return Link(label, self._path(view), view == self.view)
 
 
-@dataclass(frozen=True, slots=True)
-class Tab(Link):
-    """A way to see the table, with the name of its icon."""
-
-    icon: str = ""
-
-
 def _have_totals(axis: Iterable[Dimension]) -> bool:
     return all(dimension.total for dimension in axis)
-
-
-def chart_tabs(display: DisplayOptions, release: Release, items: QueryItems) -> dict[str, Any]:
-    """The tabs of a table, the chart if the URL asks for one, and its kind for picture files; no tabs without the extra."""
-    if PICTURES.missing:
-        return {"tabs": (), "drawn": None, "chart": ""}
-    way = display.show or WAYS[0]
-    try:
-        kinds = fitting(chart_data(add_picture(release, Picture())))
-    except BadRequest:  # nothing can be drawn
-        kinds = ()
-    best = next((kind.name for kind in kinds if kind.chosen), "")
-
-    def path(way: str, chart: str = "") -> str:
-        shown = replace(display, show="" if way == WAYS[0] else way, chart=chart)
-        return page_path(release.request, [*items, *shown.to_query()])
-
-    ways = [each for each in WAYS if each != MAP or way == MAP or any(kind.name == MAP for kind in kinds)]
-    labels = {"table": gettext("Table"), "chart": gettext("Chart"), "map": gettext("Map")}
-    tabs = tuple(Tab(labels[each], path(each), each == way, each) for each in ways)
-    if way == WAYS[0]:
-        return {"tabs": tabs, "drawn": None, "chart": best}
-    name = MAP if way == MAP else display.chart
-    charts = {kind: path("chart", kind.name) for kind in kinds if MAP not in {kind.name, name}}
-    return {"tabs": tabs, "chart": best} | _draw(release, name, charts)
-
-
-def _draw(release: Release, name: str, charts: dict[Chart, str]) -> dict[str, Any]:
-    """The chart with its description and legend, or why it is refused; links to the charts that fit."""
-
-    def links(drawn: Chart | None = None) -> tuple[Link, ...]:
-        return tuple(Link(gettext(kind.label), href, kind is drawn) for kind, href in charts.items())
-
-    try:
-        data = chart_data(add_picture(release, Picture(name, bare=True)), gettext)
-        chart = chart_of(data)
-    except BadRequest as error:
-        problem = f"{gettext(error.message)} {gettext(error.advice)}"
-        return {"drawn": {"problem": problem, "kinds": links()}}
-    reserve_cells(PICTURE)
-    svg = Markup(svg_of(data))  # noqa: S704 - our own picture, whose texts Vega escapes
-    return {
-        "chart": chart.name,
-        "drawn": {
-            "svg": svg,
-            "description": describe_chart(chart.label, data),
-            "legend": tuple(legend_lines(chart, data)),
-            "problem": "",
-            "kinds": links(chart),
-        },
-    }

@@ -25,14 +25,38 @@ function find(mark) {
   cell.scrollIntoView({ block: "center", inline: "center" });
 }
 
+/** The mark to go to from another by a key: on a map the nearest in that direction, else the next.
+ * @param {SVGElement[]} marks @param {SVGElement} from @param {string} key @param {boolean} map
+ * @returns {SVGElement | undefined} */
+function neighbour(marks, from, key, map) {
+  if (key === "Home" || key === "End") return marks.at(key === "Home" ? 0 : -1);
+  const forward = key === "ArrowRight" || key === "ArrowDown";
+  if (!map) return marks[Math.max(marks.indexOf(from) + (forward ? 1 : -1), 0)];
+  /** @param {Element} mark */
+  const middle = (mark) => { const box = mark.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
+  const [x = 0, y = 0] = middle(from);
+  const across = key === "ArrowRight" || key === "ArrowLeft";
+  let [best, least] = [from, Infinity];
+  for (const mark of marks) {
+    const [to = 0, down = 0] = middle(mark);
+    const [ahead, aside] = across ? [to - x, down - y] : [down - y, to - x];
+    const way = forward ? ahead : -ahead;
+    if (mark !== from && way > Math.abs(aside) && way + Math.abs(aside) < least) [best, least] = [mark, way + Math.abs(aside)];
+  }
+  return best;
+}
+
 /** @param {HTMLElement} figure */
 export function enhance(figure) {
   const marks = /** @type {SVGElement[]} */ ([...figure.querySelectorAll("[data-cell]")]);
   const tip = /** @type {HTMLElement} */ (figure.querySelector(".mark-tip"));
   if (marks.length === 0) return;
   figure.querySelector(".pointer-hint")?.toggleAttribute("hidden", false);
-  figure.querySelector("svg")?.setAttribute("role", "group");
+  const picture = figure.querySelector("svg[data-chart]");
+  picture?.setAttribute("role", "group");
   marks.forEach((mark, place) => mark.setAttribute("tabindex", place === 0 ? "0" : "-1"));
+  /** @param {Event} event */
+  const markOf = (event) => /** @type {SVGElement | null} */ (/** @type {Element} */ (event.target).closest("[data-cell]"));
 
   /** @param {SVGElement} mark */
   const show = (mark) => {
@@ -44,33 +68,29 @@ export function enhance(figure) {
     tip.style.top = `${inside.top - around.top - tip.offsetHeight - 8}px`;
   };
   const hide = () => { tip.hidden = true; };
-  /** @param {number} place */
-  const go = (place) => {
-    const next = marks[Math.min(Math.max(place, 0), marks.length - 1)];
-    for (const mark of marks) mark.setAttribute("tabindex", mark === next ? "0" : "-1");
-    next?.focus();
-  };
-  /** @type {Record<string, (place: number) => number>} */
-  const moves = {
-    ArrowRight: (place) => place + 1, ArrowDown: (place) => place + 1, ArrowLeft: (place) => place - 1,
-    ArrowUp: (place) => place - 1, Home: () => 0, End: () => marks.length - 1,
-  };
-  marks.forEach((mark, place) => {
-    mark.addEventListener("pointerenter", () => show(mark));
-    mark.addEventListener("pointerleave", hide);
-    mark.addEventListener("focus", () => show(mark));
-    mark.addEventListener("blur", hide);
-    mark.addEventListener("click", (event) => {
-      if (/** @type {PointerEvent} */ (event).pointerType === "touch") show(mark);
-      else find(mark);
+  for (const [name, shown] of [["pointerover", true], ["focusin", true], ["pointerout", false], ["focusout", false]]) {
+    figure.addEventListener(String(name), (event) => {
+      const mark = markOf(event);
+      if (mark && shown) show(mark);
+      else hide();
     });
-    mark.addEventListener("keydown", (event) => {
-      const move = moves[event.key];
-      if (move) go(move(place));
-      else if (event.key === "Enter" || event.key === " ") find(mark);
-      else if (event.key === "Escape") hide();
-      else return;
-      event.preventDefault();
-    });
+  }
+  figure.addEventListener("click", (event) => {
+    const mark = markOf(event);
+    if (mark && /** @type {PointerEvent} */ (event).pointerType === "touch") show(mark);
+    else if (mark) find(mark);
+  });
+  figure.addEventListener("keydown", (event) => {
+    const mark = markOf(event);
+    if (!mark) return;
+    if (/^(Arrow|Home|End)/.test(event.key)) {
+      const next = neighbour(marks, mark, event.key, picture?.getAttribute("data-chart") === "map") ?? mark;
+      mark.setAttribute("tabindex", "-1");
+      next.setAttribute("tabindex", "0");
+      next.focus();
+    } else if (event.key === "Enter" || event.key === " ") find(mark);
+    else if (event.key === "Escape") hide();
+    else return;
+    event.preventDefault();
   });
 }

@@ -3,6 +3,8 @@
 import { readChoice, readGroup, split, unescape, writeChoice, writeGroup } from "./grammar.js";
 
 const PLACE = "discreet-groups";
+/** Lines of a file that are read. */
+const MOST = 50;
 
 /** @returns {Record<string, string[]>} */
 function kept() {
@@ -58,8 +60,16 @@ export function enhance(place) {
     return item;
   };
   place.querySelector(".keep")?.addEventListener("click", () => {
-    const line = writeGroup(...readGroup(place.dataset.line ?? ""));
     keep(key, [line, ...(kept()[key] ?? []).filter((other) => other !== line)]);
+    draw();
+  });
+  const line = place.dataset.line ? writeGroup(...readGroup(place.dataset.line)) : "";
+  const file = /** @type {HTMLAnchorElement | null} */ (place.querySelector(".file"));
+  if (file) file.href = URL.createObjectURL(new Blob([`${line}\n`], { type: "text/plain" }));
+  place.querySelector("[type=file]")?.addEventListener("change", async (event) => {
+    const lines = (await /** @type {HTMLInputElement} */ (event.target).files?.[0]?.text() ?? "").split("\n").slice(0, MOST);
+    const own = lines.map((each) => each.trim()).filter((each) => each.startsWith(`${name}=`));
+    keep(key, [...own, ...(kept()[key] ?? []).filter((other) => !own.includes(other))]);
     draw();
   });
   draw();

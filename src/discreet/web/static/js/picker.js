@@ -94,7 +94,11 @@ dialog.addEventListener("input", (event) => {
 });
 dialog.addEventListener("click", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (target === dialog || target.closest(".close, a[data-live]")) dialog.close();
+  const within = /** @type {HTMLAnchorElement | null} */ (target.closest("a.within"));
+  if (within) {
+    event.preventDefault();
+    fill(within.href, within);
+  } else if (target === dialog || target.closest(".close, a[data-live]")) dialog.close();
 });
 dialog.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
