@@ -5,15 +5,15 @@
 >>> catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()  # doctest: +SKIP
 """
 
+from __future__ import annotations
+
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from discreet.api.notebook import listing
-from discreet.api.remote import RemoteRegistry
 from discreet.api.server_url import ServerUrl, is_url, parse_url
 from discreet.api.table import LOCAL_BACKEND, NonzeroCells, ServedCells, Table, TableBackend
 from discreet.errors import BadRequest
@@ -23,10 +23,12 @@ from discreet.model.magnitude import join_statistic
 from discreet.model.request import DEFAULT_MEASURE, TableRequest
 from discreet.model.view import View
 from discreet.release.dataset_registry import DatasetRegistry, DatasetService, open_registry
-from discreet.release.load_cautions import LoadJob, load_with_cautions
 from discreet.workspace.folder_layout import name_description_in_errors, read_description
 from discreet.workspace.options import read_options, workspace_folder
-from discreet.workspace.versions.history import VersionFacts
+
+if TYPE_CHECKING:
+    from discreet.api.remote import RemoteRegistry
+    from discreet.workspace.versions.history import VersionFacts
 
 #: The groups of one variable: lists of codes, groups by their names, or text.
 GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
@@ -196,7 +198,9 @@ class Catalogue:
         self.close()
 
     def _repr_html_(self) -> str:
-        if isinstance(self._registry, RemoteRegistry):
+        from discreet.api.notebook import listing
+
+        if not isinstance(self._registry, DatasetRegistry):
             lines, place = self._registry.summaries(), self._registry.place
         else:
             found = map(self.describe, self)
@@ -205,7 +209,7 @@ class Catalogue:
         return listing(lines, ("Dataset", "Label", "Variables"), f"Catalogue of {place}")
 
     def __repr__(self) -> str:
-        if isinstance(self._registry, RemoteRegistry):  # a server is not asked for the sake of a line
+        if not isinstance(self._registry, DatasetRegistry):  # a server is not asked for the sake of a line
             return f"<Catalogue at {self._registry.place[:150]}>"
         ids = self.datasets
         more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
@@ -244,6 +248,7 @@ def open_workspace(
 def connect(address: ServerUrl, key: str | None = None) -> RemoteRegistry:
     """The remote registry of a server, for an account's key or that of DISCREET_KEY."""
     from discreet.api.connection import Connection
+    from discreet.api.remote import RemoteRegistry
 
     return RemoteRegistry(Connection(address.base, key or os.environ.get(KEY_ENVIRONMENT)))
 
@@ -271,6 +276,8 @@ def load(
     Returns:
         The digest that names the version that is served. Cautions for the custodian go to the log `discreet.load`.
     """
+    from discreet.release.load_cautions import LoadJob, load_with_cautions
+
     path = Path(description)
     with name_description_in_errors(path):
         job = LoadJob(
