@@ -82,6 +82,8 @@ def test_the_search_reaches_its_limit_and_says_where_it_gave_up():
 
 GIVEN = {
     "laplace": {"epsilon": 1.5, "m": 7},
+    "staircase": {"epsilon": 1.0, "width": 2, "m": 9},
+    "least-variance": {"epsilon": 1.0, "delta": 0.25, "D": 5, "js": 2},
     "normal": {"epsilon": 1.0, "m": 10},
     "hellinger": {"epsilon": 3.0, "largest": 5},
     "maxent": {"D": 5, "V": 3, "js": 2},
