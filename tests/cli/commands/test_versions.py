@@ -147,7 +147,7 @@ def test_it_says_what_it_builds_and_why(run_here, cube_folder):
     assert "Cubes of version" in done.stderr
     listed = json.loads(run_here("versions", "town", "-w", cube_folder, "--json").stdout)
     assert "MB" in listed["versions"][-1]["cubes"]
-    assert "cubes: They are sealed" in run_here("doctor", "-w", cube_folder).stdout
+    assert "cubes: Their checksums match" in run_here("doctor", "-w", cube_folder).stdout
 
 
 def test_json_and_wrong_options(run_here, cube_folder):
