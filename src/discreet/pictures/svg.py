@@ -134,7 +134,7 @@ def shorten(words: str, width: float, size: float = TEXT) -> str:
     """A text of at most a width; an ellipsis marks that its end is cut.
 
     >>> shorten("Municipality of the lakes", 80)
-    'Municipality…'
+    'Municipal…'
     """
     if text_width(words, size) <= width:
         return words
