@@ -7,6 +7,7 @@ import pytest
 import discreet
 from discreet.errors import BadData
 from discreet.survey.generalised import FEWEST_CLUSTERS
+from discreet.workspace.versions.label_corrections import relabel_dataset
 
 
 def survey(folder, records, heavy, *, related=False, more=""):
@@ -46,3 +47,18 @@ def test_a_load_does_not_count_the_clusters_of_a_stratum_beyond_those_that_error
     loaded = survey(tmp_path, 600, 0, more='strata = "region"\nclusters = "home"\n')
     survey_facts = loaded.table("s", rows=["sex"], measure="weighted").release.dataset.survey
     assert survey_facts.constants.stratum_clusters == (FEWEST_CLUSTERS // 2, FEWEST_CLUSTERS)
+
+
+def test_corrected_labels_keep_the_constants_and_the_errors_of_a_survey(tmp_path):
+    """The wrong alternative parses the corrected text alone: every cluster then counts as one person."""
+    loaded = survey(tmp_path, 600, 0, more='clusters = "home"\n')
+    before = loaded.table("s", rows=["sex"], measure="weighted").release
+    loaded.close()
+    text = (tmp_path / "dataset.toml").read_text("utf-8").replace('label = "S"', 'label = "T"')
+    relabel_dataset(tmp_path / "workspace", text)
+    with discreet.open(tmp_path / "workspace") as opened:
+        after = opened.table("s", rows=["sex"], measure="weighted").release
+    assert after.dataset.label == "T"
+    assert after.dataset.survey.constants == before.dataset.survey.constants
+    assert after.dataset.survey.constants.freedom
+    assert after.errors.tolist() == before.errors.tolist()

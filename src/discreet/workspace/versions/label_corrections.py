@@ -73,7 +73,8 @@ def apply_labels(home: Path, digest: str, version: Version, secret: Secret) -> D
         from discreet.noise.magnitude import with_tables  # noqa: PLC0415 - counts start without it
 
         dataset = with_tables(dataset, version.measures_text)
-    return replace(version.revisions.keyed(dataset), wording=wording)
+    # The constants of printed errors were measured at the load: no text declares them.
+    return replace(version.revisions.keyed(dataset), wording=wording, survey=version.dataset.survey)
 
 
 def current_description(home: Path, digest: str, version: Version, secret: Secret) -> tuple[str, str]:
