@@ -23,6 +23,8 @@ PARAMETERS = {
     "gaussian": {"epsilon": 1.0, "delta": 1e-6},
     "rounded-normal": {"V": 2.0},
     "exponential": {"epsilon": 3.0, "largest": 40},
+    "staircase": {"epsilon": 1.0, "width": 2, "m": 9},
+    "least-variance": {"epsilon": 1.0, "delta": 0.25, "D": 5, "js": 2},
 }
 assert set(PARAMETERS) == set(families.names())
 NAMES = sorted([*PARAMETERS, "laplace, zero kept"])

@@ -53,7 +53,7 @@ def frontier(
     """The tables of least variance, from just above the least delta on.
 
     >>> [(round(each.delta, 3), round(each.variance, 2)) for each in frontier(1.0, 5, 2, points=3)]
-    [(0.168, 6.67), (0.306, 2.27), (0.556, 2.0)]
+    [(0.168, 6.35), (0.305, 2.34), (0.552, 2.0)]
     """
     least = least_delta(epsilon, D, js, negative=negative)
     parameters = {"epsilon": epsilon, "D": D} | ({"negative": True} if negative else {"js": js})

@@ -40,7 +40,7 @@ def ideal_staircase(
         modulus: The number of keys, for the truncation.
 
     >>> [round(p, 4) for p in ideal_staircase(1.0, width=2, inner=1, m=3).last.probabilities]
-    [0.0446, 0.1212, 0.1212, 0.3295, 0.1212, 0.1212, 0.0446]
+    [0.0494, 0.1342, 0.1342, 0.3647, 0.1342, 0.1342, 0.0494]
     """
     require_epsilon(epsilon)
     require_width("width", width)
