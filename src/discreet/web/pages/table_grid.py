@@ -33,7 +33,7 @@ Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 #: How categories are named.
 NAMINGS = ("labels", "codes", "both")
 #: A table of at most so many columns, totals apart, and rows has bars to its right.
-MOST_SERIES, MOST_BARRED = 5, 60
+MOST_SERIES, MOST_BARRED = 3, 60
 #: The height of a row in pixels, and the narrowest range of a number that can be seen, in percent of the axis.
 ROW, VISIBLE = 34, 0.6
 
