@@ -15,7 +15,6 @@ Source: docs/methods/dp.md, Theorems 8 and 9.
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,7 +37,7 @@ from discreet.records.fingerprint import Fingerprint, number_records
 from discreet.records.keys import MOST_RECORDS, Purpose, Secret, encipher, record_keys, record_tag
 from discreet.records.readers import open_source, read_error
 from discreet.records.source import Source
-from discreet.records.storage import RECORD_KEY, WEIGHT, connect_duckdb, storage_schema
+from discreet.records.storage import RECORD_KEY, WEIGHT, connect_duckdb, raise_full_disk, storage_schema
 
 if TYPE_CHECKING:
     from discreet.records.spark_load import PartitionWriter
@@ -338,10 +337,6 @@ def restage(engine: Engine, dataset: Dataset, folder: Path) -> Path:
     return staged
 
 
-#: DuckDB's messages for a full disk.
-FULL_DISK = ("No space left", "not enough space", "File too large", "quota exceeded")
-
-
 class Loaded(NamedTuple):
     """The identifiers and the number of stored records. Confidential.
 
@@ -393,7 +388,7 @@ def load_records(
             except (duckdb.Error, pa.ArrowException, OSError) as error:
                 if getattr(error, "errno", None) is not None:  # an error of the system, not of the source
                     raise
-                _raise_full_disk(error)
+                raise_full_disk(error)
                 raise read_error(source) from None
             numbered = by_row_number(source.columns, dataset)
         digest = fingerprint.digest(description)
@@ -401,7 +396,7 @@ def load_records(
         kind.store(staged, dataset, folder, record_tag(secret, digest))
         progress("Storing records", 1, 1)
     except duckdb.Error as error:
-        _raise_full_disk(error)
+        raise_full_disk(error)
         raise BadData(
             "The records could not be stored.", "Check the disk of the workspace, and load again."
         ) from None
@@ -414,12 +409,6 @@ def load_records(
     if numbered or number_records(fingerprint.ids.values, read[0], secret):
         ids = None  # no evidence of who the people are
     return Loaded(digest, fingerprint.of_records(_meaning(dataset)), *read, ids)
-
-
-def _raise_full_disk(error: Exception) -> None:
-    """DuckDB reports a full disk in its message only; raise the system's error."""
-    if any(words in str(error) for words in FULL_DISK):
-        raise OSError(errno.ENOSPC, "No space left on device") from None
 
 
 def _meaning(dataset: Dataset) -> str:

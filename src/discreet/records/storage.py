@@ -13,8 +13,10 @@ with the most decimals that keep the largest weight below 2^31.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -196,6 +198,29 @@ def connect_duckdb(
     if threads is not None:
         connection.execute(f"SET threads = {int(threads)}")
     return connection
+
+
+#: DuckDB's messages for a full disk.
+FULL_DISK = ("No space left", "not enough space", "File too large", "quota exceeded")
+
+
+def raise_full_disk(error: Exception) -> None:
+    """DuckDB reports a full disk in its message only; raise the system's error."""
+    if any(words in str(error) for words in FULL_DISK):
+        raise OSError(errno.ENOSPC, "No space left on device") from None
+
+
+@contextmanager
+def writing_duckdb(path: Path | None, temporary: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that writes records; on a full disk the error is that of the system."""
+    import duckdb  # noqa: PLC0415 - as above
+
+    try:
+        with connect_duckdb(path, temporary=temporary) as database:
+            yield database
+    except duckdb.Error as error:
+        raise_full_disk(error)
+        raise
 
 
 def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:

@@ -33,7 +33,7 @@ from discreet.records.engine import (
     measure_sums,
     select_sql,
 )
-from discreet.records.storage import connect_duckdb, sorted_staged, to_numpy
+from discreet.records.storage import connect_duckdb, sorted_staged, to_numpy, writing_duckdb
 
 DATABASE = "data.duckdb"
 RECORDS = "records"
@@ -175,7 +175,7 @@ def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     """Write staged records to the database of a version, sorted, with their tag."""
-    with connect_duckdb(folder / DATABASE, temporary=folder) as database:
+    with writing_duckdb(folder / DATABASE, folder) as database:
         sorted_staged(database, staged, dataset).create(RECORDS)
         ((records,),) = database.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()
         names = ", ".join(map(identifier, compiled.code_columns(dataset)))

@@ -17,7 +17,7 @@ from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.model.dataset import Dataset
 from discreet.records.engine import EngineKind
 from discreet.records.engines.duckdb import DuckDBCounts
-from discreet.records.storage import connect_duckdb, sorted_staged
+from discreet.records.storage import connect_duckdb, sorted_staged, writing_duckdb
 
 RECORDS, SEAL = "records", "seal.json"
 #: The folder of staged Parquet files during a load.
@@ -59,7 +59,7 @@ class ParquetEngine(DuckDBCounts):
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     """Write staged records as Parquet, sorted, so that filters on the geography read few row groups."""
     (folder / RECORDS).mkdir()
-    with connect_duckdb(temporary=folder) as database:
+    with writing_duckdb(None, folder) as database:
         sorted_staged(database, staged, dataset).write_parquet(str(folder / RECORDS / "0.parquet"))
     write_seal(folder, tag)
 
