@@ -150,7 +150,7 @@ def test_the_note_stands_above_the_numbers_and_all_elements_are_closed(town_rele
 def test_colours_are_those_of_the_page_in_light_and_dark():
     """Wrong: colours of one's own, which drift from the page's."""
     page = STYLESHEET.read_text("utf-8")
-    for name in ("ink", "muted", "paper", "line", "total", "note", "note-line"):
+    for name in ("ink", "dim", "paper", "line", "tint", "care-bg", "care-line"):
         both = page.split(f"--{name}: light-dark(")[1].split(")")[0].split(", ")
         for ours, colour in zip(STYLE.split("@media (prefers-color-scheme:dark)"), both, strict=True):
             assert f"--{name}:{colour};" in ours + ";" or f"--{name}:{colour}}}" in ours, name

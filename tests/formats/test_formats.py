@@ -116,6 +116,8 @@ class TestEveryFormat:
 
     def test_the_first_piece_leaves_before_most_cells_are_formatted(self, name, thousands, monkeypatch):
         """Wrong alternative: a writer that joins its pieces first."""
+        if name == "xlsx":
+            pytest.skip("its first sheet is the whole cross table")
         right, wrong = format_by_name(name), large.joined_first(format_by_name(name))
         formatted = 0
 

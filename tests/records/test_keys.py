@@ -237,7 +237,7 @@ def test_purposes_never_change_and_no_module_spells_a_label_itself():
     """Another label is another key: published numbers and sealed files would change."""
     labels = (
         "record-key record-fingerprint records-tag records-hash part unit id-sketch id-sketch-file id-sketch-seal "
-        "cell-key cell-key-described cell-description cell-chance empty-cell empty-description description-noise "
+        "cell-key cell-key-described magnitude cell-description cell-chance empty-cell empty-description description-noise "
         "named-noise residual-noise survey-constant secret-check version-seal history wording cubes-seal cubes-hash "
         "ledger-chain ledger-mark backup"
     )

@@ -130,9 +130,9 @@ def test_files_have_unit_and_decimals(firms):
 
 def test_what_is_for_counts_alone_is_refused(firms):
     release = table(firms)
-    with pytest.raises(BadRequest, match="no count with noise of its own"):
+    with pytest.raises(BadRequest, match="not a count with independent noise"):
         interval_of(release, ["region=A"])
-    with pytest.raises(BadRequest, match="no counts with noise of their own"):
+    with pytest.raises(BadRequest, match="not counts with independent noise"):
         every_interval(release)
     with pytest.raises(BadRequest, match="Percentages are of counts"):
         check_view(View("row"), release.request, release.dimensions)

@@ -65,7 +65,7 @@ def test_a_lost_or_foreign_secret_is_never_replaced_in_passing(town, tmp_path):
         load_dataset(tmp_path, town.description, town.records)
     (tmp_path / "secret").write_bytes(bytes(range(90, 122)))
     (tmp_path / "secret").chmod(0o600)
-    with pytest.raises(errors.SecretUnusable, match="not the one"):
+    with pytest.raises(errors.SecretUnusable, match="loaded with another secret"):
         load_dataset(tmp_path, town.description, town.records)
 
 

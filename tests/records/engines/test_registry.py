@@ -72,7 +72,7 @@ def test_a_version_whose_engine_is_not_known_here_is_not_served(held_by, monkeyp
     members = {name: kind for name, kind in engines._REGISTRY._members.items() if name != "toy"}
     monkeypatch.setattr(engines._REGISTRY, "_members", members)
     with pytest.raises(
-        errors.WorkspaceUnusable, match='stored in the engine "toy", which is not installed here'
+        errors.WorkspaceUnusable, match='already loaded, in the engine "toy", which is not installed here'
     ):
         Workspace(folder).stored("town")
 
@@ -80,7 +80,7 @@ def test_a_version_whose_engine_is_not_known_here_is_not_served(held_by, monkeyp
 def test_one_version_has_one_engine(held_by, town):
     """A second engine is refused by name; without a name the version stays where it is."""
     folder = held_by("toy")
-    with pytest.raises(errors.BadRequest, match='stored in the engine "toy"') as refused:
+    with pytest.raises(errors.BadRequest, match='already loaded, in the engine "toy"') as refused:
         load_dataset(folder, town.description, town.records, engine="duckdb")
     assert "discreet move-engine --to duckdb" in refused.value.advice
     load_dataset(folder, town.description, town.records)

@@ -59,7 +59,7 @@ def test_steps_have_noise_of_their_own_and_no_counts_beside_them():
     with served(people, "average-weight") as service:
         noise = service.ask(COUNTS).values - TrueNumbers(service.service.dataset, people).ask(COUNTS).values
     with served(people, "largest-weight") as service:
-        with pytest.raises(BadRequest, match="not records counted"):
+        with pytest.raises(BadRequest, match="not numbers of records"):
             service.ask(COUNTS)
         answer = service.ask(WEIGHTED)
         step = int(service.service.dataset.survey.largest_weight)

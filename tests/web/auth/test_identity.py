@@ -89,7 +89,7 @@ def test_a_ledger_that_cannot_be_read_never_shows_in_the_answer_to_a_key(copy, h
         held.execute("BEGIN EXCLUSIVE")
     wrong = client.get(TABLE, headers=with_key("dk_wrong"))
     assert (wrong.status_code, wrong.json()["code"]) == (401, "bad-key")
-    assert "without a key" in wrong.json()["advice"]
+    assert "Leave the key out" in wrong.json()["advice"]
     assert status(client, keys["analyst"]) == (200 if harm == "locked" else 401)
     assert client.get("/api/datasets").status_code == 200, "what is public is answered"
     if held is not None:

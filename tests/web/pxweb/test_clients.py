@@ -87,7 +87,7 @@ def test_pxstatspy_splits_as_well_and_reads_frames_and_files(serve, watched, px_
     assert found == by_command_line(run_here, px_workspace, "town", "--rows", "area,sex,age")
     assert watched.engines["town"].calls == 1
     survey = quiet(api.get_data_as_dataframe, "survey", value_codes={"sex": ["1"], "ContentsCode": ["*"]})
-    assert list(survey.columns)[1:3] == ["Persons", "Estimated persons"]
+    assert list(survey.columns)[1:3] == ["Persons asked (unweighted)", "Estimated persons"]
     form = {"output_format": OutputFormat.CSV, "output_format_params": [codes]}
     text = quiet(api.get_table_data, "town", value_codes={"sex": ["TOP(1)"]}, **form)
     assert text.splitlines()[0] == "sex,value,status"

@@ -42,7 +42,7 @@ def edit(home, change):
 @pytest.mark.slow
 def test_a_closed_version_cannot_be_opened_by_hand(home):
     edit(home, lambda document: document["versions"][0].update(closed=""))
-    with pytest.raises(WorkspaceUnusable, match="changed after it was written"):
+    with pytest.raises(WorkspaceUnusable, match="is unreadable or was changed"):
         ask(home, "1")
     assert ask(home, ""), "the served version answers all the same"
 

@@ -91,7 +91,7 @@ def test_equal_records_under_another_name_stay_open(town, workspace):
     ("extra", "options", "why"),
     [
         ("", {"corrections": "new-lineage"}, "other keys"),
-        ("max_cells = 1000000\n", {}, "protected otherwise"),
+        ("max_cells = 1000000\n", {}, "protected differently"),
     ],
 )
 def test_other_keys_or_another_protection_close_every_earlier_version(town, workspace, extra, options, why):

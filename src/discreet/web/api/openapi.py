@@ -19,6 +19,7 @@ from discreet.model.protection import ADDITIVITY
 from discreet.model.view import THEMES
 from discreet.pictures.charts import charts
 from discreet.release.dry_run import DryRunDocument
+from discreet.release.measures import measures
 from discreet.web.i18n.translation import languages
 from discreet.web.negotiation import DEFAULT_FORMAT, media_type
 from discreet.web.problems import PROBLEM_JSON, ProblemDocument
@@ -124,7 +125,9 @@ def request_parameters() -> list[dict[str, Any]]:
         text_parameter(
             "measure",
             "`count`: people counted; `weighted`: people represented by survey weights; or a numeric variable of the "
-            "dataset, with a statistic. The dataset's first by default.",
+            "dataset, with a statistic. The dataset's first by default. Known to this server: "
+            + ", ".join(f"`{each.name}`" for each in measures())
+            + ".",
         ),
         text_parameter("statistic", "The statistic of a numeric variable: `sum` or `mean`."),
         _choice_parameter(
