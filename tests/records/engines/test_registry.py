@@ -72,7 +72,7 @@ def test_a_version_whose_engine_is_not_known_here_is_not_served(held_by, monkeyp
     members = {name: kind for name, kind in engines._REGISTRY._members.items() if name != "toy"}
     monkeypatch.setattr(engines._REGISTRY, "_members", members)
     with pytest.raises(
-        errors.WorkspaceUnusable, match='already loaded, in the engine "toy", which is not installed here'
+        errors.WorkspaceUnusable, match='stored in the engine "toy", which is not installed here'
     ):
         Workspace(folder).stored("town")
 
