@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ROWS, REPEATS = 1_500_000, 5
 #: What is promised: kilobytes and requests of a first visit, and milliseconds.
-MOST_KILOBYTES, MOST_REQUESTS, MOST_TO_PAINT, MOST_TASK = 100, 8, 200, 100
+MOST_KILOBYTES, MOST_REQUESTS, MOST_TO_PAINT, MOST_TASK = 45, 10, 200, 100
 FIRST = {"First visit, first page": "/", "First visit, a table": "/datasets/census?rows=region&columns=sex"}
 #: Tables that follow each other by a click.
 CLICKED = ("rows=employment&columns=sex", "rows=education&columns=sex", "rows=age&columns=employment")
